@@ -1,0 +1,1 @@
+//! randflake-embedded

@@ -1,0 +1,2 @@
+//! The SPARX-64/128 block cipher.
+#![no_std]
