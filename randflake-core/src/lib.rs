@@ -1,1 +1,34 @@
-//! randflake-core
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(clippy::arithmetic_side_effects)]
+
+mod clock;
+mod codec;
+mod error;
+mod generator;
+mod id;
+pub mod layout;
+mod lease;
+mod permutation;
+mod pool;
+mod sequencer;
+mod state;
+mod text;
+mod word;
+
+pub use clock::Clock;
+#[cfg(target_has_atomic = "64")]
+pub use clock::ManualClock;
+pub use codec::{Codec, Parts};
+pub use error::{DecodeError, ExtendError, FieldError, GenerateError, LayoutError, LeaseError};
+pub use generator::Generator;
+pub use id::Id;
+pub use layout::{Field, Fields, Layout, Randflake, Snowflake, Sonyflake, Spec};
+pub use lease::Lease;
+pub use permutation::{Permutation, Plain};
+pub use pool::{Pool, first_ready};
+pub use sequencer::Sequencer;
+pub use sparx64::Sparx64;
+pub use text::Text;
+pub use word::{AtomicWord, LocalWord, Word};

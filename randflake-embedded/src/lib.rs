@@ -1,1 +1,11 @@
-//! randflake-embedded
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(clippy::arithmetic_side_effects)]
+
+#[cfg(feature = "critical-section")]
+mod critical_section_word;
+
+#[cfg(feature = "critical-section")]
+pub use critical_section_word::CriticalSectionWord;
+pub use randflake_core;

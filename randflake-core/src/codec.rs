@@ -1,0 +1,124 @@
+//! Fields to ids and back.
+
+use core::time::Duration;
+
+use crate::{FieldError, Id, Layout, Permutation};
+
+/// The fields of an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Parts {
+    /// Ticks since the layout's epoch.
+    pub tick: u64,
+    /// Who issued the id.
+    pub node_id: u32,
+    /// Its number within the tick, from 0.
+    pub sequence: u32,
+}
+
+/// Composes ids from fields and inspects them: a layout with the key of its permutation.
+///
+/// Inspection is a debugging aid. Ids are not authenticated: every 64-bit number has fields, whoever
+/// made it.
+///
+/// ```
+/// use randflake_core::{Codec, Parts, Randflake, Sparx64};
+///
+/// let codec = Codec::<Randflake>::new(Sparx64::new(&[7; 16]));
+/// let parts = Parts { tick: 3_706_297, node_id: 42, sequence: 1 };
+/// let id = codec.compose(parts)?;
+/// assert_eq!(codec.inspect(id), parts);
+/// assert_eq!(codec.unix_ms(id), 1_733_706_297_000);
+/// # Ok::<(), randflake_core::FieldError>(())
+/// ```
+#[derive(Debug)]
+pub struct Codec<L: Layout> {
+    permutation: L::Permutation,
+}
+
+impl<L: Layout> Codec<L> {
+    /// The codec of layout `L` under a permutation.
+    pub const fn new(permutation: L::Permutation) -> Self {
+        Self { permutation }
+    }
+
+    /// The id with these fields. Nothing is masked: a field out of range is an error.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError`] names the field that is out of range and its largest value.
+    pub fn compose(&self, parts: Parts) -> Result<Id, FieldError> {
+        let Parts {
+            tick,
+            node_id,
+            sequence,
+        } = parts;
+        let spec = L::SPEC;
+        if tick > spec.max_tick() {
+            return Err(FieldError::Timestamp {
+                tick,
+                max: spec.max_tick(),
+            });
+        }
+        if node_id > spec.max_node_id() {
+            return Err(FieldError::NodeId {
+                value: node_id,
+                max: spec.max_node_id(),
+            });
+        }
+        if sequence > spec.max_sequence() {
+            return Err(FieldError::Sequence {
+                value: sequence,
+                max: spec.max_sequence(),
+            });
+        }
+        Ok(self.permute(spec.pack(tick, node_id, u64::from(sequence))))
+    }
+
+    /// [`compose`](Codec::compose) at a time since the Unix epoch, rounded down to a tick.
+    ///
+    /// # Errors
+    ///
+    /// As for `compose`, and [`FieldError::BeforeEpoch`].
+    pub fn compose_at(
+        &self,
+        unix: Duration,
+        node_id: u32,
+        sequence: u32,
+    ) -> Result<Id, FieldError> {
+        let Some(tick) = L::SPEC.tick_at(unix) else {
+            return Err(FieldError::BeforeEpoch {
+                epoch_unix_ms: L::SPEC.epoch_unix_ms(),
+            });
+        };
+        self.compose(Parts {
+            tick,
+            node_id,
+            sequence,
+        })
+    }
+
+    /// The fields of an id. Bits that belong to no field are ignored.
+    #[must_use]
+    pub fn inspect(&self, id: Id) -> Parts {
+        L::SPEC.unpack(self.raw(id))
+    }
+
+    /// The Unix time in milliseconds at which an id's tick began.
+    #[must_use]
+    pub fn unix_ms(&self, id: Id) -> u64 {
+        L::SPEC.unix_ms(self.inspect(id).tick)
+    }
+
+    /// The packed, unencrypted form of an id.
+    #[must_use]
+    #[inline]
+    pub fn raw(&self, id: Id) -> u64 {
+        self.permutation.invert(id.to_u64())
+    }
+
+    /// The id of a packed, unencrypted form.
+    #[inline]
+    pub(crate) fn permute(&self, raw: u64) -> Id {
+        Id::from_u64(self.permutation.permute(raw))
+    }
+}

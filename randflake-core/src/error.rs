@@ -1,0 +1,358 @@
+//! One small `Copy` error for each operation; the fields hold what the caller needs to act.
+
+use core::fmt::{self, Display, Formatter};
+
+/// Why no id was issued. Nothing was consumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// The clock does not know the time yet.
+    ClockUnknown,
+    /// The clock is before the next unissued position, by more than the tolerance.
+    ClockBehind {
+        /// How long until an id can be issued, in milliseconds.
+        behind_ms: u64,
+    },
+    /// Every sequence of the current tick has been issued.
+    SequenceExhausted {
+        /// How long until the next tick, in milliseconds.
+        retry_in_ms: u64,
+    },
+    /// The lease has ended: another one is needed.
+    LeaseOver {
+        /// How long ago it ended, in milliseconds.
+        since_ms: u64,
+    },
+    /// The generator was sealed, for good.
+    Sealed,
+}
+
+impl GenerateError {
+    /// How long to wait before another try can succeed, in milliseconds; `None` when waiting alone
+    /// does not help.
+    #[must_use]
+    pub const fn retry_in_ms(self) -> Option<u64> {
+        match self {
+            Self::ClockBehind { behind_ms: ms } | Self::SequenceExhausted { retry_in_ms: ms } => {
+                Some(ms)
+            }
+            Self::ClockUnknown | Self::LeaseOver { .. } | Self::Sealed => None,
+        }
+    }
+
+    /// The one that says more to the caller of a pool: what passes soonest, else what is not final.
+    pub(crate) const fn sooner(self, other: Self) -> Self {
+        let other_is_sooner = match (self.retry_in_ms(), other.retry_in_ms()) {
+            (Some(mine), Some(others)) => others < mine,
+            (None, Some(_)) => true,
+            (Some(_), None) => false,
+            (None, None) => matches!(self, Self::Sealed),
+        };
+        if other_is_sooner { other } else { self }
+    }
+}
+
+impl Display for GenerateError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ClockUnknown => f.write_str("the clock does not know the time yet"),
+            Self::ClockBehind { behind_ms } => {
+                write!(f, "the clock is {behind_ms} ms behind the last issued id")
+            }
+            Self::SequenceExhausted { retry_in_ms } => {
+                write!(
+                    f,
+                    "the tick's ids are all issued, the next tick is in {retry_in_ms} ms"
+                )
+            }
+            Self::LeaseOver { since_ms } => write!(f, "the lease has been over for {since_ms} ms"),
+            Self::Sealed => f.write_str("the generator is sealed"),
+        }
+    }
+}
+
+/// Why a lease's interval was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LeaseError {
+    /// The layout has no such node id.
+    NodeId {
+        /// The node id given.
+        value: u32,
+        /// The layout's largest.
+        max: u32,
+    },
+    /// The interval holds no tick.
+    Empty {
+        /// The first tick given.
+        start: u64,
+        /// The first tick after it.
+        end: u64,
+    },
+    /// The interval ends after the layout's last tick.
+    BeyondLayout {
+        /// The end given.
+        end: u64,
+        /// The largest end that is allowed.
+        max: u64,
+    },
+    /// The interval has more ticks than the generator's word can count.
+    TooLong {
+        /// Its ticks.
+        ticks: u64,
+        /// The most that the word can count.
+        max: u64,
+    },
+}
+
+impl Display for LeaseError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NodeId { value, max } => {
+                out_of_range(f, "node id", u64::from(*value), u64::from(*max))
+            }
+            Self::Empty { start, end } => {
+                write!(
+                    f,
+                    "the lease holds no tick: its end {end} must be after its start {start}"
+                )
+            }
+            Self::BeyondLayout { end, max } => {
+                write!(
+                    f,
+                    "the lease's end {end} is past the layout's last: at most {max} is allowed"
+                )
+            }
+            Self::TooLong { ticks, max } => {
+                write!(
+                    f,
+                    "the lease has {ticks} ticks: the generator's word counts at most {max}"
+                )
+            }
+        }
+    }
+}
+
+/// Why a lease was not extended. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExtendError {
+    /// The extension has another node id or another start: it is not of this lease.
+    Foreign,
+    /// The lease is already over; it needs a new one, with a generator of its own.
+    Expired {
+        /// How long ago it ended, in milliseconds.
+        since_ms: u64,
+    },
+    /// The clock does not know whether the lease is over.
+    ClockUnknown,
+    /// The extension has more ticks than the generator's word can count.
+    TooLong {
+        /// Its ticks.
+        ticks: u64,
+        /// The most that the word can count.
+        max: u64,
+    },
+    /// The generator was sealed, for good.
+    Sealed,
+}
+
+impl Display for ExtendError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign => {
+                f.write_str("the extension has another node id or start than the lease")
+            }
+            Self::Expired { since_ms } => {
+                write!(
+                    f,
+                    "the lease has been over for {since_ms} ms and cannot be extended"
+                )
+            }
+            Self::ClockUnknown => f.write_str("the clock does not know whether the lease is over"),
+            Self::TooLong { ticks, max } => {
+                write!(
+                    f,
+                    "the extension has {ticks} ticks: the generator's word counts at most {max}"
+                )
+            }
+            Self::Sealed => f.write_str("the generator is sealed"),
+        }
+    }
+}
+
+/// Why fields make no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FieldError {
+    /// The time is before the layout's epoch.
+    BeforeEpoch {
+        /// The epoch in Unix milliseconds.
+        epoch_unix_ms: u64,
+    },
+    /// The tick is past the layout's last.
+    Timestamp {
+        /// The tick given.
+        tick: u64,
+        /// The last one.
+        max: u64,
+    },
+    /// The layout has no such node id.
+    NodeId {
+        /// The node id given.
+        value: u32,
+        /// The layout's largest.
+        max: u32,
+    },
+    /// The layout has no such sequence.
+    Sequence {
+        /// The sequence given.
+        value: u32,
+        /// The layout's largest.
+        max: u32,
+    },
+    /// The layout has no such datacenter.
+    Datacenter {
+        /// The datacenter given.
+        value: u32,
+        /// The layout's largest.
+        max: u32,
+    },
+    /// The layout has no such worker.
+    Worker {
+        /// The worker given.
+        value: u32,
+        /// The layout's largest.
+        max: u32,
+    },
+}
+
+impl Display for FieldError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (name, value, max) = match *self {
+            Self::BeforeEpoch { epoch_unix_ms } => {
+                return write!(
+                    f,
+                    "the time is before the layout's epoch, {epoch_unix_ms} ms"
+                );
+            }
+            Self::Timestamp { tick, max } => return out_of_range(f, "tick", tick, max),
+            Self::NodeId { value, max } => ("node id", value, max),
+            Self::Sequence { value, max } => ("sequence", value, max),
+            Self::Datacenter { value, max } => ("datacenter", value, max),
+            Self::Worker { value, max } => ("worker", value, max),
+        };
+        out_of_range(f, name, u64::from(value), u64::from(max))
+    }
+}
+
+fn out_of_range(f: &mut Formatter<'_>, name: &str, value: u64, max: u64) -> fmt::Result {
+    write!(f, "{name} {value} is out of range: 0 to {max} are allowed")
+}
+
+/// Why a text is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The text is empty.
+    Empty,
+    /// The text is longer than an id's 13 digits.
+    TooLong {
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// The text begins with a zero that adds nothing.
+    LeadingZero,
+    /// A byte is not a digit.
+    InvalidDigit {
+        /// Where it stands, from 0.
+        index: usize,
+        /// The byte.
+        byte: u8,
+    },
+    /// The number is over 64 bits.
+    Overflow,
+}
+
+impl Display for DecodeError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the text is empty: 1 to 13 digits of 0-9a-v are allowed"),
+            Self::TooLong { len } => {
+                write!(f, "the text has {len} characters: at most 13 are allowed")
+            }
+            Self::LeadingZero => f.write_str("the text has a leading zero, which is not allowed"),
+            Self::InvalidDigit { index, byte } => {
+                let shown = char::from(*byte).escape_default();
+                write!(
+                    f,
+                    "'{shown}' at position {index} is not a digit: 0-9 and a-v are allowed"
+                )
+            }
+            Self::Overflow => {
+                f.write_str("the number is over 64 bits: at most fvvvvvvvvvvvv is allowed")
+            }
+        }
+    }
+}
+
+/// Why a layout cannot work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// A field is wider than its number type.
+    FieldTooWide {
+        /// Which.
+        name: &'static str,
+        /// Its width in bits.
+        bits: u32,
+        /// The most that is allowed.
+        most: u32,
+    },
+    /// A field does not lie within the 64 bits.
+    FieldOutside {
+        /// Which.
+        name: &'static str,
+        /// Its width in bits.
+        bits: u32,
+        /// Its shift.
+        shift: u32,
+    },
+    /// Two fields share a bit.
+    FieldsOverlap,
+    /// The timestamp has no bit.
+    NoTimestamp,
+    /// The tick lasts 0 ms.
+    NoTick,
+    /// The last tick's time in milliseconds is over 64 bits.
+    TimeOverflow,
+}
+
+impl Display for LayoutError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FieldTooWide { name, bits, most } => {
+                write!(f, "the {name} has {bits} bits: at most {most} are allowed")
+            }
+            Self::FieldOutside { name, bits, shift } => {
+                write!(
+                    f,
+                    "the {name}, {bits} bits shifted by {shift}, is not within the 64 bits of an id"
+                )
+            }
+            Self::FieldsOverlap => f.write_str("two fields share a bit"),
+            Self::NoTimestamp => f.write_str("the timestamp has no bits: 1 to 63 are allowed"),
+            Self::NoTick => f.write_str("the tick has no length: at least 1 ms is allowed"),
+            Self::TimeOverflow => {
+                f.write_str("the last tick's time is over 64 bits of milliseconds")
+            }
+        }
+    }
+}
+
+impl core::error::Error for GenerateError {}
+impl core::error::Error for LeaseError {}
+impl core::error::Error for ExtendError {}
+impl core::error::Error for FieldError {}
+impl core::error::Error for DecodeError {}
+impl core::error::Error for LayoutError {}

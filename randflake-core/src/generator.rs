@@ -1,0 +1,118 @@
+//! One lease, one clock, one key: ids.
+
+use core::fmt::{self, Debug, Formatter};
+
+use crate::{
+    AtomicWord, Clock, Codec, ExtendError, GenerateError, Id, Layout, Lease, LeaseError, Parts,
+    Sequencer,
+};
+
+/// Issues the ids of one lease. Share it by reference; it is `Sync` if its word and clock are.
+///
+/// ```
+/// use std::sync::atomic::AtomicU64;
+/// use randflake_core::{GenerateError, Generator, Lease, ManualClock, Parts, Randflake, Sparx64};
+///
+/// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
+/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let cipher = Sparx64::new(&[7; 16]);
+/// let generator = Generator::<Randflake, AtomicU64, _>::new(lease, &clock, cipher)?;
+///
+/// let id = generator.generate()?;
+/// assert_eq!(generator.inspect(id), Parts { tick: 3_706_297, node_id: 42, sequence: 0 });
+///
+/// clock.advance_ms(61_500);
+/// assert_eq!(generator.generate(), Err(GenerateError::LeaseOver { since_ms: 1_500 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Generator<L: Layout, W, C> {
+    sequencer: Sequencer<L, W>,
+    clock: C,
+    codec: Codec<L>,
+    tolerance: u32,
+}
+
+impl<L: Layout, W: AtomicWord, C: Clock> Generator<L, W, C> {
+    /// The generator of a lease. One lease has one generator, also over restarts: see
+    /// [`Sequencer::new`].
+    ///
+    /// # Errors
+    ///
+    /// [`LeaseError::TooLong`] when the word cannot count the lease's ticks.
+    pub fn new(lease: Lease<L>, clock: C, permutation: L::Permutation) -> Result<Self, LeaseError> {
+        Ok(Self {
+            sequencer: Sequencer::new(lease)?,
+            clock,
+            codec: Codec::new(permutation),
+            tolerance: 0,
+        })
+    }
+
+    /// Lets ids be up to `ticks` ahead of the clock, 0 unless set.
+    ///
+    /// That is the whole clock policy: with 0 a clock that stepped back and an exhausted tick refuse;
+    /// with `n` the generator holds through a step back of `n` ticks, and when a tick is exhausted
+    /// borrows from the next `n`.
+    #[must_use]
+    pub fn with_tolerance(mut self, ticks: u32) -> Self {
+        self.tolerance = ticks;
+        self
+    }
+
+    /// The next id. It never blocks; of two threads at least one gets on.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is consumed by an error.
+    ///
+    /// - [`ClockUnknown`](GenerateError::ClockUnknown): the clock has no time yet;
+    /// - [`SequenceExhausted`](GenerateError::SequenceExhausted): the tick's ids are all issued;
+    /// - [`ClockBehind`](GenerateError::ClockBehind): the clock is before the last issued tick, or
+    ///   before the lease, by more than the tolerance;
+    /// - [`LeaseOver`](GenerateError::LeaseOver): the time is past the lease;
+    /// - [`Sealed`](GenerateError::Sealed): [`seal`](Generator::seal) was called.
+    #[inline]
+    pub fn generate(&self) -> Result<Id, GenerateError> {
+        let raw = self.sequencer.take(&self.clock, self.tolerance)?;
+        Ok(self.codec.permute(raw))
+    }
+
+    /// The lease as it is now.
+    pub fn lease(&self) -> Lease<L> {
+        self.sequencer.lease()
+    }
+
+    /// Moves the lease's end on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Sequencer::extend`].
+    pub fn extend(&self, extended: Lease<L>) -> Result<(), ExtendError> {
+        self.sequencer.extend(extended, &self.clock)
+    }
+
+    /// Ends issuing for good; see [`Sequencer::seal`].
+    pub fn seal(&self) -> Option<u64> {
+        self.sequencer.seal()
+    }
+
+    /// The fields of an id: a debugging aid, see [`Codec`].
+    pub fn inspect(&self, id: Id) -> Parts {
+        self.codec.inspect(id)
+    }
+
+    /// Composes and inspects ids under the generator's key.
+    pub fn codec(&self) -> &Codec<L> {
+        &self.codec
+    }
+}
+
+/// Shows the lease, never the key.
+impl<L: Layout, W: AtomicWord, C: Clock> Debug for Generator<L, W, C> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Generator")
+            .field("lease", &self.lease())
+            .field("tolerance", &self.tolerance)
+            .finish_non_exhaustive()
+    }
+}

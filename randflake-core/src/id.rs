@@ -1,0 +1,148 @@
+//! The public id.
+
+use core::fmt::{self, Debug, Display, Formatter};
+use core::str::FromStr;
+
+use crate::{DecodeError, Text, text};
+
+/// A public 64-bit id.
+///
+/// It is shown as text (base32hex, 1 to 13 digits of `0-9a-v`) or as the `i64` that a database
+/// `bigint` column stores; `u64` is the same bits. The order is that of the `i64`, so that a program
+/// and its database sort alike. For encrypted layouts the order means nothing, by design.
+///
+/// ```
+/// use randflake_core::Id;
+///
+/// let id: Id = "3vgoe12ccb8gh".parse()?;
+/// assert_eq!(id.to_i64(), 4_594_531_474_933_654_033);
+/// assert_eq!(id.to_string(), "3vgoe12ccb8gh");
+/// # Ok::<(), randflake_core::DecodeError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Id(i64);
+
+impl Id {
+    /// The id with the bits of a database's `bigint`.
+    #[must_use]
+    #[inline]
+    pub const fn from_i64(bits: i64) -> Self {
+        Self(bits)
+    }
+
+    /// The id with these bits.
+    #[must_use]
+    #[inline]
+    pub const fn from_u64(bits: u64) -> Self {
+        Self(bits.cast_signed())
+    }
+
+    /// The bits as a database's `bigint` holds them.
+    #[must_use]
+    #[inline]
+    pub const fn to_i64(self) -> i64 {
+        self.0
+    }
+
+    /// The bits as an unsigned number.
+    #[must_use]
+    #[inline]
+    pub const fn to_u64(self) -> u64 {
+        self.0.cast_unsigned()
+    }
+
+    /// The text form in a buffer on the stack; [`Display`] writes the same.
+    #[must_use]
+    #[inline]
+    pub fn to_text(self) -> Text {
+        Text::encode(self.to_u64())
+    }
+
+    /// Reads the text form, strictly: each id has exactly one.
+    ///
+    /// # Errors
+    ///
+    /// - [`Empty`](DecodeError::Empty), [`TooLong`](DecodeError::TooLong) for other than 1 to 13 bytes;
+    /// - [`InvalidDigit`](DecodeError::InvalidDigit) for a byte other than `0-9a-v`, so for upper case
+    ///   and padding too;
+    /// - [`LeadingZero`](DecodeError::LeadingZero), unless the text is "0";
+    /// - [`Overflow`](DecodeError::Overflow) for a number over 64 bits.
+    ///
+    /// ```
+    /// use randflake_core::{DecodeError, Id};
+    ///
+    /// assert_eq!(Id::from_text(b"v")?, Id::from_u64(31));
+    /// assert_eq!(Id::from_text(b"V"), Err(DecodeError::InvalidDigit { index: 0, byte: b'V' }));
+    /// assert_eq!(Id::from_text(b"0v"), Err(DecodeError::LeadingZero));
+    /// # Ok::<(), DecodeError>(())
+    /// ```
+    #[inline]
+    pub fn from_text(text: &[u8]) -> Result<Self, DecodeError> {
+        text::decode(text).map(Self::from_u64)
+    }
+
+    /// Reads what the 1.x packages wrote and accepted: either case, leading zeros, an end at the
+    /// first `=`, the empty text as 0, and of numbers over 64 bits the lowest 64.
+    ///
+    /// Several texts give one id here; do not use it where a text is compared or is a key.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidDigit`](DecodeError::InvalidDigit) for any other byte.
+    ///
+    /// ```
+    /// use randflake_core::Id;
+    ///
+    /// assert_eq!(Id::from_text_lenient(b"003VGOE12CCB8GH=")?, Id::from_text(b"3vgoe12ccb8gh")?);
+    /// # Ok::<(), randflake_core::DecodeError>(())
+    /// ```
+    pub fn from_text_lenient(text: &[u8]) -> Result<Self, DecodeError> {
+        text::decode_lenient(text).map(Self::from_u64)
+    }
+}
+
+impl From<i64> for Id {
+    fn from(bits: i64) -> Self {
+        Self::from_i64(bits)
+    }
+}
+
+impl From<u64> for Id {
+    fn from(bits: u64) -> Self {
+        Self::from_u64(bits)
+    }
+}
+
+impl From<Id> for i64 {
+    fn from(id: Id) -> Self {
+        id.to_i64()
+    }
+}
+
+impl From<Id> for u64 {
+    fn from(id: Id) -> Self {
+        id.to_u64()
+    }
+}
+
+impl FromStr for Id {
+    type Err = DecodeError;
+
+    /// [`Id::from_text`].
+    fn from_str(text: &str) -> Result<Self, DecodeError> {
+        Self::from_text(text.as_bytes())
+    }
+}
+
+impl Display for Id {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.pad(self.to_text().as_str())
+    }
+}
+
+impl Debug for Id {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "Id({self})")
+    }
+}

@@ -1,0 +1,34 @@
+use super::{Field, Fields, Layout, Spec};
+use crate::Sparx64;
+
+/// The Randflake layout: 30 bits of seconds, 17 of node id, 17 of sequence, encrypted.
+///
+/// ```text
+/// 63            34 33           17 16            0
+/// | timestamp 30   | node id 17    | sequence 17   |
+/// ```
+///
+/// Ticks are seconds since 2024-10-27 03:33:20 UTC and end with 2058-11-05 17:10:23 UTC; from
+/// 2041-10-31 22:21:52 UTC the raw id's top bit is set. A node issues 131,072 ids a second. Source:
+/// <https://github.com/gosuda/randflake>, whose Go, Python and TypeScript packages exchange ids
+/// with this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Randflake;
+
+impl Layout for Randflake {
+    type Permutation = Sparx64;
+
+    const SPEC: Spec = Spec::declare(Fields {
+        timestamp: Field {
+            bits: 30,
+            shift: 34,
+        },
+        node_id: Field {
+            bits: 17,
+            shift: 17,
+        },
+        sequence: Field { bits: 17, shift: 0 },
+        epoch_unix_ms: 1_730_000_000_000,
+        tick_ms: 1_000,
+    });
+}

@@ -1,0 +1,76 @@
+use super::{Field, Fields, Layout, Spec};
+use crate::{FieldError, Plain};
+
+/// Twitter's Snowflake: 41 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
+///
+/// ```text
+/// 63 62            22 21         17 16     12 11           0
+/// |0| timestamp 41   | datacenter 5 | worker 5 | sequence 12 |
+/// ```
+///
+/// Ticks are milliseconds since 2010-11-04 01:42:54.657 UTC and end with 2080-07-10 17:30:30.207
+/// UTC. A node issues 4,096 ids a millisecond. Source: `IdWorker.scala` in
+/// <https://github.com/twitter-archive/snowflake> (tag `snowflake-2010`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snowflake;
+
+impl Layout for Snowflake {
+    type Permutation = Plain;
+
+    const SPEC: Spec = Spec::declare(Fields {
+        timestamp: Field {
+            bits: 41,
+            shift: 22,
+        },
+        node_id: Field {
+            bits: 10,
+            shift: 12,
+        },
+        sequence: Field { bits: 12, shift: 0 },
+        epoch_unix_ms: 1_288_834_974_657,
+        tick_ms: 1,
+    });
+}
+
+const WORKER_BITS: u32 = 5;
+const MAX_WORKER: u32 = 31;
+
+impl Snowflake {
+    /// The node id of a worker in a datacenter, both 0 to 31.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError::Datacenter`] or [`FieldError::Worker`] for a number over 31.
+    ///
+    /// ```
+    /// use randflake_core::Snowflake;
+    ///
+    /// assert_eq!(Snowflake::node_id(3, 7), Ok(103));
+    /// assert_eq!(Snowflake::datacenter_and_worker(103), (3, 7));
+    /// assert_eq!(
+    ///     Snowflake::node_id(32, 0).unwrap_err().to_string(),
+    ///     "datacenter 32 is out of range: 0 to 31 are allowed"
+    /// );
+    /// ```
+    pub const fn node_id(datacenter: u32, worker: u32) -> Result<u32, FieldError> {
+        if datacenter > MAX_WORKER {
+            return Err(FieldError::Datacenter {
+                value: datacenter,
+                max: MAX_WORKER,
+            });
+        }
+        if worker > MAX_WORKER {
+            return Err(FieldError::Worker {
+                value: worker,
+                max: MAX_WORKER,
+            });
+        }
+        Ok((datacenter << WORKER_BITS) | worker)
+    }
+
+    /// The datacenter and worker of a node id of this layout.
+    #[must_use]
+    pub const fn datacenter_and_worker(node_id: u32) -> (u32, u32) {
+        ((node_id >> WORKER_BITS) & MAX_WORKER, node_id & MAX_WORKER)
+    }
+}

@@ -1,0 +1,306 @@
+//! Widths, shifts, epoch and tick of a layout, and the arithmetic on them.
+
+use core::time::Duration;
+
+use crate::{LayoutError, Parts};
+
+/// A bit field of a raw id: `bits` wide, its lowest bit at position `shift`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Width in bits.
+    pub bits: u32,
+    /// Position of the lowest bit, 0 being the least significant of the 64.
+    pub shift: u32,
+}
+
+impl Field {
+    /// The largest value that the field holds. A width of 64 or more gives `u64::MAX`.
+    #[must_use]
+    #[inline]
+    pub const fn max(self) -> u64 {
+        match u64::MAX.checked_shl(self.bits) {
+            Some(above) => !above,
+            None => u64::MAX,
+        }
+    }
+
+    /// The bits that the field covers in a raw id.
+    const fn mask(self) -> u64 {
+        self.max().wrapping_shl(self.shift)
+    }
+
+    /// The value's bits at the field's place; the value is at most [`max`](Field::max).
+    #[inline]
+    const fn place(self, value: u64) -> u64 {
+        value.wrapping_shl(self.shift)
+    }
+
+    /// The field's value in a raw id.
+    #[inline]
+    const fn extract(self, raw: u64) -> u64 {
+        raw.wrapping_shr(self.shift) & self.max()
+    }
+
+    const fn check(self, name: &'static str, most: u32) -> Result<(), LayoutError> {
+        if self.bits > most {
+            return Err(LayoutError::FieldTooWide {
+                name,
+                bits: self.bits,
+                most,
+            });
+        }
+        if self.shift > 64 || self.bits.saturating_add(self.shift) > 64 {
+            return Err(LayoutError::FieldOutside {
+                name,
+                bits: self.bits,
+                shift: self.shift,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A layout as written down; [`Spec::new`] or [`Spec::declare`] check it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// Ticks since the epoch: 1 to 63 bits.
+    pub timestamp: Field,
+    /// Who issues: at most 32 bits.
+    pub node_id: Field,
+    /// Counts within a tick: at most 32 bits.
+    pub sequence: Field,
+    /// Unix time of tick 0, in milliseconds.
+    pub epoch_unix_ms: u64,
+    /// Length of a tick in milliseconds, at least 1.
+    pub tick_ms: u64,
+}
+
+/// A checked [`Fields`]: the fields lie inside 64 bits without overlap, and every tick has a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec(Fields);
+
+const MS_PER_SECOND: u64 = 1_000;
+const NANOS_PER_MS: u32 = 1_000_000;
+
+impl Spec {
+    /// Checks a layout.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError`] says which field is at fault and what is allowed.
+    ///
+    /// ```
+    /// use randflake_core::{Field, Fields, LayoutError, Layout, Snowflake, Spec};
+    ///
+    /// let mut fields = Snowflake::SPEC.fields();
+    /// fields.node_id.bits = 11;
+    /// assert_eq!(Spec::new(fields), Err(LayoutError::FieldsOverlap));
+    /// ```
+    pub const fn new(fields: Fields) -> Result<Self, LayoutError> {
+        let Fields {
+            timestamp,
+            node_id,
+            sequence,
+            epoch_unix_ms,
+            tick_ms,
+        } = fields;
+        // The `?` operator does not work in a const fn.
+        if let Err(error) = timestamp.check("timestamp", 63) {
+            return Err(error);
+        }
+        if let Err(error) = node_id.check("node id", 32) {
+            return Err(error);
+        }
+        if let Err(error) = sequence.check("sequence", 32) {
+            return Err(error);
+        }
+        if timestamp.bits == 0 {
+            return Err(LayoutError::NoTimestamp);
+        }
+        if timestamp.mask() & node_id.mask() != 0
+            || timestamp.mask() & sequence.mask() != 0
+            || node_id.mask() & sequence.mask() != 0
+        {
+            return Err(LayoutError::FieldsOverlap);
+        }
+        if tick_ms == 0 {
+            return Err(LayoutError::NoTick);
+        }
+        let ticks = timestamp.max().saturating_add(1);
+        match ticks.checked_mul(tick_ms) {
+            Some(span_ms) if span_ms.checked_add(epoch_unix_ms).is_some() => Ok(Self(fields)),
+            _ => Err(LayoutError::TimeOverflow),
+        }
+    }
+
+    /// [`Spec::new`] for a `const`: a layout that cannot work is a compile error.
+    ///
+    /// # Panics
+    ///
+    /// When a field is too wide, outside the 64 bits or overlaps another, when the timestamp or the
+    /// tick is empty, or when the last tick's time in milliseconds is over 64 bits. In a `const`
+    /// that is a compile error; for a layout known only at run time use [`Spec::new`].
+    #[must_use]
+    #[expect(
+        clippy::panic,
+        reason = "evaluated at compile time, where a panic is the error"
+    )]
+    pub const fn declare(fields: Fields) -> Self {
+        match Self::new(fields) {
+            Ok(spec) => spec,
+            Err(LayoutError::FieldTooWide { .. }) => panic!("a field of the layout is too wide"),
+            Err(LayoutError::FieldOutside { .. }) => panic!("a field lies outside the 64 bits"),
+            Err(LayoutError::FieldsOverlap) => panic!("two fields of the layout overlap"),
+            Err(LayoutError::NoTimestamp) => panic!("the timestamp needs at least one bit"),
+            Err(LayoutError::NoTick) => panic!("a tick lasts at least 1 ms"),
+            Err(LayoutError::TimeOverflow) => panic!("the last tick is past 2^64 ms"),
+        }
+    }
+
+    /// The declaration.
+    #[must_use]
+    #[inline]
+    pub const fn fields(&self) -> Fields {
+        self.0
+    }
+
+    /// Unix time of tick 0 in milliseconds.
+    #[must_use]
+    #[inline]
+    pub const fn epoch_unix_ms(&self) -> u64 {
+        self.0.epoch_unix_ms
+    }
+
+    /// Length of a tick in milliseconds.
+    #[must_use]
+    #[inline]
+    pub const fn tick_ms(&self) -> u64 {
+        self.0.tick_ms
+    }
+
+    /// Width of the sequence in bits.
+    #[must_use]
+    #[inline]
+    pub const fn sequence_bits(&self) -> u32 {
+        self.0.sequence.bits
+    }
+
+    /// The layout's last tick.
+    #[must_use]
+    #[inline]
+    pub const fn max_tick(&self) -> u64 {
+        self.0.timestamp.max()
+    }
+
+    /// The largest node id.
+    #[must_use]
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the field has at most 32 bits"
+    )]
+    pub const fn max_node_id(&self) -> u32 {
+        self.0.node_id.max() as u32
+    }
+
+    /// The largest sequence: a node issues one id more than this in a tick.
+    #[must_use]
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the field has at most 32 bits"
+    )]
+    pub const fn max_sequence(&self) -> u32 {
+        self.0.sequence.max() as u32
+    }
+
+    /// The tick at a time since the Unix epoch, or `None` before the layout's epoch. It may be past
+    /// [`max_tick`](Spec::max_tick).
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use randflake_core::{Layout, Randflake};
+    ///
+    /// let tick_at = |s| Randflake::SPEC.tick_at(Duration::from_secs(s));
+    /// assert_eq!(tick_at(1_730_000_042), Some(42));
+    /// assert_eq!(tick_at(1_729_999_999), None);
+    /// ```
+    #[must_use]
+    #[inline]
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "the divisors are not zero, and both sums fit"
+    )]
+    pub const fn tick_at(&self, unix: Duration) -> Option<u64> {
+        let Fields {
+            epoch_unix_ms,
+            tick_ms,
+            ..
+        } = self.0;
+        // Whole seconds need no sub-second part: for a constant layout this leaves one subtraction.
+        if tick_ms.is_multiple_of(MS_PER_SECOND) && epoch_unix_ms.is_multiple_of(MS_PER_SECOND) {
+            return match unix.as_secs().checked_sub(epoch_unix_ms / MS_PER_SECOND) {
+                Some(seconds) => Some(seconds / (tick_ms / MS_PER_SECOND)),
+                None => None,
+            };
+        }
+        match unix_ms(unix).checked_sub(epoch_unix_ms) {
+            Some(ms) => Some(ms / tick_ms),
+            None => None,
+        }
+    }
+
+    /// The Unix time in milliseconds at which a tick begins; saturates for ticks that no layout has.
+    #[must_use]
+    #[inline]
+    pub const fn unix_ms(&self, tick: u64) -> u64 {
+        tick.saturating_mul(self.0.tick_ms)
+            .saturating_add(self.0.epoch_unix_ms)
+    }
+
+    /// Milliseconds from `now` until a tick begins, rounded up; 0 when it has begun.
+    #[inline]
+    pub(crate) const fn ms_until(&self, tick: u64, now: Duration) -> u64 {
+        self.unix_ms(tick).saturating_sub(unix_ms(now))
+    }
+
+    /// Milliseconds since a tick began, rounded down; 0 when it is still to come.
+    #[inline]
+    pub(crate) const fn ms_since(&self, tick: u64, now: Duration) -> u64 {
+        unix_ms(now).saturating_sub(self.unix_ms(tick))
+    }
+
+    /// The raw id of fields that are in range.
+    #[inline]
+    pub(crate) const fn pack(&self, tick: u64, node_id: u32, sequence: u64) -> u64 {
+        let fields = &self.0;
+        fields.timestamp.place(tick)
+            | fields.node_id.place(node_id as u64)
+            | fields.sequence.place(sequence)
+    }
+
+    /// The fields of a raw id. Bits outside all fields are ignored.
+    #[must_use]
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "both fields have at most 32 bits"
+    )]
+    pub const fn unpack(&self, raw: u64) -> Parts {
+        let fields = &self.0;
+        Parts {
+            tick: fields.timestamp.extract(raw),
+            node_id: fields.node_id.extract(raw) as u32,
+            sequence: fields.sequence.extract(raw) as u32,
+        }
+    }
+}
+
+/// Whole milliseconds; saturates after 584 million years.
+#[inline]
+const fn unix_ms(unix: Duration) -> u64 {
+    let sub_second_ms = (unix.subsec_nanos() / NANOS_PER_MS) as u64;
+    unix.as_secs()
+        .saturating_mul(MS_PER_SECOND)
+        .saturating_add(sub_second_ms)
+}

@@ -1,0 +1,94 @@
+//! The right to issue: one node id for an interval of ticks.
+
+use core::marker::PhantomData;
+
+use crate::{Layout, LeaseError};
+
+/// A node id of layout `L` and the half-open interval of ticks in which it may be used.
+///
+/// Uniqueness rests on one thing alone: all leases ever granted for a node id are disjoint. A lease
+/// store sees to that; whoever makes leases by hand must.
+///
+/// ```
+/// use randflake_core::{Lease, LeaseError, Randflake};
+///
+/// let lease = Lease::<Randflake>::new(42, 1_000, 1_060)?;
+/// assert_eq!((lease.node_id(), lease.start(), lease.end()), (42, 1_000, 1_060));
+/// assert_eq!(
+///     Lease::<Randflake>::new(131_072, 1_000, 1_060).unwrap_err().to_string(),
+///     "node id 131072 is out of range: 0 to 131071 are allowed"
+/// );
+/// # Ok::<(), LeaseError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease<L> {
+    node_id: u32,
+    start: u64,
+    end: u64,
+    layout: PhantomData<L>,
+}
+
+impl<L: Layout> Lease<L> {
+    /// The lease of a node id from tick `start` until before tick `end`, both since the layout's
+    /// epoch.
+    ///
+    /// # Errors
+    ///
+    /// [`LeaseError::NodeId`] when the layout has no such node id, [`LeaseError::Empty`] unless
+    /// `start < end`, [`LeaseError::BeyondLayout`] when `end` is past the layout's last tick + 1.
+    pub const fn new(node_id: u32, start: u64, end: u64) -> Result<Self, LeaseError> {
+        let max_end = L::SPEC.max_tick().saturating_add(1);
+        if node_id > L::SPEC.max_node_id() {
+            return Err(LeaseError::NodeId {
+                value: node_id,
+                max: L::SPEC.max_node_id(),
+            });
+        }
+        if start >= end {
+            return Err(LeaseError::Empty { start, end });
+        }
+        if end > max_end {
+            return Err(LeaseError::BeyondLayout { end, max: max_end });
+        }
+        Ok(Self {
+            node_id,
+            start,
+            end,
+            layout: PhantomData,
+        })
+    }
+
+    /// What passed [`new`](Lease::new) before, put together again.
+    pub(crate) const fn checked_before(node_id: u32, start: u64, end: u64) -> Self {
+        Self {
+            node_id,
+            start,
+            end,
+            layout: PhantomData,
+        }
+    }
+
+    /// The node id.
+    #[must_use]
+    pub const fn node_id(&self) -> u32 {
+        self.node_id
+    }
+
+    /// The first tick.
+    #[must_use]
+    pub const fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// The first tick after the lease.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// How many ticks it has.
+    #[must_use]
+    pub const fn ticks(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+}

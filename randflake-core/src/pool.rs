@@ -1,0 +1,138 @@
+//! Several leases behind one call.
+
+use core::fmt::{self, Debug, Formatter};
+
+use crate::{AtomicWord, Clock, Codec, GenerateError, Id, Layout, Sequencer, Word};
+
+/// Issues ids of several leases, each of its own node id, moving on when one is exhausted or ahead
+/// of the clock: `k` node ids give `k` times as many ids in a tick, and survive a clock step.
+///
+/// `S` holds the sequencers: an array, a slice, or a vector where there is one.
+///
+/// ```
+/// use std::sync::atomic::AtomicU64;
+/// use randflake_core::{Lease, ManualClock, Plain, Pool, Sequencer, Snowflake};
+///
+/// let clock = ManualClock::at_unix_ms(1_288_834_974_657);
+/// let sequencer = |node_id| Sequencer::<Snowflake, AtomicU64>::new(Lease::new(node_id, 0, 1_000)?);
+/// let pool = Pool::new([sequencer(1)?, sequencer(2)?], &clock, Plain);
+///
+/// for _ in 0..2 * 4096 {
+///     pool.generate()?;
+/// }
+/// assert!(pool.generate().is_err(), "both are exhausted until the next millisecond");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Pool<L: Layout, W, C, S> {
+    sequencers: S,
+    /// The sequencer that issued last.
+    cursor: W,
+    clock: C,
+    codec: Codec<L>,
+    tolerance: u32,
+}
+
+impl<L, W, C, S> Pool<L, W, C, S>
+where
+    L: Layout,
+    W: AtomicWord,
+    C: Clock,
+    S: AsRef<[Sequencer<L, W>]>,
+{
+    /// A pool of sequencers, whose leases must have distinct node ids or disjoint intervals.
+    pub fn new(sequencers: S, clock: C, permutation: L::Permutation) -> Self {
+        Self {
+            sequencers,
+            cursor: W::new(W::Value::truncate(0)),
+            clock,
+            codec: Codec::new(permutation),
+            tolerance: 0,
+        }
+    }
+
+    /// As [`Generator::with_tolerance`](crate::Generator::with_tolerance).
+    #[must_use]
+    pub fn with_tolerance(mut self, ticks: u32) -> Self {
+        self.tolerance = ticks;
+        self
+    }
+
+    /// The next id, of the first sequencer that has one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`first_ready`].
+    #[inline]
+    pub fn generate(&self) -> Result<Id, GenerateError> {
+        let sequencers = self.sequencers.as_ref();
+        let raw = first_ready(sequencers, &self.cursor, |sequencer| {
+            sequencer.take(&self.clock, self.tolerance)
+        })?;
+        Ok(self.codec.permute(raw))
+    }
+
+    /// The sequencers, to extend or seal.
+    pub fn sequencers(&self) -> &[Sequencer<L, W>] {
+        self.sequencers.as_ref()
+    }
+
+    /// Composes and inspects ids under the pool's key.
+    pub fn codec(&self) -> &Codec<L> {
+        &self.codec
+    }
+}
+
+/// Shows the leases, never the key.
+impl<L, W, C, S> Debug for Pool<L, W, C, S>
+where
+    L: Layout,
+    W: AtomicWord,
+    S: AsRef<[Sequencer<L, W>]>,
+{
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Pool ")?;
+        f.debug_list()
+            .entries(self.sequencers.as_ref().iter().map(Sequencer::lease))
+            .finish()
+    }
+}
+
+/// Asks the members of a pool in turn, beginning with the one that issued last, which `cursor`
+/// remembers, until one answers. It is the rule of [`Pool`], for pools that keep more in a member
+/// than a sequencer.
+///
+/// # Errors
+///
+/// When none has an id: of the members' errors the one that passes soonest, else one that is not
+/// [`Sealed`](GenerateError::Sealed) if there is any. A pool without members answers
+/// [`LeaseOver`](GenerateError::LeaseOver).
+#[inline]
+pub fn first_ready<M, W: AtomicWord, T>(
+    members: &[M],
+    cursor: &W,
+    mut ask: impl FnMut(&M) -> Result<T, GenerateError>,
+) -> Result<T, GenerateError> {
+    let last = cursor.load();
+    let last_index = usize::try_from(last.into())
+        .unwrap_or(usize::MAX)
+        .min(members.len());
+    let mut soonest = None;
+    for index in (last_index..members.len()).chain(0..last_index) {
+        let Some(member) = members.get(index) else {
+            break;
+        };
+        match ask(member) {
+            Ok(answer) => {
+                if index != last_index {
+                    // Another caller may have moved it on: either place is as good.
+                    cursor.compare_exchange(last, W::Value::truncate(index as u64));
+                }
+                return Ok(answer);
+            }
+            Err(error) => {
+                soonest = Some(soonest.map_or(error, |other: GenerateError| other.sooner(error)));
+            }
+        }
+    }
+    Err(soonest.unwrap_or(GenerateError::LeaseOver { since_ms: 0 }))
+}

@@ -1,0 +1,209 @@
+//! The positions of one lease, each issued once.
+
+use core::marker::PhantomData;
+use core::time::Duration;
+
+use crate::state::{Refusal, Terms, max_length, step};
+use crate::{AtomicWord, Clock, ExtendError, GenerateError, Layout, Lease, LeaseError, Word};
+
+/// Issues each (tick, sequence) of one lease at most once, whatever its clock shows.
+///
+/// It is the part of a [`Generator`](crate::Generator) that is not shared: many sequencers can go
+/// with one clock and one key, as in a [`Pool`](crate::Pool). One atomic word holds the next
+/// position that was not issued; threads and interrupts may take from it at once.
+#[derive(Debug)]
+pub struct Sequencer<L, W> {
+    /// The next position not issued yet, or `SEALED`.
+    next: W,
+    /// The lease's ticks. It only grows.
+    length: W,
+    /// The raw id of the lease's first tick and sequence 0.
+    origin: u64,
+    layout: PhantomData<L>,
+}
+
+/// No position is this large: [`max_length`] leaves the word's last tick out.
+const fn sealed<V: Word>() -> V {
+    V::MAX
+}
+
+impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
+    /// The sequencer of a lease, of which nothing has been issued.
+    ///
+    /// One lease has one sequencer: making a second one, also after a restart or in a copy of the
+    /// process, repeats ids.
+    ///
+    /// # Errors
+    ///
+    /// [`LeaseError::TooLong`] when the word cannot count the lease's ticks. A 32-bit word counts
+    /// 32,767 seconds of the Randflake layout (9.1 hours).
+    pub fn new(lease: Lease<L>) -> Result<Self, LeaseError> {
+        let max = max_length::<W::Value>(L::SPEC.sequence_bits());
+        if lease.ticks() > max {
+            return Err(LeaseError::TooLong {
+                ticks: lease.ticks(),
+                max,
+            });
+        }
+        Ok(Self {
+            next: W::new(W::Value::truncate(0)),
+            length: W::new(W::Value::truncate(lease.ticks())),
+            origin: L::SPEC.pack(lease.start(), lease.node_id(), 0),
+            layout: PhantomData,
+        })
+    }
+
+    /// The next raw id, at most `tolerance` ticks ahead of the clock.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Generator::generate`](crate::Generator::generate). Nothing is consumed then.
+    #[inline]
+    pub fn take(&self, clock: &impl Clock, tolerance: u32) -> Result<u64, GenerateError> {
+        loop {
+            // The word is read before the clock: whoever sleeps between the two and wakes with a
+            // stale time finds the word moved on, and reads both again.
+            let next = self.next.load();
+            if next == sealed() {
+                return Err(GenerateError::Sealed);
+            }
+            let Some(now) = clock.now() else {
+                return Err(GenerateError::ClockUnknown);
+            };
+            match step(next, L::SPEC.tick_at(now), self.terms(tolerance)) {
+                Ok(position) => {
+                    if self.next.compare_exchange(next, position.next()) {
+                        return Ok(self.raw(position));
+                    }
+                }
+                Err(refusal) => return Err(self.explain(refusal, next, now, tolerance)),
+            }
+        }
+    }
+
+    /// The lease as it is now, with what extended it.
+    pub fn lease(&self) -> Lease<L> {
+        let start = self.start();
+        let end = start.saturating_add(self.length.load().into());
+        let node_id = L::SPEC.unpack(self.origin).node_id;
+        Lease::checked_before(node_id, start, end)
+    }
+
+    /// Moves the lease's end on.
+    ///
+    /// An end that is not later changes nothing: a lease never gets shorter.
+    ///
+    /// # Errors
+    ///
+    /// [`ExtendError::Foreign`] for another node id or start, [`ExtendError::Expired`] when the lease
+    /// is over by the clock, [`ExtendError::ClockUnknown`], [`ExtendError::TooLong`] and
+    /// [`ExtendError::Sealed`].
+    pub fn extend(&self, extended: Lease<L>, clock: &impl Clock) -> Result<(), ExtendError> {
+        if extended.start() != self.start()
+            || extended.node_id() != L::SPEC.unpack(self.origin).node_id
+        {
+            return Err(ExtendError::Foreign);
+        }
+        let max = max_length::<W::Value>(L::SPEC.sequence_bits());
+        if extended.ticks() > max {
+            return Err(ExtendError::TooLong {
+                ticks: extended.ticks(),
+                max,
+            });
+        }
+        let new_length = W::Value::truncate(extended.ticks());
+        loop {
+            let length = self.length.load();
+            if self.next.load() == sealed() {
+                return Err(ExtendError::Sealed);
+            }
+            let Some(now) = clock.now() else {
+                return Err(ExtendError::ClockUnknown);
+            };
+            let end = self.start().saturating_add(length.into());
+            if L::SPEC.tick_at(now).is_some_and(|tick| tick >= end) {
+                return Err(ExtendError::Expired {
+                    since_ms: L::SPEC.ms_since(end, now),
+                });
+            }
+            if new_length <= length || self.length.compare_exchange(length, new_length) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends issuing for good, and says from which tick on the lease was not used: after that tick
+    /// nothing was and nothing will be issued, so the lease may be released from it.
+    ///
+    /// `None` when it was sealed before.
+    pub fn seal(&self) -> Option<u64> {
+        loop {
+            let next = self.next.load();
+            if next == sealed() {
+                return None;
+            }
+            if self.next.compare_exchange(next, sealed()) {
+                let used = next.previous().map_or(0, |last| {
+                    let elapsed: u64 = last.shr(L::SPEC.sequence_bits()).into();
+                    elapsed.saturating_add(1)
+                });
+                return Some(self.start().saturating_add(used));
+            }
+        }
+    }
+
+    #[inline]
+    fn start(&self) -> u64 {
+        L::SPEC.unpack(self.origin).tick
+    }
+
+    #[inline]
+    fn terms(&self, tolerance: u32) -> Terms<W::Value> {
+        Terms {
+            start: self.start(),
+            length: self.length.load(),
+            tolerance,
+            sequence_bits: L::SPEC.sequence_bits(),
+        }
+    }
+
+    /// The raw id of a position of the lease. The origin's sequence is 0 and the lease is inside the
+    /// layout, so no field carries into another.
+    #[inline]
+    fn raw(&self, position: W::Value) -> u64 {
+        let elapsed = position.shr(L::SPEC.sequence_bits()).into();
+        let sequence = position.into() & u64::from(L::SPEC.max_sequence());
+        self.origin.wrapping_add(L::SPEC.pack(elapsed, 0, sequence))
+    }
+
+    #[cold]
+    fn explain(
+        &self,
+        refusal: Refusal,
+        next: W::Value,
+        now: Duration,
+        tolerance: u32,
+    ) -> GenerateError {
+        let spec = L::SPEC;
+        match refusal {
+            Refusal::Ahead { tick } => {
+                let due = tick.saturating_sub(u64::from(tolerance));
+                let wait_ms = spec.ms_until(due, now);
+                // A tick is exhausted when its last sequence was the last thing issued and the clock
+                // still shows it.
+                let first_of_tick = next.into() & u64::from(spec.max_sequence()) == 0;
+                let one_ahead = spec.tick_at(now).and_then(|tick| tick.checked_add(1)) == Some(due);
+                if first_of_tick && one_ahead && next.previous().is_some() {
+                    GenerateError::SequenceExhausted {
+                        retry_in_ms: wait_ms,
+                    }
+                } else {
+                    GenerateError::ClockBehind { behind_ms: wait_ms }
+                }
+            }
+            Refusal::Over => GenerateError::LeaseOver {
+                since_ms: spec.ms_since(self.lease().end(), now),
+            },
+        }
+    }
+}

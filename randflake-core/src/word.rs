@@ -1,0 +1,158 @@
+//! The one word that a generator's threads and interrupts share.
+
+use core::cell::Cell;
+use core::fmt::Debug;
+#[cfg(target_has_atomic = "32")]
+use core::sync::atomic::Ordering;
+
+/// A number that an [`AtomicWord`] holds: `u32` or `u64`.
+pub trait Word: Copy + Ord + Debug + Into<u64> + sealed::Sealed {
+    /// All bits set.
+    const MAX: Self;
+    /// Width in bits.
+    const BITS: u32;
+
+    /// The low bits of a number.
+    fn truncate(value: u64) -> Self;
+    /// `self << bits`, the bits shifted out lost; `bits` is below [`BITS`](Word::BITS).
+    #[must_use]
+    fn shl(self, bits: u32) -> Self;
+    /// `self >> bits`; `bits` is below [`BITS`](Word::BITS).
+    #[must_use]
+    fn shr(self, bits: u32) -> Self;
+    /// `self + 1`, wrapping.
+    #[must_use]
+    fn next(self) -> Self;
+    /// `self - 1`, or `None` for 0.
+    fn previous(self) -> Option<Self>;
+}
+
+mod sealed {
+    #[expect(unnameable_types, reason = "a sealed trait: no other number is a word")]
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+}
+
+macro_rules! word {
+    ($($word:ty)*) => {$(
+        impl Word for $word {
+            const MAX: Self = Self::MAX;
+            const BITS: u32 = Self::BITS;
+
+            #[inline]
+            #[allow(clippy::cast_possible_truncation, reason = "it is what the function is for")]
+            fn truncate(value: u64) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            fn shl(self, bits: u32) -> Self {
+                self.wrapping_shl(bits)
+            }
+
+            #[inline]
+            fn shr(self, bits: u32) -> Self {
+                self.wrapping_shr(bits)
+            }
+
+            #[inline]
+            fn next(self) -> Self {
+                self.wrapping_add(1)
+            }
+
+            #[inline]
+            fn previous(self) -> Option<Self> {
+                self.checked_sub(1)
+            }
+        }
+    )*};
+}
+
+word!(u32 u64);
+
+/// A word that is read and exchanged as a whole.
+///
+/// Its contract:
+///
+/// - `compare_exchange` is atomic towards everything that may call a method of the same word: for a
+///   `Sync` word all threads and interrupts, for another the one thread.
+/// - `load` has at least acquire ordering, `compare_exchange` acquire and release.
+/// - `compare_exchange` fails only when the word differs from `current`.
+///
+/// Atomic `load` and `compare_exchange` are all that a generator needs, so a word is easy to supply:
+/// a native atomic, a lock, a critical section, or the model checker's.
+pub trait AtomicWord {
+    /// `u32` or `u64`.
+    type Value: Word;
+
+    /// A word with a value.
+    fn new(value: Self::Value) -> Self;
+
+    /// The value.
+    fn load(&self) -> Self::Value;
+
+    /// Sets the word to `new` if it is `current`, and says whether it did.
+    fn compare_exchange(&self, current: Self::Value, new: Self::Value) -> bool;
+}
+
+/// A word for one thread: as cheap as a plain variable, and not `Sync`.
+///
+/// ```compile_fail
+/// fn shared<T: Sync>() {}
+/// shared::<randflake_core::LocalWord<u64>>();
+/// ```
+#[derive(Debug)]
+pub struct LocalWord<V: Copy>(Cell<V>);
+
+impl<V: Word> AtomicWord for LocalWord<V> {
+    type Value = V;
+
+    #[inline]
+    fn new(value: V) -> Self {
+        Self(Cell::new(value))
+    }
+
+    #[inline]
+    fn load(&self) -> V {
+        self.0.get()
+    }
+
+    #[inline]
+    fn compare_exchange(&self, current: V, new: V) -> bool {
+        let equal = self.0.get() == current;
+        if equal {
+            self.0.set(new);
+        }
+        equal
+    }
+}
+
+macro_rules! native {
+    ($atomic:ident, $value:ty) => {
+        impl AtomicWord for core::sync::atomic::$atomic {
+            type Value = $value;
+
+            #[inline]
+            fn new(value: $value) -> Self {
+                Self::new(value)
+            }
+
+            #[inline]
+            fn load(&self) -> $value {
+                self.load(Ordering::Acquire)
+            }
+
+            #[inline]
+            fn compare_exchange(&self, current: $value, new: $value) -> bool {
+                self.compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_ok()
+            }
+        }
+    };
+}
+
+#[cfg(target_has_atomic = "32")]
+native!(AtomicU32, u32);
+#[cfg(target_has_atomic = "64")]
+native!(AtomicU64, u64);

@@ -1,0 +1,54 @@
+//! A shared word where the processor has no compare-and-swap.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use randflake_core::AtomicWord;
+
+/// A 32-bit word whose exchange runs in a critical section: for Cortex-M0 and RISC-V without the `A`
+/// extension, where an interrupt may generate at any instruction of the main code.
+///
+/// Reading needs no critical section, as every 32-bit part loads a word at once; interrupts are
+/// masked only for one load, one comparison and one store.
+///
+/// The program chooses the implementation of the critical section, usually through a feature of its
+/// `cortex-m` or `riscv` crate. One that masks interrupts on one core only is wrong on a dual core.
+///
+/// ```
+/// use randflake_core::{AtomicWord, Generator, Lease, ManualClock, Randflake, Sparx64};
+/// use randflake_embedded::CriticalSectionWord;
+///
+/// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
+/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let cipher = Sparx64::new(&[7; 16]);
+/// let generator = Generator::<Randflake, CriticalSectionWord, _>::new(lease, &clock, cipher)?;
+/// assert_ne!(generator.generate()?, generator.generate()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct CriticalSectionWord(AtomicU32);
+
+impl AtomicWord for CriticalSectionWord {
+    type Value = u32;
+
+    fn new(value: u32) -> Self {
+        Self(AtomicU32::new(value))
+    }
+
+    #[inline]
+    fn load(&self) -> u32 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn compare_exchange(&self, current: u32, new: u32) -> bool {
+        // Entering and leaving the section orders what is around it; inside, the order among
+        // single loads and stores of one word is that of the program.
+        critical_section::with(|_| {
+            let equal = self.0.load(Ordering::Relaxed) == current;
+            if equal {
+                self.0.store(new, Ordering::Relaxed);
+            }
+            equal
+        })
+    }
+}
