@@ -1,0 +1,20 @@
+//! Leases: who may use which node id, and when.
+//!
+//! Uniqueness rests on one promise of the store (it is checked by the contract that every store's
+//! tests run): **for one node id, all intervals of ticks ever granted are disjoint**, over all
+//! holders and all restarts. Ids of a holder that was paused past its lease's end carry ticks of its
+//! own interval alone, so disjoint intervals are all the fencing there is to do.
+
+mod memory;
+mod namespace;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod store;
+mod token;
+
+pub use memory::MemoryStore;
+pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, Record, Renewed, StoreError};
+pub use token::Token;

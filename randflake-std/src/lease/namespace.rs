@@ -1,0 +1,110 @@
+//! What a store must know of the ids whose node ids it leases.
+
+use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
+use std::error::Error;
+
+use randflake_core::{Layout, Spec};
+
+/// The longest TTL that a namespace allows unless it is set: 300 s.
+pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(300);
+
+const MAX_NAME_LEN: usize = 64;
+
+/// A set of node ids under one layout and one secret; a store may keep many.
+///
+/// Ids are unique within a namespace. Generators with another secret or another layout belong in
+/// another namespace.
+///
+/// ```
+/// use randflake_std::lease::Namespace;
+/// use randflake_std::Randflake;
+///
+/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// assert_eq!(namespace.node_ids(), 131_072);
+/// assert_eq!(
+///     Namespace::of::<Randflake>("Orders!").unwrap_err().to_string(),
+///     "namespace \"Orders!\": 1 to 64 characters of a-z, 0-9, '-' and '_' are allowed"
+/// );
+/// # Ok::<(), randflake_std::lease::NamespaceError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespace {
+    name: String,
+    spec: Spec,
+    max_ttl: Duration,
+}
+
+impl Namespace {
+    /// The namespace of a name with the node ids and ticks of layout `L`.
+    ///
+    /// # Errors
+    ///
+    /// [`NamespaceError`] unless the name has 1 to 64 characters of `a-z`, `0-9`, `-` and `_`.
+    pub fn of<L: Layout>(name: &str) -> Result<Self, NamespaceError> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
+        if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
+            return Err(NamespaceError { name: name.to_owned() });
+        }
+        Ok(Self { name: name.to_owned(), spec: L::SPEC, max_ttl: DEFAULT_MAX_TTL })
+    }
+
+    /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.
+    ///
+    /// It is stored when the namespace is created, and kept then. After a store has lost its memory
+    /// nothing is granted for this long, so a shorter one recovers sooner.
+    #[must_use]
+    pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
+        self.max_ttl = max_ttl.max(Duration::from_millis(self.spec.tick_ms()));
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The layout's fields, epoch and tick.
+    #[must_use]
+    pub fn spec(&self) -> Spec {
+        self.spec
+    }
+
+    /// How many node ids it has; they count from 0.
+    #[must_use]
+    pub fn node_ids(&self) -> u64 {
+        u64::from(self.spec.max_node_id()) + 1
+    }
+
+    /// The longest TTL allowed when the namespace is created.
+    #[must_use]
+    pub fn max_ttl(&self) -> Duration {
+        self.max_ttl
+    }
+
+    /// A time span in ticks, rounded up.
+    #[must_use]
+    pub fn ticks(&self, span: Duration) -> u64 {
+        let ms = u64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+        ms.div_ceil(self.spec.tick_ms())
+    }
+}
+
+/// A name that no namespace may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespaceError {
+    name: String,
+}
+
+impl Display for NamespaceError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "namespace {:?}: 1 to {MAX_NAME_LEN} characters of a-z, 0-9, '-' and '_' are allowed",
+            self.name
+        )
+    }
+}
+
+impl Error for NamespaceError {}

@@ -1,0 +1,39 @@
+//! The random number that names one acquire.
+
+use core::fmt::{self, Display, Formatter};
+
+/// A random 128-bit number that names one acquire, so that it can be repeated when its reply was
+/// lost. It is no secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token([u8; 16]);
+
+impl Token {
+    /// A new token from the operating system's random source.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system has none.
+    pub fn random() -> Result<Self, std::io::Error> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+
+    /// The token with these bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+}
+
+impl Display for Token {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
