@@ -1,2 +1,174 @@
-//! The project's own tasks.
-fn main() {}
+//! The project's own tasks: `cargo xtask test` is the whole of what must pass, and each part of it runs alone.
+#![expect(
+    clippy::print_stdout,
+    reason = "a command-line tool speaks on its standard output"
+)]
+
+mod cargo;
+mod counts;
+mod faults;
+mod features;
+mod interop;
+mod lint;
+mod loom;
+mod matrix;
+mod miri;
+mod no_std;
+mod report;
+mod scratch;
+mod setup;
+mod tidy;
+mod tools;
+mod unit;
+
+use std::env;
+use std::process::ExitCode;
+
+use report::Report;
+use setup::Need;
+
+/// One part of `cargo xtask test`, which is also a subcommand.
+struct Part {
+    name: &'static str,
+    about: &'static str,
+    /// What must be on the machine before the part can run.
+    needs: fn() -> Vec<Need>,
+    run: fn(&mut Report),
+}
+
+/// Quick parts first: a slip is seen before the long ones begin.
+const PARTS: &[Part] = &[
+    Part {
+        name: "tidy",
+        about: "rules no linter knows: arrows between crates, unused dependencies, feature rows, cfg places",
+        needs: Vec::new,
+        run: tidy::run,
+    },
+    Part {
+        name: "lint",
+        about: "rustfmt and clippy, warnings are errors",
+        needs: lint::needs,
+        run: lint::run,
+    },
+    Part {
+        name: "doc",
+        about: "rustdoc, warnings are errors",
+        needs: Vec::new,
+        run: lint::doc,
+    },
+    Part {
+        name: "features",
+        about: "each library with no feature, with each one alone and with all",
+        needs: lint::needs,
+        run: features::run,
+    },
+    Part {
+        name: "unit",
+        about: "the tests of each crate, with default and with all features",
+        needs: Vec::new,
+        run: unit::run,
+    },
+    Part {
+        name: "no-std",
+        about: "builds for microcontrollers and wasm; the tests as a 32-bit program",
+        needs: no_std::needs,
+        run: no_std::run,
+    },
+    Part {
+        name: "loom",
+        about: "all interleavings of the generator's atomics",
+        needs: Vec::new,
+        run: loom::run,
+    },
+    Part {
+        name: "miri",
+        about: "undefined behaviour and a big-endian machine, interpreted (nightly)",
+        needs: miri::needs,
+        run: miri::run,
+    },
+    Part {
+        name: "interop",
+        about: "ids exchanged with the published Python package (python3)",
+        needs: interop::needs,
+        run: interop::run,
+    },
+    Part {
+        name: "faults",
+        about: "a clock that jumps (libfaketime), processes that are killed (one minute)",
+        needs: faults::needs,
+        run: faults::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let mut name = None;
+    let mut host_only = false;
+    for argument in env::args().skip(1) {
+        match argument.as_str() {
+            "--help" | "-h" | "help" => {
+                print!("{}", usage());
+                return ExitCode::SUCCESS;
+            }
+            "--host-only" => host_only = true,
+            flag if flag.starts_with('-') => return usage_error(&format!("unknown flag `{flag}`")),
+            _ if name.is_some() => return usage_error("one subcommand at a time"),
+            _ => name = Some(argument),
+        }
+    }
+    let Some(name) = name else {
+        if host_only {
+            return usage_error("`--host-only` needs a subcommand");
+        }
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    };
+    let parts: Vec<&Part> = PARTS
+        .iter()
+        .filter(|part| name == "test" || name == part.name)
+        .collect();
+    if parts.is_empty() {
+        return usage_error(&format!("unknown subcommand `{name}`"));
+    }
+    run(&parts, host_only)
+}
+
+fn run(parts: &[&Part], host_only: bool) -> ExitCode {
+    let mut report = Report::new(host_only);
+    let needs: Vec<Need> = parts.iter().flat_map(|part| (part.needs)()).collect();
+    if !needs.is_empty() {
+        report.begin("setup");
+        setup::prepare(&needs, &mut report);
+    }
+    for part in parts {
+        report.begin(part.name);
+        (part.run)(&mut report);
+    }
+    if report.finish() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn usage() -> String {
+    use core::fmt::Write as _;
+
+    let mut text = String::from("usage: cargo xtask <subcommand> [--host-only]\n\nsubcommands:\n");
+    let all = (
+        "test",
+        "all of the below, with a summary: the whole of what must pass",
+    );
+    for (name, about) in
+        core::iter::once(all).chain(PARTS.iter().map(|part| (part.name, part.about)))
+    {
+        _ = writeln!(text, "  {name:10} {about}");
+    }
+    text.push_str("\nflags:\n  --host-only  leave out what needs tools other than Rust's, and say what was left out\n");
+    text
+}
+
+#[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
+fn usage_error(message: &str) -> ExitCode {
+    eprint!("error: {message}\n\n{}", usage());
+    ExitCode::from(2)
+}

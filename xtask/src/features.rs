@@ -1,0 +1,49 @@
+//! `features`: each library, and its programs, under each set of features that a user is likely to choose.
+
+use crate::cargo::cargo;
+use crate::lint::DENY;
+use crate::matrix::LIBRARIES;
+use crate::report::Report;
+
+pub(crate) fn run(report: &mut Report) {
+    for library in LIBRARIES {
+        for features in sets(library.features) {
+            let what = if features.is_empty() {
+                format!("{} without features", library.name)
+            } else {
+                format!("{} with {features}", library.name)
+            };
+            let arguments = [
+                "clippy",
+                "--package",
+                library.name,
+                "--no-default-features",
+                "--features",
+                &features,
+            ];
+            report.check(&what, cargo(&arguments).args(DENY));
+        }
+    }
+}
+
+/// None, each alone, all.
+fn sets(features: &[&str]) -> Vec<String> {
+    let mut sets = vec![String::new()];
+    sets.extend(features.iter().map(|feature| (*feature).to_owned()));
+    if features.len() > 1 {
+        sets.push(features.join(","));
+    }
+    sets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sets;
+
+    #[test]
+    fn sets_are_none_each_and_all() {
+        assert_eq!(sets(&[]), [""]);
+        assert_eq!(sets(&["a"]), ["", "a"]);
+        assert_eq!(sets(&["a", "b"]), ["", "a", "b", "a,b"]);
+    }
+}

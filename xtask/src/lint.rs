@@ -1,0 +1,36 @@
+//! `lint` and `doc`.
+
+use crate::cargo::cargo;
+use crate::report::Report;
+use crate::setup::Need;
+
+pub(crate) fn needs() -> Vec<Need> {
+    vec![
+        Need::Command("fmt", "rustfmt"),
+        Need::Command("clippy", "clippy"),
+    ]
+}
+
+/// Warnings are denied to clippy, not in `RUSTFLAGS`: those would build every dependency once more.
+pub(crate) const DENY: [&str; 3] = ["--", "-D", "warnings"];
+
+pub(crate) fn run(report: &mut Report) {
+    report.check("format", &mut cargo(&["fmt", "--all", "--check"]));
+    let variants: [(&str, &[&str]); 3] = [
+        ("clippy, default features", &["--all-targets"]),
+        ("clippy, all features", &["--all-targets", "--all-features"]),
+        // `--all-targets` passes over the test targets that have `test = false`.
+        ("clippy, separate tests", &["--test", "*", "--all-features"]),
+    ];
+    for (what, selection) in variants {
+        report.check(
+            what,
+            cargo(&["clippy", "--workspace"]).args(selection).args(DENY),
+        );
+    }
+}
+
+pub(crate) fn doc(report: &mut Report) {
+    let mut command = cargo(&["doc", "--workspace", "--all-features", "--no-deps"]);
+    report.check("rustdoc", command.env("RUSTDOCFLAGS", "-Dwarnings"));
+}

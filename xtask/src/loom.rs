@@ -1,0 +1,18 @@
+//! `loom`: model checks of the generator's one atomic word. Optimised: the search is long.
+
+use crate::cargo::cargo;
+use crate::report::Report;
+
+pub(crate) fn run(report: &mut Report) {
+    report.tests(
+        "loom",
+        &mut cargo(&[
+            "test",
+            "--package",
+            "randflake-core",
+            "--release",
+            "--test",
+            "loom",
+        ]),
+    );
+}

@@ -1,0 +1,207 @@
+//! Runs the commands of the parts, counts what passed and failed, and sums up.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::cargo::shown;
+use crate::counts::{Counts, Ignored, judge};
+use crate::tools::Tool;
+
+struct Tally {
+    name: &'static str,
+    passed: usize,
+    failed: usize,
+    begun: Instant,
+    seconds: u64,
+}
+
+/// The running count.
+#[derive(Default)]
+pub(crate) struct Report {
+    host_only: bool,
+    parts: Vec<Tally>,
+    tests_ran: usize,
+    failures: Vec<String>,
+    notes: Vec<String>,
+    left_out: Vec<String>,
+    remedies: Vec<String>,
+}
+
+impl Report {
+    pub(crate) fn new(host_only: bool) -> Self {
+        Self {
+            host_only,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn host_only(&self) -> bool {
+        self.host_only
+    }
+
+    pub(crate) fn begin(&mut self, name: &'static str) {
+        self.end();
+        self.parts.push(Tally {
+            name,
+            passed: 0,
+            failed: 0,
+            begun: Instant::now(),
+            seconds: 0,
+        });
+    }
+
+    fn end(&mut self) {
+        if let Some(part) = self.parts.last_mut() {
+            part.seconds = part.begun.elapsed().as_secs();
+        }
+    }
+
+    /// One command that succeeds or not.
+    pub(crate) fn check(&mut self, what: &str, command: &mut Command) -> bool {
+        announce(command);
+        let verdict = match command.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("{status}: {}", shown(command))),
+            Err(error) => Err(format!("{error}: {}", shown(command))),
+        };
+        self.verdict(what, verdict)
+    }
+
+    /// One command which runs tests: counts them; none at all, or an ignored one, is a failure.
+    pub(crate) fn tests(&mut self, what: &str, command: &mut Command) {
+        self.counted(what, command, Ignored::Fail);
+    }
+
+    /// Like [`Report::tests`], but ignored tests are only noted.
+    pub(crate) fn interpreted_tests(&mut self, what: &str, command: &mut Command) {
+        self.counted(what, command, Ignored::Allowed);
+    }
+
+    fn counted(&mut self, what: &str, command: &mut Command, ignored: Ignored) {
+        announce(command);
+        let (counts, succeeded) = match stream(command) {
+            Ok(seen) => seen,
+            Err(error) => {
+                self.verdict(what, Err(format!("{error}: {}", shown(command))));
+                return;
+            }
+        };
+        self.tests_ran += counts.passed + counts.failed;
+        let (failed, reasons) = judge(counts, succeeded, ignored);
+        if let Some(part) = self.parts.last_mut() {
+            part.passed += counts.passed;
+            part.failed += failed;
+            let prefix = format!("{}: {what}", part.name);
+            self.failures.extend(
+                reasons
+                    .iter()
+                    .map(|reason| format!("{prefix}: {reason}: {}", shown(command))),
+            );
+            if counts.ignored > 0 && ignored == Ignored::Allowed {
+                self.notes
+                    .push(format!("{prefix}: {} ignored", counts.ignored));
+            }
+        }
+    }
+
+    /// One check that is no command.
+    pub(crate) fn verdict(&mut self, what: &str, verdict: Result<(), String>) -> bool {
+        let passed = verdict.is_ok();
+        if let Some(part) = self.parts.last_mut() {
+            part.passed += usize::from(passed);
+            part.failed += usize::from(!passed);
+            if let Err(reason) = verdict {
+                println!("FAILED {what}: {reason}");
+                self.failures
+                    .push(format!("{}: {what}: {reason}", part.name));
+            }
+        }
+        passed
+    }
+
+    /// An outside tool: where it is; else `what` is left out if that was asked for, and failed if not.
+    pub(crate) fn tool(&mut self, tool: &Tool, what: &str) -> Option<PathBuf> {
+        if self.host_only {
+            self.leave_out(&format!("{what} (needs {})", tool.name));
+            return None;
+        }
+        let found = (tool.find)();
+        if found.is_none() {
+            self.verdict(what, Err(format!("{} is missing, see setup", tool.name)));
+        }
+        found
+    }
+
+    /// Says by name, at the end, what did not run.
+    pub(crate) fn leave_out(&mut self, what: &str) {
+        println!("left out: {what}");
+        self.left_out.push(what.to_owned());
+    }
+
+    /// Something is missing that cannot be brought without the user: what, and the command which brings it.
+    pub(crate) fn missing(&mut self, what: &str, command: String) {
+        println!("\nMISSING {what}. To get it:\n    {command}");
+        self.verdict(what, Err("missing".to_owned()));
+        self.remedies.push(command);
+    }
+
+    /// Prints the summary; whether all passed.
+    pub(crate) fn finish(&mut self) -> bool {
+        self.end();
+        println!(
+            "\n{:10} {:>7} {:>7} {:>8}",
+            "part", "passed", "failed", "seconds"
+        );
+        for part in &self.parts {
+            println!(
+                "{:10} {:7} {:7} {:8}",
+                part.name, part.passed, part.failed, part.seconds
+            );
+        }
+        let sum = |count: fn(&Tally) -> usize| self.parts.iter().map(count).sum::<usize>();
+        let (passed, failed) = (sum(|part| part.passed), sum(|part| part.failed));
+        println!(
+            "\n{} tests ran; the other counts are single checks",
+            self.tests_ran
+        );
+        print_list("note", &self.notes);
+        print_list("failed", &self.failures);
+        print_list("left out", &self.left_out);
+        if !self.remedies.is_empty() {
+            println!("to get what is missing: {}", self.remedies.join(" && "));
+        }
+        println!("{passed} passed, {failed} failed");
+        failed == 0
+    }
+}
+
+fn print_list(title: &str, lines: &[String]) {
+    for line in lines {
+        println!("{title}: {line}");
+    }
+}
+
+fn announce(command: &Command) {
+    println!("\n$ {}", shown(command));
+    _ = io::stdout().flush();
+}
+
+/// Runs a command, passing its standard output on line by line.
+fn stream(command: &mut Command) -> io::Result<(Counts, bool)> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut counts = Counts::default();
+    if let Some(output) = child.stdout.take() {
+        let mut lines = BufReader::new(output);
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(&line)?;
+            stdout.flush()?;
+            counts.add_line(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+    }
+    Ok((counts, child.wait()?.success()))
+}

@@ -1,0 +1,119 @@
+//! Brings what the parts need: Rust components and targets through rustup, outside tools through apt.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cargo::{cargo, nightly, output_of, program, shown};
+use crate::report::Report;
+use crate::tools::{self, Tool};
+
+/// Something that must be on the machine.
+#[derive(Clone, Copy)]
+pub(crate) enum Need {
+    /// A cargo subcommand, and the component that brings it.
+    Command(&'static str, &'static str),
+    /// The standard library for another machine.
+    Target(&'static str),
+    /// A nightly toolchain with Miri and the standard library's source, from which Miri builds its own.
+    Miri,
+    Tool(&'static Tool),
+}
+
+/// Brings what can be brought; reports the rest as failed, with the commands. What counts is whether a thing is there
+/// afterwards, not what the installer said.
+pub(crate) fn prepare(needs: &[Need], report: &mut Report) {
+    let mut names: Vec<String> = Vec::new();
+    let mut wanted_tools = Vec::new();
+    for need in needs {
+        if names.contains(&need.name()) {
+            continue;
+        }
+        names.push(need.name());
+        if let Need::Tool(tool) = need {
+            wanted_tools.push(*tool);
+        } else if !need.is_there() {
+            let remedy = need.bring();
+            if !need.is_there() {
+                report.missing(&need.name(), remedy);
+            }
+        }
+    }
+    if report.host_only() {
+        return;
+    }
+    let missing = tools::missing(&wanted_tools);
+    if missing.is_empty() {
+        return;
+    }
+    tools::install(&missing);
+    let missing = tools::missing(&missing);
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
+        report.missing(
+            &format!("{} (--host-only goes without)", names.join(", ")),
+            tools::apt_command(&missing),
+        );
+    }
+}
+
+impl Need {
+    fn name(&self) -> String {
+        match self {
+            Self::Command(_, component) => format!("the component {component}"),
+            Self::Target(target) => format!("the target {target}"),
+            Self::Miri => "a nightly toolchain with miri and rust-src".to_owned(),
+            Self::Tool(tool) => tool.name.to_owned(),
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        match self {
+            Self::Command(command, _) => output_of(&mut cargo(&[command, "--version"])).is_some(),
+            Self::Target(target) => libraries(program("rustc", &["--print", "sysroot"]))
+                .is_some_and(|path| path.join(target).is_dir()),
+            Self::Miri => {
+                output_of(&mut nightly(&["cargo", "miri", "--version"])).is_some()
+                    && libraries(nightly(&["rustc", "--print", "sysroot"]))
+                        .is_some_and(|path| path.join("src/rust/library/Cargo.toml").is_file())
+            }
+            Self::Tool(tool) => (tool.find)().is_some(),
+        }
+    }
+
+    /// Tries to install it; the command a user would type.
+    fn bring(&self) -> String {
+        let mut command = match self {
+            Self::Command(_, component) => program("rustup", &["component", "add", component]),
+            Self::Target(target) => program("rustup", &["target", "add", target]),
+            Self::Miri => {
+                run(&mut program(
+                    "rustup",
+                    &[
+                        "component",
+                        "add",
+                        "--toolchain",
+                        "nightly",
+                        "miri",
+                        "rust-src",
+                    ],
+                ));
+                // A whole toolchain is not brought unasked. This command also steps back to the newest nightly that
+                // has Miri.
+                let install = "rustup toolchain install nightly --profile minimal --component miri --component rust-src";
+                return install.to_owned();
+            }
+            Self::Tool(tool) => return tools::apt_command(&[tool]),
+        };
+        run(&mut command);
+        shown(&command)
+    }
+}
+
+fn libraries(mut print_sysroot: Command) -> Option<PathBuf> {
+    output_of(&mut print_sysroot).map(|sysroot| Path::new(&sysroot).join("lib/rustlib"))
+}
+
+fn run(command: &mut Command) {
+    println!("\n$ {}", shown(command));
+    _ = command.status();
+}

@@ -1,0 +1,55 @@
+//! `tidy`: rules a linter cannot know. Each is a function from the workspace's files to what breaks it, so that its
+//! unit tests can plant a violation.
+
+mod arrows;
+mod cfg_places;
+mod dependencies;
+mod features;
+mod leftovers;
+mod manifest;
+mod separate_tests;
+mod source;
+mod workspace;
+
+use crate::report::Report;
+use workspace::Workspace;
+
+type Rule = fn(&Workspace) -> Vec<String>;
+
+const RULES: &[(&str, Rule)] = &[
+    ("arrows between crates point left", arrows::check),
+    ("every dependency is used", dependencies::check),
+    (
+        "every feature is explained and in the matrix",
+        features::check,
+    ),
+    ("cfg never stands inside a function", cfg_places::check),
+    ("no code is left out", leftovers::check),
+    ("every test target runs in some part", separate_tests::check),
+];
+
+pub(crate) fn run(report: &mut Report) {
+    match Workspace::read(&crate::cargo::root()) {
+        Ok(workspace) => {
+            for (what, rule) in RULES {
+                report.verdict(what, verdict(&rule(&workspace)));
+            }
+        }
+        Err(error) => _ = report.verdict("files", Err(error.to_string())),
+    }
+    for (package, expected) in arrows::LIGHT {
+        let found = arrows::default_dependencies(package);
+        report.verdict(
+            &format!("{package} is light by default"),
+            verdict(&arrows::unexpected(expected, &found)),
+        );
+    }
+}
+
+fn verdict(violations: &[String]) -> Result<(), String> {
+    if violations.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("\n    {}", violations.join("\n    ")))
+    }
+}

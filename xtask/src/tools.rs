@@ -1,0 +1,143 @@
+//! Tools from outside Rust: how each is found, and what brings it on Debian. A new one is a new constant here, named
+//! in the `needs` of the part that uses it.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use crate::cargo::{output_of, program, shown};
+
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    pub(crate) find: fn() -> Option<PathBuf>,
+    pub(crate) packages: &'static [&'static str],
+}
+
+/// Debian's `python3` cannot make a virtual environment without `python3-venv`.
+pub(crate) const PYTHON: Tool = Tool {
+    name: "python3 with venv",
+    find: || {
+        let usable = |path: &PathBuf| {
+            let import = ["-c", "import venv, ensurepip"];
+            output_of(&mut program(&path.to_string_lossy(), &import)).is_some()
+        };
+        in_path("python3")
+            .chain([PathBuf::from("/usr/bin/python3")])
+            .find(usable)
+    },
+    packages: &["python3", "python3-venv"],
+};
+
+pub(crate) const LIBFAKETIME: Tool = Tool {
+    name: "libfaketime",
+    find: || {
+        ["/usr/lib", "/usr/local/lib"]
+            .iter()
+            .find_map(|lib| below(Path::new(lib), "faketime/libfaketime.so.1"))
+    },
+    packages: &["libfaketime"],
+};
+
+/// All programs of a name, in the order of `PATH`.
+fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let directories: Vec<PathBuf> = env::split_paths(&path).collect();
+    directories
+        .into_iter()
+        .map(move |directory| directory.join(name))
+        .filter(|file| file.is_file())
+}
+
+/// `file` in `directory` or in a folder of it: libraries stand below a folder named after the machine.
+fn below(directory: &Path, file: &str) -> Option<PathBuf> {
+    let folders = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    [directory.to_owned()]
+        .into_iter()
+        .chain(folders)
+        .map(|folder| folder.join(file))
+        .find(|path| path.is_file())
+}
+
+/// The tools that are not there.
+pub(crate) fn missing(tools: &[&'static Tool]) -> Vec<&'static Tool> {
+    tools
+        .iter()
+        .copied()
+        .filter(|tool| (tool.find)().is_none())
+        .collect()
+}
+
+/// What a user types to get them.
+pub(crate) fn apt_command(tools: &[&Tool]) -> String {
+    format!(
+        "sudo apt-get update && sudo apt-get {}",
+        apt_arguments(tools).join(" ")
+    )
+}
+
+/// Installs them where that can be done without asking: on Debian and its kin, as root.
+pub(crate) fn install(tools: &[&Tool]) {
+    let is_root = output_of(&mut program("id", &["-u"])).is_some_and(|id| id == "0");
+    if !is_root || in_path("apt-get").next().is_none() {
+        return;
+    }
+    for arguments in [vec!["update", "--quiet"], apt_arguments(tools)] {
+        let mut command = program("apt-get", &arguments);
+        command.env("DEBIAN_FRONTEND", "noninteractive");
+        println!("\n$ {}", shown(&command));
+        // What counts is whether the tools are there afterwards.
+        _ = command.status();
+    }
+}
+
+/// Never at the cost of a package that is already there.
+fn apt_arguments(tools: &[&Tool]) -> Vec<&'static str> {
+    let mut arguments = vec!["install", "--yes", "--no-install-recommends", "--no-remove"];
+    arguments.extend(tools.iter().flat_map(|tool| tool.packages));
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    const ABSENT: Tool = Tool {
+        name: "absent",
+        find: || None,
+        packages: &["one", "two"],
+    };
+    const PRESENT: Tool = Tool {
+        name: "present",
+        find: || Some(PathBuf::new()),
+        packages: &["three"],
+    };
+
+    #[test]
+    fn one_command_brings_all_that_is_missing() {
+        let missing = missing(&[&ABSENT, &PRESENT]);
+        assert_eq!(
+            missing.iter().map(|tool| tool.name).collect::<Vec<_>>(),
+            ["absent"]
+        );
+        let command = apt_command(&missing);
+        assert!(
+            command.starts_with("sudo apt-get update && sudo apt-get install"),
+            "{command}"
+        );
+        assert!(command.ends_with(" one two"), "{command}");
+    }
+
+    #[test]
+    fn files_are_found_in_a_folder_and_one_below() {
+        let scratch = Scratch::new("below-test").unwrap();
+        assert_eq!(below(scratch.path(), "a/b"), None);
+        let folder = scratch.path().join("machine/a");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("b"), "").unwrap();
+        assert_eq!(below(scratch.path(), "a/b"), Some(folder.join("b")));
+    }
+}
