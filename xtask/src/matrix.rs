@@ -21,12 +21,12 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         name: "randflake-std",
-        features: &[],
+        features: &["sqlite", "cli"],
         no_std: false,
     },
     Library {
         name: "randflake-embedded",
-        features: &[],
+        features: &["critical-section"],
         no_std: true,
     },
 ];

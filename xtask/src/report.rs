@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::cargo::shown;
-use crate::counts::{Counts, Ignored, judge};
+use crate::counts::{Counts, Ignored};
 use crate::tools::Tool;
 
 struct Tally {
@@ -89,7 +89,7 @@ impl Report {
             }
         };
         self.tests_ran += counts.passed + counts.failed;
-        let (failed, reasons) = judge(counts, succeeded, ignored);
+        let (failed, reasons) = counts.judge(succeeded, ignored);
         if let Some(part) = self.parts.last_mut() {
             part.passed += counts.passed;
             part.failed += failed;
