@@ -71,7 +71,7 @@ impl<L: Layout> Codec<L> {
                 max: spec.max_sequence(),
             });
         }
-        Ok(self.permute(spec.pack(tick, node_id, u64::from(sequence))))
+        Ok(self.id(spec.pack(tick, node_id, u64::from(sequence))))
     }
 
     /// [`compose`](Codec::compose) at a time since the Unix epoch, rounded down to a tick.
@@ -116,9 +116,10 @@ impl<L: Layout> Codec<L> {
         self.permutation.invert(id.to_u64())
     }
 
-    /// The id of a packed, unencrypted form.
+    /// The id of a packed, unencrypted form: the inverse of [`raw`](Codec::raw).
+    #[must_use]
     #[inline]
-    pub(crate) fn permute(&self, raw: u64) -> Id {
+    pub fn id(&self, raw: u64) -> Id {
         Id::from_u64(self.permutation.permute(raw))
     }
 }

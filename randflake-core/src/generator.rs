@@ -74,7 +74,7 @@ impl<L: Layout, W: AtomicWord, C: Clock> Generator<L, W, C> {
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
         let raw = self.sequencer.take(&self.clock, self.tolerance)?;
-        Ok(self.codec.permute(raw))
+        Ok(self.codec.id(raw))
     }
 
     /// The lease as it is now.

@@ -68,7 +68,7 @@ where
         let raw = first_ready(sequencers, &self.cursor, |sequencer| {
             sequencer.take(&self.clock, self.tolerance)
         })?;
-        Ok(self.codec.permute(raw))
+        Ok(self.codec.id(raw))
     }
 
     /// The sequencers, to extend or seal.

@@ -11,14 +11,15 @@ use crate::DecodeError;
 /// Digits of a 64-bit number: 12 of 5 bits and a leading one of 4.
 const MAX_LEN: usize = 13;
 const BITS_PER_DIGIT: u32 = 5;
-/// The last eight digits' bits fill the low word; the first five digits are in the high one.
-const LOW_BITS: u32 = 40;
+/// Digits of one 64-bit number of lanes.
+const LANES: usize = 8;
+/// The bits of eight digits.
+const LANES_BITS: u32 = 40;
 
 /// The same byte in all eight lanes.
 const fn lanes(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
-const HIGH_BITS: u64 = lanes(0x80);
 /// From the digit after `9` to the digit `a`: ASCII has this much between them.
 const GAP: u64 = (b'a' - b'9' - 1) as u64;
 
@@ -31,27 +32,26 @@ const GAP: u64 = (b'a' - b'9' - 1) as u64;
 /// assert_eq!(text.as_str(), "v");
 /// assert_eq!(text.len(), 1);
 /// ```
+// Two whole, aligned words of digits, because that is what `from_utf8` checks at a glance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(align(8))]
 pub struct Text {
-    digits: [u8; MAX_LEN],
-    /// Where the first significant digit stands: at most 12.
+    digits: [u8; 2 * LANES],
+    /// Where the first significant digit stands: 3 to 15.
     start: u8,
 }
 
 impl Text {
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "at most 12")]
+    #[expect(clippy::cast_possible_truncation, reason = "at most 15")]
     pub(crate) const fn encode(bits: u64) -> Self {
-        let high = to_ascii(spread(bits >> LOW_BITS)).to_be_bytes();
-        let low = to_ascii(spread(bits)).to_be_bytes();
-        let [_, _, _, a, b, c, d, e] = high;
-        let [f, g, h, i, j, k, l, m] = low;
+        let [a, b, c, d, e, f, g, h] = to_ascii(spread(bits >> LANES_BITS)).to_be_bytes();
+        let [i, j, k, l, m, n, o, p] = to_ascii(spread(bits)).to_be_bytes();
         // One bit always counts: 0 is "0".
-        let bits_used = 64_u32.wrapping_sub((bits | 1).leading_zeros());
-        let len = bits_used.div_ceil(BITS_PER_DIGIT);
+        let len = (bits | 1).ilog2().wrapping_div(BITS_PER_DIGIT).wrapping_add(1);
         Self {
-            digits: [a, b, c, d, e, f, g, h, i, j, k, l, m],
-            start: (MAX_LEN as u32).wrapping_sub(len) as u8,
+            digits: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p],
+            start: (2 * LANES as u32).wrapping_sub(len) as u8,
         }
     }
 
@@ -59,18 +59,17 @@ impl Text {
     #[must_use]
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
-        // The start is at most 12, so the default is never taken; it leaves no panic in the code.
-        self.digits
-            .get(usize::from(self.start)..)
-            .unwrap_or_default()
+        self.as_str().as_bytes()
     }
 
     /// The text.
     #[must_use]
     #[inline]
     pub fn as_str(&self) -> &str {
-        // The digits are ASCII, so the default is never taken; it leaves no panic in the code.
-        core::str::from_utf8(self.as_bytes()).unwrap_or_default()
+        // The digits are ASCII and the start is at most 15, so the defaults are never taken; they
+        // leave no panic in the code.
+        let digits = core::str::from_utf8(&self.digits).unwrap_or_default();
+        digits.get(usize::from(self.start)..).unwrap_or_default()
     }
 }
 
@@ -105,36 +104,44 @@ impl Debug for Text {
 pub(crate) fn decode(text: &[u8]) -> Result<u64, DecodeError> {
     match text {
         [] => return Err(DecodeError::Empty),
-        [b'0', _, ..] if text.len() <= MAX_LEN => return Err(invalid_digit(text)),
+        [b'0', _, ..] => return Err(refusal(text)),
+        _ if text.len() > MAX_LEN => return Err(refusal(text)),
         _ => {}
     }
-    let mut digits = [b'0'; MAX_LEN];
-    let digits: &[u8; MAX_LEN] = match text.try_into() {
-        Ok(full) => full,
-        Err(_) => {
-            let Some(tail) = MAX_LEN
-                .checked_sub(text.len())
-                .and_then(|skip| digits.get_mut(skip..))
-            else {
-                return Err(DecodeError::TooLong { len: text.len() });
-            };
-            tail.copy_from_slice(text);
-            &digits
-        }
+    let (high, low) = match text.split_last_chunk() {
+        Some((head, last)) => (word(head), u64::from_be_bytes(*last)),
+        None => (word(&[]), word(text)),
     };
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m] = *digits;
-    let high = u64::from_be_bytes([b'0', b'0', b'0', a, b, c, d, e]);
-    let low = u64::from_be_bytes([f, g, h, i, j, k, l, m]);
-    let (high, high_bad) = from_ascii(high);
-    let (low, low_bad) = from_ascii(low);
-    if high_bad | low_bad != 0 {
-        return Err(invalid_digit(text));
+    let (high, high_foreign) = from_ascii(high);
+    let (low, low_foreign) = from_ascii(low);
+    if high_foreign | low_foreign != 0 {
+        return Err(refusal(text));
     }
     let high = gather(high);
-    if high >> (64 - LOW_BITS) != 0 {
+    if high >> (u64::BITS - LANES_BITS) != 0 {
         return Err(DecodeError::Overflow);
     }
-    Ok((high << LOW_BITS) | gather(low))
+    Ok((high << LANES_BITS) | gather(low))
+}
+
+/// At most eight characters in the lanes, filled up with zeros in front.
+#[inline]
+fn word(text: &[u8]) -> u64 {
+    text.iter()
+        .fold(lanes(b'0'), |word, &byte| (word << 8) | u64::from(byte))
+}
+
+/// What is wrong with a text that is too long, has a foreign character or else a leading zero.
+#[cold]
+fn refusal(text: &[u8]) -> DecodeError {
+    if text.len() > MAX_LEN {
+        return DecodeError::TooLong { len: text.len() };
+    }
+    let mut bytes = text.iter().copied().enumerate();
+    match bytes.find(|&(_, byte)| digit(byte).is_none()) {
+        Some((index, byte)) => DecodeError::InvalidDigit { index, byte },
+        None => DecodeError::LeadingZero,
+    }
 }
 
 pub(crate) fn decode_lenient(text: &[u8]) -> Result<u64, DecodeError> {
@@ -159,16 +166,6 @@ const fn digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// What is wrong with a text that has a foreign character or else a leading zero.
-#[cold]
-fn invalid_digit(text: &[u8]) -> DecodeError {
-    let mut bytes = text.iter().copied().enumerate();
-    match bytes.find(|&(_, byte)| digit(byte).is_none()) {
-        Some((index, byte)) => DecodeError::InvalidDigit { index, byte },
-        None => DecodeError::LeadingZero,
-    }
-}
-
 /// The low 40 bits to eight lanes of five, halving the groups three times.
 #[inline]
 const fn spread(bits: u64) -> u64 {
@@ -185,34 +182,29 @@ const fn gather(lanes: u64) -> u64 {
     (twenties & 0x0F_FFFF) | ((twenties >> 12) & 0xFF_FFF0_0000)
 }
 
-/// A 1 in each lane that is at least `from`; lanes are below 128.
-#[inline]
-const fn at_least(word: u64, from: u8) -> u64 {
-    (word.wrapping_add(lanes(0x80 - from)) & HIGH_BITS) >> 7
-}
-
 /// Digits to characters, in every lane: 0 to 9 from `0`, 10 to 31 from `a`. No lane carries over.
 #[inline]
 const fn to_ascii(digits: u64) -> u64 {
+    // Adding 128 - 10 sets a lane's high bit from 10 on.
+    let letters = (digits.wrapping_add(lanes(0x80 - 10)) & lanes(0x80)) >> 7;
     digits
         .wrapping_add(lanes(b'0'))
-        .wrapping_add(at_least(digits, 10).wrapping_mul(GAP))
+        .wrapping_add(letters.wrapping_mul(GAP))
 }
 
-/// Characters to digits, and what is not zero when a lane held no digit.
+/// Characters to digits, the inverse of [`to_ascii`], and what is not zero when a lane held no digit.
+///
+/// Whatever the lanes hold, the digits are below 32, and they give the text back only if it was of
+/// digits; so a lane that borrows from another does no harm.
 #[inline]
 const fn from_ascii(text: u64) -> (u64, u64) {
-    let foreign = text & HIGH_BITS;
-    // Without their high bits the lanes cannot carry over, whatever they hold.
-    let text = text ^ foreign;
-    let letters = at_least(text, b'a');
-    let below_zero = at_least(text, b'0') ^ lanes(1);
-    let between = at_least(text, b'9' + 1) ^ letters;
-    let above_v = at_least(text, b'v' + 1);
+    // Of the digits' characters just the letters have this bit.
+    let letters = (text >> 6) & lanes(1);
     let digits = text
         .wrapping_sub(lanes(b'0'))
-        .wrapping_sub(letters.wrapping_mul(GAP));
-    (digits, foreign | below_zero | between | above_v)
+        .wrapping_sub(letters.wrapping_mul(GAP))
+        & lanes(31);
+    (digits, to_ascii(digits) ^ text)
 }
 
 #[cfg(test)]

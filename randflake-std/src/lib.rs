@@ -1,5 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+mod clock;
+mod error;
+mod fork_guard;
+mod handle;
+mod holder;
 pub mod lease;
+mod secret;
 
-pub use randflake_core::{Randflake};
+pub use clock::{ExactSystemClock, SystemClock};
+pub use error::GenerateError;
+pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, LeaseStatus, MAX_TOLERANCE_MS};
+pub use randflake_core::{self, Id, Layout, Lease, Parts, Plain, Randflake, Snowflake, Sonyflake};
+pub use secret::{Secret, SecretError};

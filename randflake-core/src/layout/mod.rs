@@ -52,7 +52,7 @@ use crate::Permutation;
 /// ```
 pub trait Layout: Copy + Eq + Debug + Send + Sync + 'static {
     /// What makes a raw id public: [`Sparx64`](crate::Sparx64) encrypts it, [`Plain`](crate::Plain) leaves it.
-    type Permutation: Permutation;
+    type Permutation: Permutation + Debug + Send + Sync + 'static;
 
     /// Field widths and places, epoch and tick, checked when it was declared.
     const SPEC: Spec;

@@ -1,8 +1,8 @@
 //! What a store must know of the ids whose node ids it leases.
 
+use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
-use std::error::Error;
 
 use randflake_core::{Layout, Spec};
 
@@ -44,9 +44,15 @@ impl Namespace {
     pub fn of<L: Layout>(name: &str) -> Result<Self, NamespaceError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
-            return Err(NamespaceError { name: name.to_owned() });
+            return Err(NamespaceError {
+                name: name.to_owned(),
+            });
         }
-        Ok(Self { name: name.to_owned(), spec: L::SPEC, max_ttl: DEFAULT_MAX_TTL })
+        Ok(Self {
+            name: name.to_owned(),
+            spec: L::SPEC,
+            max_ttl: DEFAULT_MAX_TTL,
+        })
     }
 
     /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.

@@ -1,8 +1,10 @@
 //! The contract of a lease store.
 
+use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
 use core::time::Duration;
-use std::error::Error;
+
+use randflake_core::{Layout, Lease, LeaseError};
 
 use super::{Namespace, Token};
 
@@ -140,6 +142,17 @@ pub struct Grant {
     pub token: Token,
 }
 
+impl Grant {
+    /// The lease to make a generator of.
+    ///
+    /// # Errors
+    ///
+    /// [`LeaseError`] when the layout has no such node id or interval.
+    pub fn lease<L: Layout>(&self) -> Result<Lease<L>, LeaseError> {
+        Lease::new(self.node_id, self.start, self.end)
+    }
+}
+
 /// What an acquire granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acquired {
@@ -181,6 +194,13 @@ pub enum StoreError {
         /// How long that takes.
         retry_in: Duration,
     },
+    /// The clocks of the store and of this machine differ too much.
+    ClockSkew {
+        /// The store's, as time since the Unix epoch.
+        store: Duration,
+        /// This machine's.
+        here: Duration,
+    },
     /// The token of an acquire belongs to another holder: two copies of one process are running.
     Foreign,
     /// What was asked is outside the allowed range: the sentence says what is allowed.
@@ -199,12 +219,18 @@ impl StoreError {
     }
 
     /// Checks what an acquire asks for.
-    pub(crate) fn check(request: &AcquireRequest<'_>, namespace: &Namespace, max_ttl: Duration) -> Result<(), Self> {
+    pub(crate) fn check(
+        request: &AcquireRequest<'_>,
+        namespace: &Namespace,
+        max_ttl: Duration,
+    ) -> Result<(), Self> {
         let max_ttl_ticks = namespace.ticks(max_ttl);
         let AcquireRequest { count, ttl, .. } = *request;
         if count == 0 || u64::from(count) > namespace.node_ids() {
             let most = namespace.node_ids();
-            return Err(Self::Invalid(format!("{count} node ids asked for: 1 to {most} are allowed")));
+            return Err(Self::Invalid(format!(
+                "{count} node ids asked for: 1 to {most} are allowed"
+            )));
         }
         if ttl == 0 || ttl > max_ttl_ticks {
             let tick_ms = namespace.spec().tick_ms();
@@ -227,6 +253,12 @@ impl Display for StoreError {
                 "the lease store lost its continuity (restored, replaced or deleted): it grants \
                  nothing for another {} s, until every lease that it may have forgotten is over",
                 retry_in.as_millis().div_ceil(1_000)
+            ),
+            Self::ClockSkew { store, here } => write!(
+                f,
+                "the store's clock is {} ms {} this machine's: at most 10000 ms are allowed",
+                store.abs_diff(*here).as_millis(),
+                if store > here { "ahead of" } else { "behind" }
             ),
             Self::Foreign => f.write_str(
                 "the acquire's token belongs to another holder: are two copies of one process running?",

@@ -1,0 +1,48 @@
+//! Why a handle issued no id.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+
+use randflake_core::GenerateError as Refusal;
+
+/// Why a handle issued no id. Nothing was consumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// The generator refused.
+    Refused(Refusal),
+    /// This process is a forked child of the one that built the handle: it must build its own.
+    InForkedChild,
+}
+
+impl GenerateError {
+    /// How long to wait before another try can succeed, in milliseconds; `None` when waiting alone
+    /// does not help.
+    #[must_use]
+    pub const fn retry_in_ms(self) -> Option<u64> {
+        match self {
+            Self::Refused(refusal) => refusal.retry_in_ms(),
+            Self::InForkedChild => None,
+        }
+    }
+}
+
+impl Display for GenerateError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => Display::fmt(refusal, f),
+            Self::InForkedChild => f.write_str(
+                "a forked child must not use its parent's leases: build a handle of its own",
+            ),
+        }
+    }
+}
+
+impl Error for GenerateError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Refused(refusal) => Some(refusal),
+            Self::InForkedChild => None,
+        }
+    }
+}

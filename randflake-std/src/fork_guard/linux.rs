@@ -1,0 +1,82 @@
+//! Linux: a page that the kernel empties in a forked child, so that looking costs one load instead of
+//! a system call.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
+
+/// Belongs to the process that made it.
+#[derive(Debug)]
+pub(crate) struct ForkGuard {
+    /// Names the process, and is never 0.
+    generation: u32,
+    /// Holds the generation of the process that looks, 0 in a child that has none yet. `None` on
+    /// kernels before 4.14, which cannot empty pages: there the generation is the process id.
+    page: Option<&'static AtomicU32>,
+}
+
+impl ForkGuard {
+    pub(crate) fn new() -> Self {
+        static PAGE: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
+        // A child inherits its ancestors' count, so its own number differs from all of theirs.
+        static GENERATIONS: AtomicU32 = AtomicU32::new(0);
+
+        let Some(page) = *PAGE.get_or_init(wiped_page::map) else {
+            return Self {
+                generation: std::process::id(),
+                page: None,
+            };
+        };
+        let fresh = GENERATIONS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let generation = match page.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            Ok(_) => fresh,
+            Err(present) => present,
+        };
+        Self {
+            generation,
+            page: Some(page),
+        }
+    }
+
+    /// Whether this process is a forked child of the one that made the guard.
+    #[inline]
+    pub(crate) fn is_in_child(&self) -> bool {
+        let generation = match self.page {
+            Some(page) => page.load(Ordering::Relaxed),
+            None => std::process::id(),
+        };
+        generation != self.generation
+    }
+}
+
+#[expect(
+    unsafe_code,
+    reason = "mapping a page and marking it is the kernel's interface"
+)]
+mod wiped_page {
+    use core::ptr;
+    use core::sync::atomic::AtomicU32;
+
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+
+    const PAGE_SIZE: usize = 4096;
+
+    /// A page of zeros that is one again in every forked child; `None` if the kernel has no such.
+    pub(super) fn map() -> Option<&'static AtomicU32> {
+        // SAFETY: a new private mapping at an address of the kernel's choice overlaps nothing.
+        let page = unsafe {
+            mmap_anonymous(
+                ptr::null_mut(),
+                PAGE_SIZE,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )
+        }
+        .ok()?;
+        // SAFETY: the range is the mapping just made; the advice changes nothing in this process.
+        unsafe { madvise(page, PAGE_SIZE, Advice::LinuxWipeOnFork) }.ok()?;
+        // SAFETY: the mapping is aligned to a page, zeroed, readable and writable, never unmapped,
+        // and nothing but atomic operations ever reaches it.
+        Some(unsafe { AtomicU32::from_ptr(page.cast()) })
+    }
+}

@@ -1,0 +1,20 @@
+//! Elsewhere: a forked child has another process id.
+
+/// Belongs to the process that made it.
+#[derive(Debug)]
+pub(crate) struct ForkGuard {
+    process_id: u32,
+}
+
+impl ForkGuard {
+    pub(crate) fn new() -> Self {
+        Self {
+            process_id: std::process::id(),
+        }
+    }
+
+    /// Whether this process is a forked child of the one that made the guard.
+    pub(crate) fn is_in_child(&self) -> bool {
+        self.process_id != std::process::id()
+    }
+}

@@ -1,0 +1,237 @@
+//! How a handle is made.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
+use std::sync::Arc;
+use std::{io, thread};
+
+use randflake_core::{Codec, Layout, LeaseError, Randflake};
+
+use super::keeper::Keeper;
+use super::shared::{Issuer, Shared};
+use super::tenant::Tenant;
+use super::{Handle, Owner};
+use crate::Secret;
+use crate::lease::{LeaseStore, StoreError};
+
+/// How long a lease lasts unless it is renewed: 60 s.
+pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
+/// The largest tolerance of a handle, in milliseconds: an id's time is never further ahead.
+pub const MAX_TOLERANCE_MS: u64 = 5_000;
+
+/// A lease shorter than a second, or than three ticks, would end between two renewals.
+const MIN_TTL: Duration = Duration::from_secs(1);
+const MIN_TTL_TICKS: u64 = 3;
+/// How often the first acquire is tried when its outcome is unknown.
+const ACQUIRE_TRIES: u32 = 3;
+const ACQUIRE_PAUSE: Duration = Duration::from_millis(100);
+
+/// Makes a [`Handle`]: see [`Handle::builder`].
+#[derive(Debug)]
+#[must_use = "a builder does nothing until `build`"]
+pub struct Builder<L: Layout = Randflake> {
+    codec: Codec<L>,
+    store: Box<dyn LeaseStore>,
+    node_ids: u32,
+    ttl: Duration,
+    tolerance: u32,
+    holder: Option<String>,
+}
+
+impl Handle<Randflake> {
+    /// A builder of a handle for Randflake ids under a secret, with leases from a store.
+    pub fn builder(secret: &Secret, store: impl LeaseStore + 'static) -> Builder {
+        Builder::new(secret.cipher(), store)
+    }
+}
+
+impl<L: Layout> Builder<L> {
+    /// A builder of a handle for ids of any layout:
+    /// `Builder::<Snowflake>::new(Plain, store)`.
+    pub fn new(permutation: L::Permutation, store: impl LeaseStore + 'static) -> Self {
+        Self {
+            codec: Codec::new(permutation),
+            store: Box::new(store),
+            node_ids: 1,
+            ttl: DEFAULT_TTL,
+            tolerance: 0,
+            holder: None,
+        }
+    }
+
+    /// How many node ids to lease, 1 unless set. Each issues a full tick's sequences: 131,072 ids a
+    /// second in the Randflake layout.
+    pub fn node_ids(mut self, count: u32) -> Self {
+        self.node_ids = count;
+        self
+    }
+
+    /// How long a lease lasts unless it is renewed, 60 s unless set: how long issuing goes on without
+    /// the store, and how long the node ids of a killed process stay taken. At least a second and
+    /// three ticks, at most what the namespace allows.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// How many ticks an id may be ahead of the clock, 0 unless set: to go on when a tick is
+    /// exhausted. At most 5 s.
+    pub fn tolerance(mut self, ticks: u32) -> Self {
+        self.tolerance = ticks;
+        self
+    }
+
+    /// What the store's records call this process, `host/process id` unless set. A random number is
+    /// added, so that no two processes share a name.
+    pub fn holder(mut self, name: impl Into<String>) -> Self {
+        self.holder = Some(name.into());
+        self
+    }
+
+    /// Acquires the leases and starts the keeper.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`]; no lease is held then.
+    pub fn build(self) -> Result<Handle<L>, BuildError> {
+        self.check()?;
+        let holder = self.holder.unwrap_or_else(crate::holder::process_name);
+        let holder = crate::holder::unique(&holder).map_err(StoreError::unavailable)?;
+        let mut tenant = Tenant::new(self.store, holder, self.ttl);
+        let (acquired, sent) = acquire_first::<L>(&mut tenant, self.node_ids)?;
+        let issuers: Result<Vec<_>, _> = acquired
+            .grants
+            .iter()
+            .map(|grant| Issuer::new(grant, acquired.now, sent))
+            .collect();
+        let issuers = issuers.inspect_err(|_| tenant.release_unused(&acquired.grants))?;
+        let shared = Arc::new(Shared::new(issuers, self.codec, self.tolerance));
+        let keeper = Keeper::new(Arc::clone(&shared), tenant, acquired.grants);
+        thread::Builder::new()
+            .name("randflake-keeper".to_owned())
+            .spawn(move || keeper.run())
+            .map_err(BuildError::Thread)?;
+        Ok(Handle(Arc::new(Owner(shared))))
+    }
+
+    fn check(&self) -> Result<(), BuildError> {
+        let namespace = self.store.namespace();
+        if namespace.spec() != L::SPEC {
+            return Err(BuildError::Layout {
+                namespace: namespace.name().to_owned(),
+            });
+        }
+        if self.ttl < MIN_TTL || namespace.ticks(self.ttl) < MIN_TTL_TICKS {
+            let ticks = Duration::from_millis(L::SPEC.tick_ms().saturating_mul(MIN_TTL_TICKS));
+            return Err(BuildError::Ttl {
+                ttl: self.ttl,
+                min: MIN_TTL.max(ticks),
+            });
+        }
+        let max_ticks = MAX_TOLERANCE_MS / L::SPEC.tick_ms();
+        if u64::from(self.tolerance) > max_ticks {
+            return Err(BuildError::Tolerance {
+                ticks: self.tolerance,
+                max_ticks,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn acquire_first<L: Layout>(
+    tenant: &mut Tenant,
+    count: u32,
+) -> Result<(crate::lease::Acquired, crate::clock::Monotonic), StoreError> {
+    let mut tries = 1;
+    loop {
+        match tenant.acquire::<L>(count as usize) {
+            Err(StoreError::Unavailable(_)) if tries < ACQUIRE_TRIES => {
+                thread::sleep(ACQUIRE_PAUSE * tries);
+                tries += 1;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Why no handle was made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The store was opened for the namespace of another layout.
+    Layout {
+        /// The namespace.
+        namespace: String,
+    },
+    /// The TTL is too short.
+    Ttl {
+        /// The TTL given.
+        ttl: Duration,
+        /// The shortest that is allowed.
+        min: Duration,
+    },
+    /// The tolerance is too large.
+    Tolerance {
+        /// The tolerance given.
+        ticks: u32,
+        /// The largest that is allowed.
+        max_ticks: u64,
+    },
+    /// The store refused or failed.
+    Store(StoreError),
+    /// The store granted what the layout does not have.
+    Lease(LeaseError),
+    /// The keeper's thread could not be started.
+    Thread(io::Error),
+}
+
+impl From<StoreError> for BuildError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<LeaseError> for BuildError {
+    fn from(error: LeaseError) -> Self {
+        Self::Lease(error)
+    }
+}
+
+impl Display for BuildError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout { namespace } => write!(
+                f,
+                "the store was opened for namespace {namespace:?} of another layout than the handle's"
+            ),
+            Self::Ttl { ttl, min } => {
+                write!(
+                    f,
+                    "a TTL of {ttl:?} is too short: at least {min:?} is allowed"
+                )
+            }
+            Self::Tolerance { ticks, max_ticks } => {
+                write!(
+                    f,
+                    "a tolerance of {ticks} ticks is too large: at most {max_ticks} is allowed"
+                )
+            }
+            Self::Store(source) => Display::fmt(source, f),
+            Self::Lease(source) => write!(f, "the store's grant cannot be used: {source}"),
+            Self::Thread(source) => write!(f, "the keeper's thread cannot be started: {source}"),
+        }
+    }
+}
+
+impl Error for BuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Store(source) => Some(source),
+            Self::Lease(source) => Some(source),
+            Self::Thread(source) => Some(source),
+            Self::Layout { .. } | Self::Ttl { .. } | Self::Tolerance { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The thread that renews leases and replaces lost ones.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_core::Layout;
+
+use super::shared::{Issuer, Shared};
+use super::tenant::Tenant;
+use crate::lease::{Grant, StoreError};
+
+/// A holder renews when this part of the TTL has passed, so that two renewals may fail.
+const RENEWALS_PER_TTL: u32 = 3;
+/// The first pause after a failure; it doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause after a failure is this part of the TTL.
+const LONGEST_PAUSE_PER_TTL: u32 = 6;
+
+pub(super) struct Keeper<L: Layout> {
+    shared: Arc<Shared<L>>,
+    tenant: Tenant,
+    /// One for each slot.
+    holdings: Vec<Holding>,
+    failures: u32,
+}
+
+/// What is known of a slot's grant.
+struct Holding {
+    grant: Grant,
+    /// The store says that it is ours.
+    held: bool,
+    /// It cannot be renewed any further, so the slot needs another.
+    ending: bool,
+}
+
+impl Holding {
+    fn new(grant: Grant) -> Self {
+        Self {
+            grant,
+            held: true,
+            ending: false,
+        }
+    }
+}
+
+impl<L: Layout> Keeper<L> {
+    pub(super) fn new(shared: Arc<Shared<L>>, tenant: Tenant, grants: Vec<Grant>) -> Self {
+        let holdings = grants.into_iter().map(Holding::new).collect();
+        Self {
+            shared,
+            tenant,
+            holdings,
+            failures: 0,
+        }
+    }
+
+    /// Tends the leases until the handle is closed, and releases them.
+    pub(super) fn run(mut self) {
+        // However this ends, those who wait for it get to know.
+        let _ended = EndedOnDrop(Arc::clone(&self.shared));
+        let mut pause = self.renewal_pause();
+        while !self.shared.wait_until(pause, |phase| phase.closing) {
+            let outcome = self.renew().and_then(|()| self.replace());
+            pause = match &outcome {
+                Ok(()) => self.renewal_pause(),
+                Err(error) => self.failure_pause(error),
+            };
+            self.shared
+                .change(|phase| phase.last_error = outcome.err().map(|e| e.to_string()));
+        }
+        let released = self.release_all();
+        self.shared
+            .change(|phase| phase.release_error = released.err());
+    }
+
+    fn renewal_pause(&mut self) -> Duration {
+        self.failures = 0;
+        with_jitter(self.tenant.ttl() / RENEWALS_PER_TTL)
+    }
+
+    fn failure_pause(&mut self, error: &StoreError) -> Duration {
+        let longest = self.tenant.ttl() / LONGEST_PAUSE_PER_TTL;
+        let pause = match error {
+            StoreError::Exhausted { retry_in } | StoreError::Fenced { retry_in } => *retry_in,
+            _ => FIRST_PAUSE * 2_u32.saturating_pow(self.failures.min(16)),
+        };
+        self.failures = self.failures.saturating_add(1);
+        with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
+    }
+
+    /// Renews all that is held in one call.
+    fn renew(&mut self) -> Result<(), StoreError> {
+        let held = |holding: &&mut Holding| holding.held;
+        let grants: Vec<Grant> = self
+            .holdings
+            .iter_mut()
+            .filter(held)
+            .map(|holding| holding.grant)
+            .collect();
+        if grants.is_empty() {
+            return Ok(());
+        }
+        let (renewed, sent) = self.tenant.renew::<L>(&grants)?;
+        let slots = self.holdings.iter_mut().zip(&self.shared.slots);
+        for ((holding, slot), end) in slots.filter(|(holding, _)| holding.held).zip(renewed.ends) {
+            let issuer = slot.get();
+            let Some(end) = end else {
+                (holding.held, holding.ending) = (false, true);
+                continue;
+            };
+            holding.grant.end = holding.grant.end.max(end);
+            let extended = holding.grant.lease().ok();
+            // The end first: the store's time may be past the one that is known here.
+            let extended = extended.is_some_and(|lease| issuer.extend(lease).is_ok());
+            issuer.clock.anchor(renewed.now, sent);
+            // A store whose clock stepped back does not move the end on: another node id does better
+            // than waiting for the clock.
+            holding.ending = !extended || issuer.remaining() < self.tenant.ttl() / RENEWALS_PER_TTL;
+        }
+        Ok(())
+    }
+
+    /// Puts new grants in the place of those that are ending, and releases what is still held of these.
+    fn replace(&mut self) -> Result<(), StoreError> {
+        let mut ending: Vec<_> = self
+            .holdings
+            .iter_mut()
+            .zip(&self.shared.slots)
+            .filter(|(h, _)| h.ending)
+            .collect();
+        if ending.is_empty() {
+            return Ok(());
+        }
+        let (acquired, sent) = self.tenant.acquire::<L>(ending.len())?;
+        let mut to_release = Vec::new();
+        for ((holding, slot), grant) in ending.iter_mut().zip(acquired.grants) {
+            let issuer = Issuer::new(&grant, acquired.now, sent)
+                .map_err(|error| StoreError::Unusable(format!("the store's grant: {error}")))?;
+            let former = slot.get();
+            slot.replace(issuer);
+            to_release.extend(holding.retire(former));
+            **holding = Holding::new(grant);
+        }
+        self.shared
+            .change(|phase| phase.replaced = phase.replaced.wrapping_add(1));
+        self.tenant.release(&to_release)
+    }
+
+    fn release_all(&mut self) -> Result<(), StoreError> {
+        let slots = self.holdings.iter().zip(&self.shared.slots);
+        let grants: Vec<Grant> = slots
+            .filter_map(|(holding, slot)| holding.retire(slot.get()))
+            .collect();
+        self.tenant.release(&grants)
+    }
+}
+
+impl Holding {
+    /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release.
+    fn retire<L: Layout>(&self, issuer: &Issuer<L>) -> Option<Grant> {
+        let unused_from = issuer.sequencer.seal()?;
+        self.held.then_some(Grant {
+            end: unused_from,
+            ..self.grant
+        })
+    }
+}
+
+/// Up to a tenth more or less, so that the holders of a fleet do not renew in step.
+fn with_jitter(pause: Duration) -> Duration {
+    let tenths = getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX));
+    pause.mul_f64(0.9 + 0.2 * tenths)
+}
+
+struct EndedOnDrop<L: Layout>(Arc<Shared<L>>);
+
+impl<L: Layout> Drop for EndedOnDrop<L> {
+    fn drop(&mut self) {
+        self.0.change(|phase| phase.ended = true);
+    }
+}

@@ -1,0 +1,193 @@
+//! The one entry: a handle that issues ids under leases which look after themselves.
+
+mod builder;
+mod keeper;
+mod shared;
+mod slot;
+mod tenant;
+
+use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_core::{Codec, GenerateError as Refusal, Id, Layout, Lease, Parts, Randflake};
+
+pub use builder::{BuildError, Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
+use shared::{Deadline, Shared};
+
+use crate::error::GenerateError;
+use crate::lease::StoreError;
+
+/// How long dropping the last clone of a handle waits for its leases to be released.
+const DROP_WAIT: Duration = Duration::from_secs(1);
+
+/// Issues ids, from any thread. Clones are cheap and issue from the same leases.
+///
+/// A thread of its own, the keeper, renews the leases and replaces lost ones. Generating never waits
+/// for it: at the end of its leases a handle refuses, whatever the keeper does.
+///
+/// Dropping the last clone ends issuing and gives the keeper one second to release the leases;
+/// [`close`](Handle::close) waits for it and says whether that worked. What was not released ends by
+/// itself.
+///
+/// ```
+/// # #[cfg(feature = "sqlite")]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use randflake_std::lease::{Namespace, SqliteStore};
+/// use randflake_std::{Handle, Randflake, Secret};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("leases.db");
+/// let store = SqliteStore::open(path, &Namespace::of::<Randflake>("orders")?)?;
+/// let ids = Handle::builder(&Secret::generate()?, store).node_ids(2).build()?;
+///
+/// let id = ids.generate()?;
+/// println!("{id} {}", id.to_i64());
+/// ids.close()?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "sqlite"))]
+/// # fn main() {}
+/// ```
+pub struct Handle<L: Layout = Randflake>(Arc<Owner<L>>);
+
+/// Ends the keeper when the last handle goes; the keeper itself holds only what is shared.
+struct Owner<L: Layout>(Arc<Shared<L>>);
+
+impl<L: Layout> Handle<L> {
+    /// The next id. It never blocks and never reads or writes a file or a socket.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is consumed by an error.
+    ///
+    /// - [`GenerateError::Refused`], with what the generator says: every tick is exhausted, the store's
+    ///   clock stepped back, every lease is over (the keeper is replacing them), or the handle was
+    ///   closed;
+    /// - [`GenerateError::InForkedChild`] in a forked child of the process that built the handle,
+    ///   which must build its own. Linux notices that at the cost of one load.
+    #[inline]
+    pub fn generate(&self) -> Result<Id, GenerateError> {
+        let shared = &*self.0.0;
+        if shared.fork_guard.is_in_child() {
+            return Err(GenerateError::InForkedChild);
+        }
+        let raw = shared.take().map_err(GenerateError::Refused)?;
+        Ok(shared.codec.id(raw))
+    }
+
+    /// The next id, waiting for at most `limit` when there is none at once: for the next tick, for a
+    /// clock that stepped back a little, or for the keeper to replace a lost lease.
+    ///
+    /// # Errors
+    ///
+    /// As for [`generate`](Handle::generate): at once when waiting cannot help or the wait is known to
+    /// be longer than the limit, else when the limit is reached.
+    pub fn generate_wait(&self, limit: Duration) -> Result<Id, GenerateError> {
+        let deadline = Deadline::after(limit);
+        let shared = &*self.0.0;
+        loop {
+            // Read before the try, so that a replacement during it is not missed.
+            let replaced = shared.phase().replaced;
+            let error = match self.generate() {
+                Ok(id) => return Ok(id),
+                Err(error) => error,
+            };
+            let left = deadline.left();
+            let wait = match error {
+                GenerateError::Refused(Refusal::LeaseOver { .. }) => left,
+                _ => match error.retry_in_ms().map(Duration::from_millis) {
+                    Some(wait) if wait <= left => wait,
+                    _ => return Err(error),
+                },
+            };
+            if left.is_zero() {
+                return Err(error);
+            }
+            shared.wait_until(wait, |phase| phase.closing || phase.replaced != replaced);
+        }
+    }
+
+    /// The leases as they are now.
+    #[must_use]
+    pub fn lease(&self) -> LeaseStatus<L> {
+        let shared = &*self.0.0;
+        let issuers = shared.slots.iter().map(slot::Slot::get);
+        LeaseStatus {
+            remaining: issuers
+                .clone()
+                .map(shared::Issuer::remaining)
+                .max()
+                .unwrap_or_default(),
+            leases: issuers.map(|issuer| issuer.sequencer.lease()).collect(),
+            last_error: shared.phase().last_error.clone(),
+        }
+    }
+
+    /// The fields of an id: a debugging aid, not to be exposed to the public and never an access
+    /// check, because every 64-bit number has fields.
+    #[must_use]
+    pub fn inspect(&self, id: Id) -> Parts {
+        self.0.0.codec.inspect(id)
+    }
+
+    /// Composes and inspects ids under the handle's secret.
+    #[must_use]
+    pub fn codec(&self) -> &Codec<L> {
+        &self.0.0.codec
+    }
+
+    /// Ends issuing, for every clone, and releases the leases. It waits for the store.
+    ///
+    /// # Errors
+    ///
+    /// What the store answered. Nothing more is issued all the same, and the leases end by themselves.
+    pub fn close(&self) -> Result<(), StoreError> {
+        let shared = &*self.0.0;
+        if shared.fork_guard.is_in_child() {
+            return Ok(()); // The leases are the parent's.
+        }
+        shared.change(|phase| phase.closing = true);
+        shared.wait_until(Duration::MAX, |phase| phase.ended);
+        // The keeper has sealed them, unless a panic in the store has ended it.
+        shared.slots.iter().for_each(|slot| {
+            slot.get().sequencer.seal();
+        });
+        // The clone that closed first has the result, another finds that all is closed.
+        shared.phase().release_error.take().map_or(Ok(()), Err)
+    }
+}
+
+impl<L: Layout> Drop for Owner<L> {
+    fn drop(&mut self) {
+        if !self.0.fork_guard.is_in_child() {
+            self.0.change(|phase| phase.closing = true);
+            self.0.wait_until(DROP_WAIT, |phase| phase.ended);
+        }
+    }
+}
+
+impl<L: Layout> Clone for Handle<L> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+/// Shows the leases, never the secret.
+impl<L: Layout> Debug for Handle<L> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Handle").field(&self.lease()).finish()
+    }
+}
+
+/// The state of a handle's leases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeaseStatus<L> {
+    /// One lease for each node id.
+    pub leases: Vec<Lease<L>>,
+    /// How long until the last of them ends, unless renewed; zero when all are over.
+    pub remaining: Duration,
+    /// Why the last call of the store failed; `None` when it succeeded.
+    pub last_error: Option<String>,
+}

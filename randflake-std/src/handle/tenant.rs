@@ -1,0 +1,110 @@
+//! A holder's dealings with its store: what is common to the first grant and to later ones.
+
+use core::time::Duration;
+
+use randflake_core::Layout;
+
+use crate::clock::{Monotonic, wall_exact};
+use crate::lease::{AcquireRequest, Acquired, Grant, LeaseStore, Renewed, StoreError, Token};
+
+/// A store whose clock differs by more is not used: if it leapt ahead, it would grant node ids far
+/// into the future.
+const MAX_SKEW: Duration = Duration::from_secs(10);
+
+pub(super) struct Tenant {
+    store: Box<dyn LeaseStore>,
+    holder: String,
+    ttl: Duration,
+    ttl_ticks: u64,
+    /// An acquire of unknown outcome, to be repeated unchanged.
+    pending: Option<Pending>,
+}
+
+#[derive(Clone, Copy)]
+struct Pending {
+    token: Token,
+    count: u32,
+}
+
+impl Tenant {
+    pub(super) fn new(store: Box<dyn LeaseStore>, holder: String, ttl: Duration) -> Self {
+        let ttl_ticks = store.namespace().ticks(ttl);
+        Self {
+            store,
+            holder,
+            ttl,
+            ttl_ticks,
+            pending: None,
+        }
+    }
+
+    pub(super) fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// Acquires this many node ids, or as many as an acquire of unknown outcome asked for before.
+    pub(super) fn acquire<L: Layout>(
+        &mut self,
+        count: usize,
+    ) -> Result<(Acquired, Monotonic), StoreError> {
+        let pending = match self.pending {
+            Some(pending) => pending,
+            None => Pending {
+                token: Token::random().map_err(StoreError::unavailable)?,
+                count: u32::try_from(count).unwrap_or(u32::MAX),
+            },
+        };
+        let Pending { token, count } = pending;
+        let request = AcquireRequest {
+            token,
+            holder: &self.holder,
+            count,
+            ttl: self.ttl_ticks,
+        };
+        let sent = Monotonic::now::<L>();
+        let outcome = self.store.acquire(&request);
+        self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(pending);
+        let acquired = outcome?;
+        if let Err(error) = check_skew(acquired.now) {
+            self.release_unused(&acquired.grants);
+            return Err(error);
+        }
+        Ok((acquired, sent))
+    }
+
+    pub(super) fn renew<L: Layout>(
+        &mut self,
+        grants: &[Grant],
+    ) -> Result<(Renewed, Monotonic), StoreError> {
+        let sent = Monotonic::now::<L>();
+        Ok((self.store.renew(grants, self.ttl_ticks)?, sent))
+    }
+
+    pub(super) fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        if grants.is_empty() {
+            Ok(())
+        } else {
+            self.store.release(grants)
+        }
+    }
+
+    /// Gives back what nothing was issued from; if that fails, it ends by itself.
+    pub(super) fn release_unused(&mut self, grants: &[Grant]) {
+        let unused: Vec<_> = grants
+            .iter()
+            .map(|grant| Grant {
+                end: grant.start,
+                ..*grant
+            })
+            .collect();
+        let _ends_by_itself = self.release(&unused);
+    }
+}
+
+fn check_skew(store: Duration) -> Result<(), StoreError> {
+    let here = wall_exact().unwrap_or_default();
+    if store.abs_diff(here) > MAX_SKEW {
+        return Err(StoreError::ClockSkew { store, here });
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! The 16 bytes on which unpredictability rests.
+
+use core::error::Error;
+use core::fmt::{self, Debug, Display, Formatter};
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use randflake_core::Sparx64;
+use zeroize::Zeroizing;
+
+const LEN: usize = 16;
+const HEX_LEN: usize = 2 * LEN;
+/// Longer than any hexadecimal secret with the white space around it.
+const MAX_FILE_LEN: u64 = 256;
+
+/// A 16-byte secret. It is wiped on drop and never shown.
+///
+/// ```
+/// use randflake_std::Secret;
+///
+/// let secret = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?;
+/// assert_eq!(format!("{secret:?}"), "Secret(..)");
+/// # Ok::<(), randflake_std::SecretError>(())
+/// ```
+#[derive(Clone)]
+pub struct Secret(Zeroizing<[u8; LEN]>);
+
+impl Secret {
+    /// The secret with these bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; LEN]) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// Reads 32 hexadecimal digits, of either case.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretError::Hex`] for anything else.
+    pub fn from_hex(hex: &str) -> Result<Self, SecretError> {
+        if hex.len() != HEX_LEN {
+            return Err(SecretError::Hex {
+                len: hex.chars().count(),
+            });
+        }
+        let mut bytes = Zeroizing::new([0; LEN]);
+        for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+            let mut digits = pair.iter().map(|&digit| char::from(digit).to_digit(16));
+            let (Some(Some(high)), Some(Some(low))) = (digits.next(), digits.next()) else {
+                return Err(SecretError::Hex {
+                    len: hex.chars().count(),
+                });
+            };
+            *byte = u8::try_from(high << 4 | low).unwrap_or_default();
+        }
+        Ok(Self(bytes))
+    }
+
+    /// Reads a file of 32 hexadecimal digits, with or without a newline.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretError::Readable`] on Unix when anybody but the owner may read or write the file,
+    /// [`SecretError::File`] when it cannot be read, [`SecretError::Hex`] for other contents.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, SecretError> {
+        let path = path.as_ref();
+        let file_error = |source| SecretError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::open(path).map_err(file_error)?;
+        // The open file is asked, not the path: it cannot be another one by then.
+        check_mode(&file, path)?;
+        let mut text = Zeroizing::new(String::new());
+        file.take(MAX_FILE_LEN)
+            .read_to_string(&mut text)
+            .map_err(file_error)?;
+        Self::from_hex(text.trim())
+    }
+
+    /// Reads 32 hexadecimal digits from an environment variable.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretError::Unset`] when it is not set, [`SecretError::Hex`] for other contents.
+    pub fn from_env(name: impl AsRef<OsStr>) -> Result<Self, SecretError> {
+        let name = name.as_ref();
+        let Some(value) = std::env::var_os(name) else {
+            return Err(SecretError::Unset {
+                name: name.to_string_lossy().into_owned(),
+            });
+        };
+        let value = Zeroizing::new(value.to_string_lossy().into_owned());
+        Self::from_hex(value.trim())
+    }
+
+    /// A new secret from the operating system's random source.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretError::Random`] when the operating system has none.
+    pub fn generate() -> Result<Self, SecretError> {
+        let mut bytes = Zeroizing::new([0; LEN]);
+        getrandom::fill(bytes.as_mut()).map_err(|error| SecretError::Random(error.into()))?;
+        Ok(Self(bytes))
+    }
+
+    /// Writes the secret to a new file that only its owner may read, as 32 hexadecimal digits and a
+    /// newline.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretError::File`] when the file exists already or cannot be written.
+    pub fn write_new(&self, path: impl AsRef<Path>) -> Result<(), SecretError> {
+        let path = path.as_ref();
+        let write = || {
+            let mut file = new_private_file().open(path)?;
+            writeln!(file, "{}", self.to_hex().as_str())?;
+            file.sync_all()
+        };
+        write().map_err(|source| SecretError::File {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    /// The secret in hexadecimal, for handing it to its user.
+    #[must_use]
+    pub fn to_hex(&self) -> Zeroizing<String> {
+        let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
+        let mut hex = Zeroizing::new(String::with_capacity(HEX_LEN));
+        for byte in *self.0 {
+            hex.push(digit(byte >> 4));
+            hex.push(digit(byte & 0xF));
+        }
+        hex
+    }
+
+    /// The cipher under this secret.
+    #[must_use]
+    pub fn cipher(&self) -> Sparx64 {
+        Sparx64::new(&self.0)
+    }
+}
+
+#[cfg(unix)]
+fn check_mode(file: &File, path: &Path) -> Result<(), SecretError> {
+    use std::os::unix::fs::MetadataExt;
+
+    const GROUP_AND_OTHERS: u32 = 0o077;
+    let metadata = file.metadata().map_err(|source| SecretError::File {
+        path: path.to_owned(),
+        source,
+    })?;
+    if metadata.mode() & GROUP_AND_OTHERS != 0 {
+        return Err(SecretError::Readable {
+            path: path.to_owned(),
+            mode: metadata.mode() & 0o777,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &File, _: &Path) -> Result<(), SecretError> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn new_private_file() -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    options
+}
+
+#[cfg(not(unix))]
+fn new_private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    options
+}
+
+impl Debug for Secret {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// Why there is no secret.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// The text is not 32 hexadecimal digits.
+    Hex {
+        /// How many characters it has.
+        len: usize,
+    },
+    /// The file cannot be read or written.
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Others may read or write the file.
+    Readable {
+        /// Which file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// The environment variable is not set.
+    Unset {
+        /// Which variable.
+        name: String,
+    },
+    /// The operating system has no random numbers.
+    Random(io::Error),
+}
+
+impl Display for SecretError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hex { len: HEX_LEN } => {
+                write!(f, "the secret has a character other than 0-9, a-f and A-F")
+            }
+            Self::Hex { len } => {
+                write!(
+                    f,
+                    "the secret has {len} characters: {HEX_LEN} hexadecimal digits are allowed"
+                )
+            }
+            Self::File { path, source } => write!(f, "secret file {}: {source}", path.display()),
+            Self::Readable { path, mode } => write!(
+                f,
+                "secret file {} has mode {mode:04o}, so that others may use it: 0600 and 0400 are \
+                 allowed",
+                path.display()
+            ),
+            Self::Unset { name } => write!(f, "the environment variable {name} is not set"),
+            Self::Random(source) => {
+                write!(f, "the operating system has no random numbers: {source}")
+            }
+        }
+    }
+}
+
+impl Error for SecretError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::File { source, .. } | Self::Random(source) => Some(source),
+            Self::Hex { .. } | Self::Readable { .. } | Self::Unset { .. } => None,
+        }
+    }
+}
