@@ -18,6 +18,12 @@ const TARGETS: &[&str] = &[
 /// Rust brings all that is needed to link for musl, so no 32-bit C library is asked for.
 const HOST_32_BIT: &str = "i686-unknown-linux-musl";
 
+/// A development dependency compiles a little C, which needs no C library either.
+const HOST_32_BIT_C: [(&str, &str); 2] = [
+    ("CC_i686_unknown_linux_musl", "cc"),
+    ("CFLAGS_i686_unknown_linux_musl", "-ffreestanding"),
+];
+
 /// Their tests also run as 32-bit programs.
 const TESTED: &[&str] = &["sparx64", "randflake-core"];
 
@@ -63,10 +69,9 @@ pub(crate) fn run(report: &mut Report) {
                 "--target",
                 HOST_32_BIT,
             ];
-            report.tests(
-                &format!("{package}, 32-bit"),
-                cargo(&arguments).env("RUSTFLAGS", "-Dwarnings"),
-            );
+            let mut command = cargo(&arguments);
+            command.env("RUSTFLAGS", "-Dwarnings").envs(HOST_32_BIT_C);
+            report.tests(&format!("{package}, 32-bit"), &mut command);
         }
     } else {
         report.leave_out("the tests as 32-bit programs (they need Linux on x86-64)");
