@@ -5,11 +5,9 @@ use core::time::Duration;
 use randflake_core::Layout;
 
 use crate::clock::{Monotonic, wall_exact};
-use crate::lease::{AcquireRequest, Acquired, Grant, LeaseStore, Renewed, StoreError, Token};
-
-/// A store whose clock differs by more is not used: if it leapt ahead, it would grant node ids far
-/// into the future.
-const MAX_SKEW: Duration = Duration::from_secs(10);
+use crate::lease::{
+    AcquireRequest, Acquired, Grant, LeaseStore, MAX_SKEW, Renewed, StoreError, Token,
+};
 
 pub(super) struct Tenant {
     store: Box<dyn LeaseStore>,
@@ -101,6 +99,7 @@ impl Tenant {
     }
 }
 
+/// A store whose clock leapt ahead would grant node ids far into the future.
 fn check_skew(store: Duration) -> Result<(), StoreError> {
     let here = wall_exact().unwrap_or_default();
     if store.abs_diff(here) > MAX_SKEW {

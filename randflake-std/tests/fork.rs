@@ -1,0 +1,52 @@
+//! A real fork. Known failure (f) of the older packages: the child goes on where its parent is.
+#![cfg(unix)]
+
+use std::sync::Arc;
+
+use randflake_std::lease::{MemoryStore, Namespace};
+use randflake_std::{ExactSystemClock, GenerateError, Handle, Randflake, Secret};
+
+const REFUSED: i32 = 0;
+const ISSUED: i32 = 1;
+
+#[expect(unsafe_code, reason = "forking is a system call")]
+fn in_child(run: impl Fn() -> i32) -> i32 {
+    // SAFETY: the child only touches atomics and leaves by `_exit`.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let code = run();
+        // SAFETY: it ends the child at once.
+        unsafe { libc::_exit(code) };
+    }
+    let mut status = 0;
+    // SAFETY: the child was just made, and the status is a local of the right type.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert!(libc::WIFEXITED(status), "the child was killed");
+    libc::WEXITSTATUS(status)
+}
+
+#[test]
+fn a_forked_child_is_refused_and_its_parent_goes_on() {
+    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let handle = Handle::builder(&Secret::from_bytes([7; 16]), store)
+        .build()
+        .unwrap();
+    let before = handle.generate().unwrap();
+
+    let refused = |handle: &Handle| handle.generate() == Err(GenerateError::InForkedChild);
+    assert_eq!(
+        in_child(|| if refused(&handle) { REFUSED } else { ISSUED }),
+        REFUSED
+    );
+    // Nor does a grandchild, nor the drop of a child's clone release the parent's lease.
+    let drop_in_child = || {
+        drop(handle.clone());
+        in_child(|| if refused(&handle) { REFUSED } else { ISSUED })
+    };
+    assert_eq!(in_child(drop_in_child), REFUSED);
+
+    assert_ne!(handle.generate().unwrap(), before);
+    handle.close().unwrap();
+}

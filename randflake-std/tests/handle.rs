@@ -1,0 +1,359 @@
+//! A handle and its keeper, on a store that fails on demand. Leases are as short as they may be.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use randflake_core::{Clock, GenerateError as Refusal, Plain};
+use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError};
+use randflake_std::{
+    BuildError, Builder, ExactSystemClock, GenerateError, Handle, Id, Layout, Randflake, Secret,
+    Snowflake,
+};
+
+const TTL: Duration = Duration::from_secs(3);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The real time, off by what the test says.
+#[derive(Debug, Default)]
+struct StoreClock {
+    offset_ms: AtomicI64,
+}
+
+impl Clock for StoreClock {
+    fn now(&self) -> Option<Duration> {
+        let now_ms = i64::try_from(ExactSystemClock.now()?.as_millis()).ok()?;
+        let shown_ms = now_ms + self.offset_ms.load(Ordering::SeqCst);
+        Some(Duration::from_millis(shown_ms.cast_unsigned()))
+    }
+}
+
+fn store_for<L: Layout>() -> (MemoryStore, Arc<StoreClock>) {
+    let clock = Arc::new(StoreClock::default());
+    let namespace = Namespace::of::<L>("test").unwrap();
+    (MemoryStore::new(namespace, Arc::clone(&clock)), clock)
+}
+
+fn store() -> MemoryStore {
+    store_for::<Randflake>().0
+}
+
+fn builder(store: &MemoryStore) -> Builder {
+    Handle::builder(&Secret::from_bytes([7; 16]), store.clone()).ttl(TTL)
+}
+
+/// Waits until something holds, for at most a few leases.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < TTL * 4, "{what} did not happen");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn node_id<L: Layout>(handle: &Handle<L>) -> u32 {
+    handle.lease().leases[0].node_id()
+}
+
+fn live(store: &MemoryStore) -> Vec<Grant> {
+    let mut store = store.clone();
+    let now = Randflake::SPEC.tick_at(store.now().unwrap()).unwrap();
+    let records = store.list().unwrap().into_iter().map(|record| record.grant);
+    records.filter(|grant| now < grant.end).collect()
+}
+
+/// Takes the handle's lease away: it cannot be renewed any more, though its interval stays its own.
+fn take_away(store: &MemoryStore) {
+    store.clone().release(&live(store)).unwrap();
+}
+
+#[test]
+fn a_handle_is_shared_by_threads_and_no_id_repeats() {
+    fn shared<T: Send + Sync + Clone>(_: &T) {}
+    let handle = builder(&store()).build().unwrap();
+    shared(&handle);
+    let issue = |handle: Handle| move || (0..20_000).map(|_| handle.generate().unwrap()).collect();
+    let threads: Vec<thread::JoinHandle<Vec<Id>>> = (0..4)
+        .map(|_| thread::spawn(issue(handle.clone())))
+        .collect();
+    let ids: Vec<Id> = threads
+        .into_iter()
+        .flat_map(|t| t.join().unwrap())
+        .collect();
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 80_000);
+
+    let lease = handle.lease().leases[0];
+    let parts = handle.inspect(ids[0]);
+    assert_eq!(parts.node_id, lease.node_id());
+    assert!((lease.start()..lease.end()).contains(&parts.tick));
+    assert_eq!(handle.codec().compose(parts), Ok(ids[0]));
+}
+
+/// Known failure (e) of the older packages: a restart in the same second with the same lease.
+#[test]
+fn a_restarted_process_repeats_nothing() {
+    let store = store();
+    let mut ids = HashSet::new();
+    for round in 0..20 {
+        let handle = builder(&store).build().unwrap();
+        for _ in 0..1_000 {
+            assert!(ids.insert(handle.generate().unwrap()), "round {round}");
+        }
+        match round % 3 {
+            0 => handle.close().unwrap(),
+            1 => drop(handle),
+            _ => std::mem::forget(handle), // as killed: nothing is released
+        }
+    }
+}
+
+#[test]
+fn a_lease_is_renewed_long_after_its_first_end() {
+    let store = store();
+    let handle = builder(&store).build().unwrap();
+    let first = handle.lease().leases[0];
+    thread::sleep(TTL + SECOND);
+    let renewed = handle.lease().leases[0];
+    assert_eq!(
+        (renewed.node_id(), renewed.start()),
+        (first.node_id(), first.start())
+    );
+    assert!(renewed.end() > first.end());
+    assert_eq!(handle.lease().last_error, None);
+    handle.generate().unwrap();
+}
+
+#[test]
+fn a_lost_lease_is_replaced() {
+    let store = store();
+    let handle = builder(&store).build().unwrap();
+    let mut ids = HashSet::from([handle.generate().unwrap()]);
+    let first = handle.lease().leases[0];
+    take_away(&store);
+    eventually("a new lease", || {
+        // What is issued meanwhile is of the old lease's own interval.
+        if let Ok(id) = handle.generate() {
+            assert!(ids.insert(id));
+        }
+        handle.lease().leases[0].start() != first.start()
+    });
+    for _ in 0..10_000 {
+        assert!(ids.insert(handle.generate().unwrap()));
+    }
+}
+
+#[test]
+fn without_the_store_nothing_is_issued_after_the_end_and_service_resumes_by_itself() {
+    let store = store();
+    let handle = builder(&store).build().unwrap();
+    let mut ids = HashSet::new();
+    store.fail_next(u32::MAX);
+    eventually("the end of the lease", || match handle.generate() {
+        Ok(id) => !ids.insert(id),
+        Err(error) => {
+            assert!(
+                matches!(error, GenerateError::Refused(Refusal::LeaseOver { .. })),
+                "{error}"
+            );
+            true
+        }
+    });
+    assert!(!ids.is_empty());
+    assert_eq!(handle.lease().remaining, Duration::ZERO);
+    assert!(handle.lease().last_error.unwrap().contains("unavailable"));
+    for _ in 0..1_000 {
+        assert!(handle.generate().is_err());
+    }
+
+    store.fail_next(0);
+    let resumed = handle.generate_wait(TTL).unwrap();
+    assert!(ids.insert(resumed));
+}
+
+#[test]
+fn a_lost_reply_costs_no_second_node_id() {
+    let store = store();
+    store.lose_replies(2);
+    let handle = builder(&store).build().unwrap();
+    assert_eq!(live(&store).len(), 1);
+
+    take_away(&store);
+    let first = handle.lease().leases[0];
+    // The renewal's reply, and that of the acquire that follows when it is known to be lost.
+    store.lose_replies(3);
+    eventually("a new lease", || {
+        handle.lease().leases[0].start() != first.start()
+    });
+    assert_eq!(
+        store.clone().list().unwrap().len(),
+        2,
+        "the lost lease and its replacement"
+    );
+}
+
+#[test]
+fn closing_ends_every_clone_and_releases_what_was_not_used() {
+    let store = store();
+    let handle = builder(&store).node_ids(3).build().unwrap();
+    let clone = handle.clone();
+    let last = handle.inspect(handle.generate().unwrap());
+    handle.close().unwrap();
+    assert_eq!(
+        clone.generate(),
+        Err(GenerateError::Refused(Refusal::Sealed))
+    );
+    assert_eq!(
+        clone.generate_wait(TTL),
+        Err(GenerateError::Refused(Refusal::Sealed))
+    );
+    clone.close().unwrap();
+
+    let records = store.clone().list().unwrap();
+    let ends: Vec<_> = records
+        .iter()
+        .map(|record| record.grant.end - record.grant.start)
+        .collect();
+    assert_eq!(
+        ends.iter().sum::<u64>(),
+        last.tick - records[0].grant.start + 1
+    );
+}
+
+#[test]
+fn a_failing_release_is_told_and_nothing_is_issued_all_the_same() {
+    let store = store();
+    let handle = builder(&store).build().unwrap();
+    store.fail_next(u32::MAX);
+    assert!(matches!(handle.close(), Err(StoreError::Unavailable(_))));
+    assert_eq!(
+        handle.generate(),
+        Err(GenerateError::Refused(Refusal::Sealed))
+    );
+}
+
+#[test]
+fn dropping_the_last_clone_releases() {
+    let store = store();
+    let handle = builder(&store).build().unwrap();
+    let clone = handle.clone();
+    drop(handle);
+    clone.generate().unwrap();
+    let end = live(&store)[0].end;
+    drop(clone);
+    let released = store.clone().list().unwrap()[0].grant.end;
+    assert!(released < end);
+}
+
+#[test]
+fn a_pool_multiplies_and_an_exhausted_one_waits_for_the_next_second() {
+    const PER_SECOND: usize = 131_072;
+    let handle = builder(&store()).node_ids(2).build().unwrap();
+    let mut ids = HashSet::new();
+    let started = Instant::now();
+    // More than two node ids have in two seconds.
+    for _ in 0..5 * PER_SECOND {
+        assert!(ids.insert(handle.generate_wait(TTL).unwrap()));
+    }
+    assert!(
+        started.elapsed() > SECOND,
+        "a second's ids are not more than the layout has"
+    );
+
+    let (node_id, error) = loop {
+        match handle.generate() {
+            Ok(id) => drop(ids.insert(id)),
+            Err(error) => break (node_id(&handle), error),
+        }
+    };
+    let GenerateError::Refused(Refusal::SequenceExhausted { retry_in_ms }) = error else {
+        panic!("node id {node_id}: {error}");
+    };
+    assert!((1..=1_000).contains(&retry_in_ms));
+    // A limit that is known to be too short is not waited for.
+    assert!(handle.generate_wait(Duration::ZERO).is_err());
+}
+
+#[test]
+fn a_store_whose_clock_steps_back_gets_other_node_ids_to_work() {
+    let (store, clock) = store_for::<Randflake>();
+    let handle = builder(&store).build().unwrap();
+    let mut ids = HashSet::from([handle.generate().unwrap()]);
+    let first = node_id(&handle);
+    clock.offset_ms.store(-8_000, Ordering::SeqCst);
+    eventually("another node id", || {
+        assert!(
+            ids.insert(handle.generate_wait(SECOND).unwrap()),
+            "no gap and no repetition"
+        );
+        node_id(&handle) != first
+    });
+    assert!(ids.insert(handle.generate().unwrap()));
+}
+
+#[test]
+fn a_store_whose_clock_is_far_off_is_refused() {
+    let (store, clock) = store_for::<Randflake>();
+    for offset_ms in [-11_000, 11_000] {
+        clock.offset_ms.store(offset_ms, Ordering::SeqCst);
+        let error = builder(&store).build().unwrap_err();
+        assert!(
+            matches!(error, BuildError::Store(StoreError::ClockSkew { .. })),
+            "{error}"
+        );
+        assert!(live(&store).is_empty(), "what was acquired was given back");
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_refused_with_what_is_allowed() {
+    let message = |builder: Builder| builder.build().unwrap_err().to_string();
+    assert_eq!(
+        message(builder(&store()).ttl(Duration::from_millis(2_000))),
+        "a TTL of 2s is too short: at least 3s is allowed"
+    );
+    assert_eq!(
+        message(builder(&store()).ttl(Duration::from_secs(301))),
+        "a TTL of 301 ticks asked for: 1 to 300 ticks of 1000 ms are allowed"
+    );
+    assert_eq!(
+        message(builder(&store()).tolerance(6)),
+        "a tolerance of 6 ticks is too large: at most 5 is allowed"
+    );
+    assert_eq!(
+        message(builder(&store()).node_ids(0)),
+        "0 node ids asked for: 1 to 131072 are allowed"
+    );
+    assert_eq!(
+        message(Handle::builder(
+            &Secret::from_bytes([7; 16]),
+            store_for::<Snowflake>().0
+        )),
+        "the store was opened for namespace \"test\" of another layout than the handle's"
+    );
+}
+
+#[test]
+fn classic_layouts_get_leases_too() {
+    let (store, _) = store_for::<Snowflake>();
+    let handle = Builder::<Snowflake>::new(Plain, store.clone())
+        .ttl(SECOND)
+        .build()
+        .unwrap();
+    let before = ExactSystemClock.now().unwrap().as_millis();
+    let ids: Vec<Id> = (0..20_000)
+        .map(|_| handle.generate_wait(TTL).unwrap())
+        .collect();
+    assert!(ids.is_sorted(), "a plain id of one node sorts by time");
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
+    let first = u128::from(handle.codec().unix_ms(ids[0]));
+    assert!(first.abs_diff(before) < 1_000);
+}
+
+#[test]
+fn nothing_shows_the_secret() {
+    let handle = builder(&store()).build().unwrap();
+    let shown = format!("{handle:?}");
+    assert!(shown.contains("node_id") && !shown.contains("07, 07") && !shown.contains("0707"));
+}
