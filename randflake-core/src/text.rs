@@ -1,7 +1,7 @@
 //! Base32hex: most significant digit first, lower case, no padding, no leading zero.
 //!
-//! Eight digits at a time in one 64-bit number, a byte each: spread 40 bits to eight 5-bit lanes and
-//! turn all lanes into ASCII at once, and back.
+//! To text go eight digits at a time in one 64-bit number, a byte each: 40 bits are spread to eight
+//! 5-bit lanes, and all lanes become ASCII at once. Back goes one digit at a time through a table.
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::ops::Deref;
@@ -11,15 +11,12 @@ use crate::DecodeError;
 /// Digits of a 64-bit number: 12 of 5 bits and a leading one of 4.
 const MAX_LEN: usize = 13;
 const BITS_PER_DIGIT: u32 = 5;
-/// Digits of one 64-bit number of lanes.
-const LANES: usize = 8;
-/// The bits of eight digits.
+/// The largest first digit of 13.
+const MAX_FIRST: u8 = b'f';
+/// What two words of lanes hold: 13 digits and three zeros before them.
+const BUFFER_LEN: usize = 16;
+/// The bits of one word of lanes.
 const LANES_BITS: u32 = 40;
-
-/// The same byte in all eight lanes.
-const fn lanes(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
-}
 /// From the digit after `9` to the digit `a`: ASCII has this much between them.
 const GAP: u64 = (b'a' - b'9' - 1) as u64;
 
@@ -32,11 +29,11 @@ const GAP: u64 = (b'a' - b'9' - 1) as u64;
 /// assert_eq!(text.as_str(), "v");
 /// assert_eq!(text.len(), 1);
 /// ```
-// Two whole, aligned words of digits, because that is what `from_utf8` checks at a glance.
+// The buffer is two whole, aligned words, because `from_utf8` checks such at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(align(8))]
 pub struct Text {
-    digits: [u8; 2 * LANES],
+    buffer: [u8; BUFFER_LEN],
     /// Where the first significant digit stands: 3 to 15.
     start: u8,
 }
@@ -45,31 +42,35 @@ impl Text {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most 15")]
     pub(crate) const fn encode(bits: u64) -> Self {
-        let [a, b, c, d, e, f, g, h] = to_ascii(spread(bits >> LANES_BITS)).to_be_bytes();
-        let [i, j, k, l, m, n, o, p] = to_ascii(spread(bits)).to_be_bytes();
+        let high = to_ascii(spread(bits >> LANES_BITS));
+        let low = to_ascii(spread(bits));
         // One bit always counts: 0 is "0".
         let len = (bits | 1).ilog2().wrapping_div(BITS_PER_DIGIT).wrapping_add(1);
         Self {
-            digits: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p],
-            start: (2 * LANES as u32).wrapping_sub(len) as u8,
+            // One store of 16 bytes: smaller ones would hold up the reading of the whole.
+            buffer: (((high as u128) << u64::BITS) | low as u128).to_be_bytes(),
+            start: (BUFFER_LEN as u32).wrapping_sub(len) as u8,
         }
     }
+
+    // In both readers the defaults are never taken, as the start is at most 15 and the buffer is
+    // ASCII; they leave no panic in the code.
 
     /// The text as ASCII bytes.
     #[must_use]
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
-        self.as_str().as_bytes()
+        self.buffer
+            .get(usize::from(self.start)..)
+            .unwrap_or_default()
     }
 
     /// The text.
     #[must_use]
     #[inline]
     pub fn as_str(&self) -> &str {
-        // The digits are ASCII and the start is at most 15, so the defaults are never taken; they
-        // leave no panic in the code.
-        let digits = core::str::from_utf8(&self.digits).unwrap_or_default();
-        digits.get(usize::from(self.start)..).unwrap_or_default()
+        let text = core::str::from_utf8(&self.buffer).unwrap_or_default();
+        text.get(usize::from(self.start)..).unwrap_or_default()
     }
 }
 
@@ -100,70 +101,77 @@ impl Debug for Text {
     }
 }
 
+/// The digit of each byte, or [`FOREIGN`].
+const DIGITS: [u8; 256] = {
+    let characters = b"0123456789abcdefghijklmnopqrstuv";
+    let mut digits = [FOREIGN; 256];
+    let mut digit: u8 = 0;
+    while digit < 32 {
+        digits[characters[digit as usize] as usize] = digit;
+        digit = digit.wrapping_add(1);
+    }
+    digits
+};
+/// No digit, and a bit that no digit has.
+const FOREIGN: u8 = 0x80;
+
+const fn digit(byte: u8) -> u8 {
+    DIGITS[byte as usize]
+}
+
+/// The number of digits' low 64 bits, and whether all bytes were digits.
+#[inline]
+fn number(text: &[u8]) -> (u64, bool) {
+    let mut bits: u64 = 0;
+    let mut seen = 0;
+    for &byte in text {
+        bits = (bits << BITS_PER_DIGIT) | u64::from(digit(byte));
+        seen |= digit(byte);
+    }
+    (bits, seen < FOREIGN)
+}
+
 #[inline]
 pub(crate) fn decode(text: &[u8]) -> Result<u64, DecodeError> {
-    match text {
-        [] => return Err(DecodeError::Empty),
-        [b'0', _, ..] => return Err(refusal(text)),
-        _ if text.len() > MAX_LEN => return Err(refusal(text)),
-        _ => {}
-    }
-    let (high, low) = match text.split_last_chunk() {
-        Some((head, last)) => (word(head), u64::from_be_bytes(*last)),
-        None => (word(&[]), word(text)),
+    let (bits, all_digits) = match <&[u8; MAX_LEN]>::try_from(text) {
+        // The usual length, for which the loop is unrolled.
+        Ok(full) if full[0] <= MAX_FIRST => number(full),
+        Err(_) if text.len() < MAX_LEN => number(text),
+        _ => return Err(refusal(text)),
     };
-    let (high, high_foreign) = from_ascii(high);
-    let (low, low_foreign) = from_ascii(low);
-    if high_foreign | low_foreign != 0 {
-        return Err(refusal(text));
+    match text {
+        [b'0'] | [b'1'..=b'v', ..] if all_digits => Ok(bits),
+        _ => Err(refusal(text)),
     }
-    let high = gather(high);
-    if high >> (u64::BITS - LANES_BITS) != 0 {
-        return Err(DecodeError::Overflow);
-    }
-    Ok((high << LANES_BITS) | gather(low))
 }
 
-/// At most eight characters in the lanes, filled up with zeros in front.
-#[inline]
-fn word(text: &[u8]) -> u64 {
-    text.iter()
-        .fold(lanes(b'0'), |word, &byte| (word << 8) | u64::from(byte))
-}
-
-/// What is wrong with a text that is too long, has a foreign character or else a leading zero.
+/// What is wrong with a text that is not an id's.
 #[cold]
 fn refusal(text: &[u8]) -> DecodeError {
     if text.len() > MAX_LEN {
         return DecodeError::TooLong { len: text.len() };
     }
     let mut bytes = text.iter().copied().enumerate();
-    match bytes.find(|&(_, byte)| digit(byte).is_none()) {
-        Some((index, byte)) => DecodeError::InvalidDigit { index, byte },
-        None => DecodeError::LeadingZero,
+    if let Some((index, byte)) = bytes.find(|&(_, byte)| digit(byte) == FOREIGN) {
+        return DecodeError::InvalidDigit { index, byte };
+    }
+    match text {
+        [] => DecodeError::Empty,
+        [b'0', ..] => DecodeError::LeadingZero,
+        _ => DecodeError::Overflow,
     }
 }
 
 pub(crate) fn decode_lenient(text: &[u8]) -> Result<u64, DecodeError> {
     let mut bits: u64 = 0;
     for (index, &byte) in text.iter().enumerate() {
-        if byte == b'=' {
-            break;
+        match digit(byte.to_ascii_lowercase()) {
+            FOREIGN if byte == b'=' => break,
+            FOREIGN => return Err(DecodeError::InvalidDigit { index, byte }),
+            digit => bits = (bits << BITS_PER_DIGIT) | u64::from(digit),
         }
-        let Some(digit) = digit(byte.to_ascii_lowercase()) else {
-            return Err(DecodeError::InvalidDigit { index, byte });
-        };
-        bits = (bits << BITS_PER_DIGIT) | u64::from(digit);
     }
     Ok(bits)
-}
-
-const fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),
-        b'a'..=b'v' => Some(byte.wrapping_sub(b'a').wrapping_add(10)),
-        _ => None,
-    }
 }
 
 /// The low 40 bits to eight lanes of five, halving the groups three times.
@@ -174,12 +182,9 @@ const fn spread(bits: u64) -> u64 {
     (tens & 0x001F_001F_001F_001F) | ((tens & 0x03E0_03E0_03E0_03E0) << 3)
 }
 
-/// The inverse of [`spread`], for lanes below 32.
-#[inline]
-const fn gather(lanes: u64) -> u64 {
-    let tens = (lanes & 0x001F_001F_001F_001F) | ((lanes >> 3) & 0x03E0_03E0_03E0_03E0);
-    let twenties = (tens & 0x0000_03FF_0000_03FF) | ((tens >> 6) & 0x000F_FC00_000F_FC00);
-    (twenties & 0x0F_FFFF) | ((twenties >> 12) & 0xFF_FFF0_0000)
+/// The same byte in all eight lanes.
+const fn lanes(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
 }
 
 /// Digits to characters, in every lane: 0 to 9 from `0`, 10 to 31 from `a`. No lane carries over.
@@ -190,21 +195,6 @@ const fn to_ascii(digits: u64) -> u64 {
     digits
         .wrapping_add(lanes(b'0'))
         .wrapping_add(letters.wrapping_mul(GAP))
-}
-
-/// Characters to digits, the inverse of [`to_ascii`], and what is not zero when a lane held no digit.
-///
-/// Whatever the lanes hold, the digits are below 32, and they give the text back only if it was of
-/// digits; so a lane that borrows from another does no harm.
-#[inline]
-const fn from_ascii(text: u64) -> (u64, u64) {
-    // Of the digits' characters just the letters have this bit.
-    let letters = (text >> 6) & lanes(1);
-    let digits = text
-        .wrapping_sub(lanes(b'0'))
-        .wrapping_sub(letters.wrapping_mul(GAP))
-        & lanes(31);
-    (digits, to_ascii(digits) ^ text)
 }
 
 #[cfg(test)]
@@ -251,10 +241,10 @@ mod tests {
                     let mut text = [b'1'; MAX_LEN];
                     text[index] = byte;
                     let expected = match digit(byte) {
-                        None => Err(DecodeError::InvalidDigit { index, byte }),
-                        Some(0) if index == 0 && len > 1 => Err(DecodeError::LeadingZero),
-                        Some(16..) if index == 0 && len == MAX_LEN => Err(DecodeError::Overflow),
-                        Some(_) => decode_lenient(&text[..len]),
+                        FOREIGN => Err(DecodeError::InvalidDigit { index, byte }),
+                        0 if index == 0 && len > 1 => Err(DecodeError::LeadingZero),
+                        16.. if index == 0 && len == MAX_LEN => Err(DecodeError::Overflow),
+                        _ => decode_lenient(&text[..len]),
                     };
                     assert_eq!(decode(&text[..len]), expected, "{:?}", &text[..len]);
                 }
