@@ -13,7 +13,7 @@ use crate::{AtomicWord, Clock, ExtendError, GenerateError, Layout, Lease, LeaseE
 /// position that was not issued; threads and interrupts may take from it at once.
 #[derive(Debug)]
 pub struct Sequencer<L, W> {
-    /// The next position not issued yet, or `SEALED`.
+    /// The next position not issued yet, or [`sealed`].
     next: W,
     /// The lease's ticks. It only grows.
     length: W,
@@ -22,7 +22,7 @@ pub struct Sequencer<L, W> {
     layout: PhantomData<L>,
 }
 
-/// No position is this large: [`max_length`] leaves the word's last tick out.
+/// All ones: [`max_length`] keeps every position below.
 const fn sealed<V: Word>() -> V {
     V::MAX
 }
@@ -61,8 +61,9 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
     #[inline]
     pub fn take(&self, clock: &impl Clock, tolerance: u32) -> Result<u64, GenerateError> {
         loop {
-            // The word is read before the clock: whoever sleeps between the two and wakes with a
-            // stale time finds the word moved on, and reads both again.
+            // The word is read before the clock. So whoever falls asleep with a time in hand finds,
+            // if others issued meanwhile, the word moved on, and reads both again; and nobody takes
+            // an old time for a clock that went back.
             let next = self.next.load();
             if next == sealed() {
                 return Err(GenerateError::Sealed);
@@ -95,9 +96,14 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
     ///
     /// # Errors
     ///
-    /// [`ExtendError::Foreign`] for another node id or start, [`ExtendError::Expired`] when the lease
-    /// is over by the clock, [`ExtendError::ClockUnknown`], [`ExtendError::TooLong`] and
-    /// [`ExtendError::Sealed`].
+    /// Nothing has changed then.
+    ///
+    /// - [`Foreign`](ExtendError::Foreign): another node id or start;
+    /// - [`TooLong`](ExtendError::TooLong): the word cannot count its ticks, see
+    ///   [`new`](Sequencer::new);
+    /// - [`Sealed`](ExtendError::Sealed): [`seal`](Sequencer::seal) was called;
+    /// - [`ClockUnknown`](ExtendError::ClockUnknown): the clock has no time yet;
+    /// - [`Expired`](ExtendError::Expired): by the clock the lease is over.
     pub fn extend(&self, extended: Lease<L>, clock: &impl Clock) -> Result<(), ExtendError> {
         if extended.start() != self.start()
             || extended.node_id() != L::SPEC.unpack(self.origin).node_id
@@ -132,8 +138,8 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
         }
     }
 
-    /// Ends issuing for good, and says from which tick on the lease was not used: after that tick
-    /// nothing was and nothing will be issued, so the lease may be released from it.
+    /// Ends issuing for good, and gives the tick from which on nothing was issued, nor will be: the
+    /// lease may be released from there on, the lease's start if it was not used at all.
     ///
     /// `None` when it was sealed before.
     pub fn seal(&self) -> Option<u64> {

@@ -53,11 +53,12 @@ pub(crate) fn step<V: Word>(next: V, now: Option<u64>, terms: Terms<V>) -> Resul
     Ok(candidate)
 }
 
-/// The most ticks that a lease may have: the word's last tick is left out, so that the position
-/// after the lease fits and the all-ones word is free to mean "sealed".
+/// The most ticks that a lease may have: the position after the lease fits the word, and is not all
+/// ones, which mean "sealed". It is 0 when one tick's sequences are too many for the word.
 #[inline]
 pub(crate) fn max_length<V: Word>(sequence_bits: u32) -> u64 {
-    V::MAX.shr(sequence_bits).into()
+    let max_position = V::MAX.into().saturating_sub(1);
+    max_position.wrapping_shr(sequence_bits)
 }
 
 #[cfg(test)]
@@ -141,6 +142,19 @@ mod tests {
         assert_eq!(step(0, Some(110), TERMS), Err(Refusal::Over));
         assert_eq!(step(0, Some(u64::MAX), TERMS), Err(Refusal::Over));
         assert_eq!(step(40, Some(110), TERMS), Err(Refusal::Over));
+    }
+
+    #[test]
+    fn the_position_after_the_longest_lease_fits_and_is_not_all_ones() {
+        for sequence_bits in 0..=31 {
+            let after = max_length::<u32>(sequence_bits) << sequence_bits;
+            assert!(after < u64::from(u32::MAX), "{sequence_bits}");
+            assert!(after + (1 << sequence_bits) >= u64::from(u32::MAX));
+        }
+        assert_eq!(max_length::<u32>(17), 32_767);
+        assert_eq!(max_length::<u32>(32), 0);
+        assert_eq!(max_length::<u64>(32), u64::from(u32::MAX));
+        assert_eq!(max_length::<u64>(0), u64::MAX - 1);
     }
 
     /// Every word, time and tolerance of a small world: the result is what the prose says.
