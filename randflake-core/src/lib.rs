@@ -27,7 +27,7 @@ pub use id::Id;
 pub use layout::{Field, Fields, Layout, Randflake, Snowflake, Sonyflake, Spec};
 pub use lease::Lease;
 pub use permutation::{Permutation, Plain};
-pub use pool::{Pool, first_ready};
+pub use pool::{Pool, first_ready, first_ready_within};
 pub use sequencer::Sequencer;
 pub use sparx64::Sparx64;
 pub use text::Text;

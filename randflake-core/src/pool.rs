@@ -50,7 +50,8 @@ where
         }
     }
 
-    /// As [`Generator::with_tolerance`](crate::Generator::with_tolerance).
+    /// As [`Generator::with_tolerance`](crate::Generator::with_tolerance); but none is ahead of the
+    /// clock as long as another has an id at the clock's time.
     #[must_use]
     pub fn with_tolerance(mut self, ticks: u32) -> Self {
         self.tolerance = ticks;
@@ -61,13 +62,11 @@ where
     ///
     /// # Errors
     ///
-    /// As for [`first_ready`].
+    /// As for [`first_ready`], within the tolerance.
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
-        let sequencers = self.sequencers.as_ref();
-        let raw = first_ready(sequencers, &self.cursor, |sequencer| {
-            sequencer.take(&self.clock, self.tolerance)
-        })?;
+        let take = |sequencer: &Sequencer<L, W>, ticks| sequencer.take(&self.clock, ticks);
+        let raw = first_ready_within(self.sequencers(), &self.cursor, self.tolerance, take)?;
         Ok(self.codec.id(raw))
     }
 
@@ -97,9 +96,28 @@ where
     }
 }
 
+/// Asks the members of a pool for an id at the clock's time, as [`first_ready`] does, and only when
+/// none has one for an id up to `tolerance` ticks ahead: the rule of [`Pool`], for pools that keep
+/// more in a member than a sequencer. `ask` is given the member and how many ticks ahead are allowed.
+///
+/// # Errors
+///
+/// As for [`first_ready`], within the tolerance.
+#[inline]
+pub fn first_ready_within<M, W: AtomicWord, T>(
+    members: &[M],
+    cursor: &W,
+    tolerance: u32,
+    mut ask: impl FnMut(&M, u32) -> Result<T, GenerateError>,
+) -> Result<T, GenerateError> {
+    match first_ready(members, cursor, |member| ask(member, 0)) {
+        Err(_) if tolerance > 0 => first_ready(members, cursor, |member| ask(member, tolerance)),
+        result => result,
+    }
+}
+
 /// Asks the members of a pool in turn, beginning with the one that issued last, which `cursor`
-/// remembers, until one answers. It is the rule of [`Pool`], for pools that keep more in a member
-/// than a sequencer.
+/// remembers, until one answers.
 ///
 /// # Errors
 ///
