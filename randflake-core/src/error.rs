@@ -20,7 +20,7 @@ pub enum GenerateError {
     },
     /// The lease has ended: another one is needed.
     LeaseOver {
-        /// How long ago it ended, in milliseconds.
+        /// How long ago it ended, in milliseconds; 0 when ids were borrowed up to its end.
         since_ms: u64,
     },
     /// The generator was sealed, for good.
@@ -57,7 +57,10 @@ impl Display for GenerateError {
         match self {
             Self::ClockUnknown => f.write_str("the clock does not know the time yet"),
             Self::ClockBehind { behind_ms } => {
-                write!(f, "the clock is {behind_ms} ms behind the last issued id")
+                write!(
+                    f,
+                    "the clock is behind, the next id can be issued in {behind_ms} ms"
+                )
             }
             Self::SequenceExhausted { retry_in_ms } => {
                 write!(

@@ -69,7 +69,8 @@ impl<L: Layout, W: AtomicWord, C: Clock> Generator<L, W, C> {
     /// - [`SequenceExhausted`](GenerateError::SequenceExhausted): the tick's ids are all issued;
     /// - [`ClockBehind`](GenerateError::ClockBehind): the clock is before the last issued tick, or
     ///   before the lease, by more than the tolerance;
-    /// - [`LeaseOver`](GenerateError::LeaseOver): the time is past the lease;
+    /// - [`LeaseOver`](GenerateError::LeaseOver): the time is past the lease, or what the tolerance
+    ///   allows to borrow is;
     /// - [`Sealed`](GenerateError::Sealed): [`seal`](Generator::seal) was called.
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {

@@ -41,7 +41,11 @@ macro_rules! word {
             const BITS: u32 = Self::BITS;
 
             #[inline]
-            #[allow(clippy::cast_possible_truncation, reason = "it is what the function is for")]
+            #[allow(
+                clippy::allow_attributes,
+                clippy::cast_possible_truncation,
+                reason = "it is what the function is for, and u64 has none to expect"
+            )]
             fn truncate(value: u64) -> Self {
                 value as Self
             }
