@@ -6,11 +6,15 @@
 //! own interval alone, so disjoint intervals are all the fencing there is to do.
 
 mod memory;
+mod moment;
 mod namespace;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 mod token;
+mod url;
+
+use core::time::Duration;
 
 pub use memory::MemoryStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
@@ -18,3 +22,7 @@ pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
 pub use sqlite::SqliteStore;
 pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, Record, Renewed, StoreError};
 pub use token::Token;
+pub use url::open;
+
+/// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
+pub const MAX_SKEW: Duration = Duration::from_secs(10);

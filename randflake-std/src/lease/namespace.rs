@@ -6,6 +6,8 @@ use core::time::Duration;
 
 use randflake_core::{Layout, Spec};
 
+use super::StoreError;
+
 /// The longest TTL that a namespace allows unless it is set: 300 s.
 pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(300);
 
@@ -87,6 +89,29 @@ impl Namespace {
     #[must_use]
     pub fn max_ttl(&self) -> Duration {
         self.max_ttl
+    }
+
+    /// Refuses a namespace that a store keeps with another layout.
+    pub(crate) fn check_layout(
+        &self,
+        node_ids: u64,
+        epoch_unix_ms: u64,
+        tick_ms: u64,
+    ) -> Result<(), StoreError> {
+        let spec = self.spec;
+        let same = (node_ids, epoch_unix_ms, tick_ms)
+            == (self.node_ids(), spec.epoch_unix_ms(), spec.tick_ms());
+        if same {
+            return Ok(());
+        }
+        Err(StoreError::Unusable(format!(
+            "namespace {:?} is stored with another layout: {node_ids} node ids and ticks of {tick_ms} \
+             ms since Unix time {epoch_unix_ms} ms, not {} and {} ms since {} ms; take another name",
+            self.name,
+            self.node_ids(),
+            spec.tick_ms(),
+            spec.epoch_unix_ms()
+        )))
     }
 
     /// A time span in ticks, rounded up.

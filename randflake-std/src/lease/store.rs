@@ -50,7 +50,8 @@ pub trait LeaseStore: Send + Debug {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`]; the same renewal may be repeated.
+    /// [`StoreError::Invalid`] when the TTL is over the namespace's longest, and
+    /// [`StoreError::Unavailable`], after which the same renewal may be repeated.
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError>;
 
     /// Ends each grant at its `end`, which the caller has set to the first tick that was not used.
@@ -224,7 +225,6 @@ impl StoreError {
         namespace: &Namespace,
         max_ttl: Duration,
     ) -> Result<(), Self> {
-        let max_ttl_ticks = namespace.ticks(max_ttl);
         let AcquireRequest { count, ttl, .. } = *request;
         if count == 0 || u64::from(count) > namespace.node_ids() {
             let most = namespace.node_ids();
@@ -232,6 +232,16 @@ impl StoreError {
                 "{count} node ids asked for: 1 to {most} are allowed"
             )));
         }
+        Self::check_ttl(ttl, namespace, max_ttl)
+    }
+
+    /// Checks the TTL of an acquire or a renewal, in ticks.
+    pub(crate) fn check_ttl(
+        ttl: u64,
+        namespace: &Namespace,
+        max_ttl: Duration,
+    ) -> Result<(), Self> {
+        let max_ttl_ticks = namespace.ticks(max_ttl);
         if ttl == 0 || ttl > max_ttl_ticks {
             let tick_ms = namespace.spec().tick_ms();
             return Err(Self::Invalid(format!(

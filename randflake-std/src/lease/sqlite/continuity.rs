@@ -1,0 +1,141 @@
+//! Whether the database is what it was, or has lost leases that were granted.
+
+use core::time::Duration;
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use super::failure::{Failure, unusable};
+use super::file::inode;
+use super::leases::{from_sql, sql};
+use super::lock::Mark;
+use crate::lease::{MAX_SKEW, Namespace, StoreError};
+
+/// Where a database was found, and what else is known of it.
+#[derive(Debug)]
+pub(super) struct Evidence<'a> {
+    pub(super) path: &'a Path,
+    pub(super) inode: Option<u64>,
+    /// From the lock file, and from this process's last operation.
+    pub(super) marks: [Mark; 2],
+}
+
+/// Puts the only row into a new database.
+pub(super) fn begin(connection: &Connection, evidence: &Evidence<'_>) -> Result<(), Failure> {
+    let id = getrandom::u64().map_err(StoreError::unavailable)?;
+    connection.execute(
+        "INSERT INTO store VALUES (1, ?1, 0, ?2, ?3, 0)",
+        params![
+            id.cast_signed(),
+            evidence.inode.map(u64::cast_signed),
+            evidence.path.to_string_lossy()
+        ],
+    )?;
+    Ok(())
+}
+
+/// Compares the database with the evidence. If it may have forgotten leases, nothing is granted until
+/// these are over; if it is a copy, it is refused. Says whether it changed anything.
+pub(super) fn check(
+    connection: &Connection,
+    evidence: &Evidence<'_>,
+    namespace: &Namespace,
+    now: Duration,
+) -> Result<bool, Failure> {
+    let Evidence { path, marks, .. } = evidence;
+    let stored = Stored::read(connection)?;
+    let name = path.to_string_lossy();
+    let moved = stored.inode != evidence.inode;
+    if moved && stored.path != name && stored.is_where_it_was() {
+        let why = format!(
+            "this is a copy of the lease store {}, and both would grant the same node ids; use that \
+             one, or remove it before this one is used in its place",
+            stored.path
+        );
+        return Err(unusable(path, &why).into());
+    }
+    let contradicted = marks
+        .iter()
+        .any(|mark| mark.contradicts(stored.id, stored.writes));
+    if !moved && !contradicted && stored.path == name {
+        return Ok(false);
+    }
+    let fence_until_ms = if moved || contradicted {
+        fence(connection, namespace, marks, now)?
+    } else {
+        0
+    };
+    connection.execute(
+        "UPDATE store SET inode = ?1, path = ?2, fence_until_ms = max(fence_until_ms, ?3)",
+        params![
+            evidence.inode.map(u64::cast_signed),
+            name,
+            sql(fence_until_ms)
+        ],
+    )?;
+    Ok(true)
+}
+
+/// When all leases are over that may have been granted in this file, also in namespaces that it has
+/// forgotten. The marks know of leases that a clock ahead of ours has granted.
+fn fence(
+    connection: &Connection,
+    namespace: &Namespace,
+    marks: &[Mark; 2],
+    now: Duration,
+) -> Result<u64, Failure> {
+    let known = connection.query_row(
+        "SELECT coalesce(max(max_ttl_ms + tick_ms), 0) FROM namespace",
+        [],
+        |row| from_sql(row, 0),
+    )?;
+    let tick = Duration::from_millis(namespace.spec().tick_ms());
+    let ours = millis(namespace.max_ttl().saturating_add(tick));
+    let may_end = millis(now.saturating_add(MAX_SKEW)).saturating_add(ours.max(known));
+    let known_end = marks.iter().map(|mark| mark.until_ms).max().unwrap_or(0);
+    Ok(may_end.max(known_end))
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+struct Stored {
+    id: u64,
+    writes: u64,
+    inode: Option<u64>,
+    path: String,
+}
+
+impl Stored {
+    fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        connection.query_row("SELECT id, writes, inode, path FROM store", [], |row| {
+            Ok(Self {
+                id: row.get::<_, i64>(0)?.cast_unsigned(),
+                writes: from_sql(row, 1)?,
+                inode: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
+                path: row.get(3)?,
+            })
+        })
+    }
+
+    fn is_where_it_was(&self) -> bool {
+        let there = Path::new(&self.path).metadata();
+        there.is_ok_and(|metadata| self.inode.is_some() && inode(&metadata) == self.inode)
+    }
+}
+
+/// Counts a transaction that changed something, and gives the mark to remember it by.
+pub(super) fn count_write(connection: &Connection) -> rusqlite::Result<Mark> {
+    connection.query_row(
+        "UPDATE store SET writes = writes + 1 RETURNING id, writes",
+        [],
+        |row| {
+            Ok(Mark {
+                store: row.get::<_, i64>(0)?.cast_unsigned(),
+                writes: from_sql(row, 1)?,
+                until_ms: 0,
+            })
+        },
+    )
+}

@@ -1,0 +1,309 @@
+//! Leases in a file of this machine.
+
+mod continuity;
+mod failure;
+mod file;
+mod leases;
+mod lock;
+mod schema;
+
+use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
+use std::path::Path;
+use std::sync::Arc;
+
+use randflake_core::Clock;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use self::continuity::Evidence;
+use self::failure::{Failure, unusable};
+use self::file::Place;
+use self::leases::Leases;
+use self::lock::{Lock, Mark};
+use super::moment::{self, Moment};
+use super::{AcquireRequest, Acquired, Grant, LeaseStore, Namespace, Record, Renewed, StoreError};
+use crate::ExactSystemClock;
+
+/// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A lease store in an SQLite database, shared by the processes of one machine.
+///
+/// It is a file, and another of the same name with `.lock` at its end; both are created, for their
+/// owner alone, with the directory if need be. Each operation opens the database, does its work in
+/// one transaction that is on disk when it returns, and closes it: between operations nothing is
+/// held, no matter how many threads, processes and forks of them use it.
+///
+/// # What it notices
+///
+/// The database holds the inode and path of its file, a random number and a count of its writes; the
+/// lock file holds the last two as well.
+///
+/// | what happened                                     | what it does                           |
+/// |---------------------------------------------------|----------------------------------------|
+/// | neither file is there: a new store                | grants at once                         |
+/// | the database was deleted, the lock file was not   | a new store, fenced                    |
+/// | a backup was restored in place                    | fenced                                 |
+/// | the file is another: restored, moved to this disk | fenced                                 |
+/// | the file was renamed on its disk                  | nothing: it is the same                |
+/// | it is a copy, and the original is still there     | refused, until the original is removed |
+/// | both files were deleted while a process runs      | a new store, fenced by that process    |
+///
+/// Fenced is [`StoreError::Fenced`]: for the longest TTL and 10 s, and until the last lease that the
+/// lock file knows of is over. Leases that are in the database may still be renewed meanwhile.
+///
+/// # What it cannot notice
+///
+/// - A machine, or its disk, that was set back as a whole, with the lock file: call
+///   [`fence`](LeaseStore::fence) then.
+/// - Both files deleted, and a lease granted by the new store before any of the processes that still
+///   run has come back to it. Stop them first.
+/// - A path that is another disk's by mistake, because its own was not mounted: this is a new store.
+/// - File systems whose inodes are not stable make the store fence itself without need. Network file
+///   systems are not for SQLite.
+///
+/// ```
+/// use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, SqliteStore, Token};
+/// use randflake_std::Randflake;
+///
+/// # let folder = std::env::temp_dir().join(format!("randflake-doc-{}", std::process::id()));
+/// # let path = folder.join("leases.db");
+/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let mut store = SqliteStore::open(&path, &namespace)?;
+/// let token = Token::random()?;
+/// let acquired = store.acquire(&AcquireRequest { token, holder: "example", count: 1, ttl: 60 })?;
+/// assert_eq!(acquired.grants[0].node_id, 0);
+/// store.release(&acquired.grants)?;
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct SqliteStore {
+    place: Place,
+    namespace: Namespace,
+    clock: Arc<dyn Clock + Send + Sync>,
+    /// The database as this process left it: it fences a store that lost its lock file too.
+    seen: Mark,
+}
+
+impl SqliteStore {
+    /// Opens the store at a path, creating file and namespace if they are not there.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] when the file is another program's, a newer version's, a copy of a
+    /// store that is still there, damaged, or may not be written, and when it has the namespace with
+    /// another layout. [`StoreError::Unavailable`] when the disk fails, or another process does not
+    /// let go of the lock for 10 s.
+    pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<Self, StoreError> {
+        Self::open_with_clock(path, namespace, Arc::new(ExactSystemClock))
+    }
+
+    /// [`open`](SqliteStore::open) with another clock than the operating system's, for tests and
+    /// simulations.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](SqliteStore::open).
+    pub fn open_with_clock<C>(
+        path: impl AsRef<Path>,
+        namespace: &Namespace,
+        clock: Arc<C>,
+    ) -> Result<Self, StoreError>
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        let mut store = Self {
+            place: Place::resolve(path.as_ref())?,
+            namespace: namespace.clone(),
+            clock,
+            seen: Mark::default(),
+        };
+        store.locked(|_, _| Ok(()))?;
+        Ok(store)
+    }
+
+    /// The database's path, without links.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.place.database
+    }
+
+    /// One operation on the leases, in a transaction.
+    fn operate<T>(
+        &mut self,
+        operation: impl FnOnce(&mut Leases<'_>) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
+        self.locked(|session, connection| {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Only now: a transaction that waited would grant from an old time.
+            let now = Moment::read(&**session.clock, session.namespace.spec())?;
+            let mut leases = Leases::load(&transaction, session.namespace, now)?;
+            let answer = operation(&mut leases)?;
+            let Leases { changed, until, .. } = leases;
+            if changed {
+                let mark = continuity::count_write(&transaction)?;
+                transaction.commit()?;
+                session.remember(Mark {
+                    until_ms: session.namespace.spec().unix_ms(until),
+                    ..mark
+                })?;
+            }
+            Ok(answer)
+        })
+    }
+
+    /// Work on the database under the lock, after its continuity was checked.
+    fn locked<T>(
+        &mut self,
+        work: impl FnOnce(&mut Session<'_>, &mut Connection) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
+        let Self {
+            place,
+            namespace,
+            clock,
+            seen,
+        } = self;
+        let mut lock = Lock::wait(&place.lock)?;
+        let mark = lock.read()?;
+        let mut session = Session {
+            place,
+            namespace,
+            clock,
+            lock,
+            mark,
+            seen,
+        };
+        session
+            .run(work)
+            .map_err(|failure| failure.at(&place.database))
+    }
+}
+
+/// One operation's time under the lock.
+struct Session<'s> {
+    place: &'s Place,
+    namespace: &'s Namespace,
+    clock: &'s Arc<dyn Clock + Send + Sync>,
+    lock: Lock<'s>,
+    /// What the lock file says.
+    mark: Mark,
+    seen: &'s mut Mark,
+}
+
+impl Session<'_> {
+    fn run<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self, &mut Connection) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let inode = self.place.prepare()?;
+        let mut connection = connect(&self.place.database)?;
+        if self.place.prepare()? != inode {
+            return Err(StoreError::unavailable("the database was replaced meanwhile").into());
+        }
+        self.check(&mut connection, inode)?;
+        work(self, &mut connection)
+    }
+
+    /// Creates what is missing and checks what is there. What it finds is kept even if the operation
+    /// that follows is refused.
+    fn check(&mut self, connection: &mut Connection, inode: Option<u64>) -> Result<(), Failure> {
+        let evidence = Evidence {
+            path: &self.place.database,
+            inode,
+            marks: [self.mark, *self.seen],
+        };
+        let is_there = schema::is_there(connection, evidence.path)?;
+        let mode: String =
+            connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+        if mode != "wal" {
+            let why = "SQLite cannot keep a write-ahead log here";
+            return Err(unusable(evidence.path, &why).into());
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if !is_there {
+            schema::create(&transaction)?;
+            continuity::begin(&transaction, &evidence)?;
+        }
+        let now = moment::read(&**self.clock)?;
+        let changed = continuity::check(&transaction, &evidence, self.namespace, now)?;
+        let created = leases::ensure_namespace(&transaction, self.namespace)?;
+        if changed || created || !is_there {
+            let mark = continuity::count_write(&transaction)?;
+            transaction.commit()?;
+            self.remember(mark)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a commit in the lock file and in this process.
+    fn remember(&mut self, mut mark: Mark) -> Result<(), StoreError> {
+        mark.until_ms = mark.until_ms.max(self.mark.until_ms);
+        *self.seen = mark;
+        self.mark = mark;
+        self.lock.write(mark)
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    // macOS: on the disk, not only in its cache.
+    connection.pragma_update(None, "fullfsync", true)?;
+    Ok(connection)
+}
+
+impl Debug for SqliteStore {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore")
+            .field("path", &self.place.database)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LeaseStore for SqliteStore {
+    fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+        self.operate(|leases| {
+            Ok(Acquired {
+                grants: leases.acquire(request)?,
+                now: leases.now.unix,
+            })
+        })
+    }
+
+    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        self.operate(|leases| {
+            Ok(Renewed {
+                ends: leases.renew(grants, ttl)?,
+                now: leases.now.unix,
+            })
+        })
+    }
+
+    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        self.operate(|leases| leases.release(grants))
+    }
+
+    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+        self.operate(|leases| leases.list())
+    }
+
+    fn fence(&mut self) -> Result<Duration, StoreError> {
+        self.operate(|leases| {
+            leases.raise_fence()?;
+            Ok(leases.now.until(leases.fence()))
+        })
+    }
+
+    fn now(&mut self) -> Result<Duration, StoreError> {
+        moment::read(&*self.clock)
+    }
+}

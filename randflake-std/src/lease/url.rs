@@ -1,0 +1,95 @@
+//! Stores by URL.
+
+use super::{LeaseStore, Namespace, StoreError};
+
+/// Opens the store that a URL names.
+///
+/// | URL           | store                                                       | cargo feature |
+/// |---------------|-------------------------------------------------------------|---------------|
+/// | `sqlite:PATH` | [`SqliteStore`](super::SqliteStore): a file of this machine | `sqlite`      |
+///
+/// A path may be relative, or absolute as in `sqlite:/var/lib/ids/leases.db`; two slashes before it,
+/// as in `sqlite:///var/lib/ids/leases.db` and `sqlite://leases.db`, make no difference.
+///
+/// # Errors
+///
+/// [`StoreError::Invalid`] when the URL's scheme is not known or its path is missing,
+/// [`StoreError::Unusable`] when the store was left out of this build, and those of the store.
+///
+/// ```
+/// use randflake_std::lease::{Namespace, open};
+/// use randflake_std::Randflake;
+///
+/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// assert_eq!(
+///     open("mongodb://user:secret@host", &namespace).unwrap_err().to_string(),
+///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    // What follows the scheme may hold a password: no error shows it.
+    match url.split_once(':') {
+        Some(("sqlite", path)) => open_sqlite(sqlite_path(path)?, namespace),
+        Some((scheme, _)) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
+            "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
+        ))),
+        _ => Err(StoreError::Invalid(format!(
+            "the lease store's URL has no scheme: take {KNOWN}"
+        ))),
+    }
+}
+
+const KNOWN: &str = "sqlite:PATH";
+
+fn is_scheme(scheme: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    !scheme.is_empty() && scheme.chars().all(allowed)
+}
+
+fn sqlite_path(rest: &str) -> Result<&str, StoreError> {
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    let refused = |why| {
+        let sentence = format!("the lease store's URL {why}: take sqlite:PATH");
+        Err(StoreError::Invalid(sentence))
+    };
+    match path {
+        "" => refused("has no path"),
+        ":memory:" => refused("names no file"),
+        _ if path.contains('?') => refused("has parameters, and SQLite's takes none"),
+        _ => Ok(path),
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn open_sqlite(path: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Ok(Box::new(super::SqliteStore::open(path, namespace)?))
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Err(StoreError::Unusable(
+        "this build has no SQLite store: build it with the cargo feature `sqlite`".to_owned(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sqlite_path;
+
+    #[test]
+    fn paths() {
+        for (rest, path) in [
+            ("leases.db", "leases.db"),
+            ("./leases.db", "./leases.db"),
+            ("/srv/leases.db", "/srv/leases.db"),
+            ("//leases.db", "leases.db"),
+            ("///srv/leases.db", "/srv/leases.db"),
+        ] {
+            assert_eq!(sqlite_path(rest).unwrap(), path);
+        }
+        for rest in ["", "//", ":memory:", "leases.db?mode=ro"] {
+            assert!(sqlite_path(rest).is_err(), "{rest}");
+        }
+    }
+}
