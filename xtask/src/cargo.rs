@@ -34,7 +34,7 @@ pub(crate) fn cargo<S: AsRef<str>>(arguments: &[S]) -> Command {
 /// A program of the nightly toolchain. Not `cargo +nightly`: only rustup's proxy knows that form.
 pub(crate) fn nightly<S: AsRef<str>>(arguments: &[S]) -> Command {
     let mut command = program("rustup", &["run", "nightly"]);
-    // Whoever wants a toolchain installs it; this is also how its absence is seen.
+    // Whoever wants a toolchain installs it; and so its absence is seen.
     command
         .args(arguments.iter().map(AsRef::as_ref))
         .env("RUSTUP_AUTO_INSTALL", "0");
@@ -79,7 +79,7 @@ pub(crate) fn shown(command: &Command) -> String {
 }
 
 fn quoted(word: &str) -> String {
-    if word.contains([' ', '*']) {
+    if word.is_empty() || word.contains([' ', '*']) {
         format!("'{word}'")
     } else {
         word.to_owned()
@@ -92,9 +92,12 @@ mod tests {
 
     #[test]
     fn shown_commands_can_be_typed() {
-        let mut command = cargo(&["test", "--test", "*"]);
+        let mut command = cargo(&["test", "--features", "", "--test", "*"]);
         command.env("FLAGS", "a b");
-        assert_eq!(shown(&command), "FLAGS='a b' cargo test --test '*'");
+        assert_eq!(
+            shown(&command),
+            "FLAGS='a b' cargo test --features '' --test '*'"
+        );
     }
 
     #[test]

@@ -1,31 +1,30 @@
-//! `faults`: what a server suffers, as whole processes: a wall clock that jumps, and being killed.
+//! `faults`: what befalls a server, to whole processes: being killed, being suspended, a wall clock that jumps.
 
 use crate::cargo::cargo;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::LIBFAKETIME;
 
+/// The one scenario that needs the tool.
+const NEEDS_FAKETIME: &str = "wall_clocks_an_hour_apart_and_jumping";
+
 pub(crate) fn needs() -> Vec<Need> {
     vec![Need::Tool(&LIBFAKETIME)]
 }
 
 pub(crate) fn run(report: &mut Report) {
-    let test = |name| {
-        cargo(&[
-            "test",
-            "--package",
-            "randflake-std",
-            "--features",
-            "cli",
-            "--test",
-            name,
-        ])
+    let mut command = cargo(&[
+        "test",
+        "--package",
+        "randflake-std",
+        "--features",
+        "cli",
+        "--test",
+        "processes",
+    ]);
+    match report.tool(&LIBFAKETIME, NEEDS_FAKETIME) {
+        Some(library) => command.env("RANDFLAKE_LIBFAKETIME", library),
+        None => command.args(["--", "--skip", NEEDS_FAKETIME]),
     };
-    if let Some(library) = report.tool(&LIBFAKETIME, "a clock that jumps") {
-        report.tests(
-            "faketime",
-            test("faketime").env("RANDFLAKE_LIBFAKETIME", library),
-        );
-    }
-    report.tests("crash", &mut test("crash"));
+    report.tests("processes", &mut command);
 }

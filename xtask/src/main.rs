@@ -94,7 +94,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "faults",
-        about: "a clock that jumps (libfaketime), processes that are killed (one minute)",
+        about: "processes killed, suspended, under clocks that jump (libfaketime; two minutes)",
         needs: faults::needs,
         run: faults::run,
     },

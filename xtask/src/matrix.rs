@@ -36,6 +36,5 @@ pub(crate) const LIBRARIES: &[Library] = &[
 pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-core", "loom", "loom"),
     ("randflake-std", "interop", "interop"),
-    ("randflake-std", "faketime", "faults"),
-    ("randflake-std", "crash", "faults"),
+    ("randflake-std", "processes", "faults"),
 ];
