@@ -101,12 +101,9 @@ pub(crate) fn uses(code: &str, name: &str) -> bool {
     code.match_indices(name).any(|(at, _)| {
         let (before, after) = (&code[..at], &code[at + name.len()..]);
         let whole = !before.ends_with(is_word) && !after.starts_with(is_word);
-        // A path of its own, not the tail of a longer one.
-        let first = !before.trim_end().ends_with("::")
-            || before
-                .trim_end()
-                .trim_end_matches("::")
-                .ends_with([' ', '(']);
+        // The head of a path, not the tail of a longer one.
+        let longer = before.trim_end().strip_suffix("::");
+        let first = longer.is_none_or(|path| !path.ends_with(is_word) && !path.ends_with('>'));
         let before = before.trim_end();
         let named = before.ends_with("use") || before.ends_with("extern crate");
         whole && first && (after.trim_start().starts_with("::") || named)
@@ -149,7 +146,8 @@ mod tests {
     fn only_paths_of_a_crate_use_it() {
         assert!(uses("use serde;", "serde"));
         assert!(uses("impl serde::Serialize for X {}", "serde"));
-        assert!(uses("impl ::serde::Serialize for X {}", "serde"));
+        assert!(uses("impl\n::serde::Serialize for X {}", "serde"));
+        assert!(!uses("<X as Y>::serde::z()", "serde"));
         assert!(uses("extern crate serde;", "serde"));
         assert!(!uses("use serde_json::Value;", "serde"));
         assert!(!uses("mod serde { }", "serde"));
