@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::lease::Record;
+
 /// `host/process id`.
 pub(crate) fn process_name() -> String {
     format!("{}/{}", host_name(), std::process::id())
@@ -11,6 +13,38 @@ pub(crate) fn process_name() -> String {
 /// another container, has another.
 pub(crate) fn unique(name: &str) -> Result<String, io::Error> {
     Ok(format!("{name}/{:08x}", getrandom::u32()?))
+}
+
+impl Record {
+    /// Whether its holder is a process that runs on this machine; `None` when the name does not tell,
+    /// because it is another machine's or one of the application's choice.
+    ///
+    /// The process may also be a later one of the same number.
+    #[must_use]
+    pub fn is_holder_running(&self) -> Option<bool> {
+        let mut parts = self.holder.rsplitn(3, '/');
+        let (_random, process, host) = (parts.next()?, parts.next()?, parts.next()?);
+        let process = process.parse::<u32>().ok()?;
+        if host == host_name() {
+            is_running(process)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_running(process: u32) -> Option<bool> {
+    use rustix::io::Errno;
+    use rustix::process::{Pid, test_kill_process};
+
+    let process = Pid::from_raw(i32::try_from(process).ok()?)?;
+    Some(test_kill_process(process) != Err(Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_running(_: u32) -> Option<bool> {
+    None
 }
 
 #[cfg(target_os = "linux")]
@@ -27,4 +61,41 @@ fn host_name() -> String {
         .into_iter()
         .find_map(|name| std::env::var(name).ok());
     name.unwrap_or_else(|| "localhost".to_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::lease::{Grant, Token};
+
+    fn is_running(holder: &str) -> Option<bool> {
+        let token = Token::from_bytes([0; 16]);
+        let grant = Grant {
+            node_id: 0,
+            start: 0,
+            end: 1,
+            fencing_token: 1,
+            token,
+        };
+        let holder = holder.to_owned();
+        Record { grant, holder }.is_holder_running()
+    }
+
+    #[test]
+    fn a_holder_s_name_tells_whether_it_runs_here() {
+        assert_eq!(is_running(&unique(&process_name()).unwrap()), Some(true));
+        // Linux counts processes up to 2^22 at most.
+        assert_eq!(
+            is_running(&format!("{}/2147483647/0", host_name())),
+            Some(false)
+        );
+        for other in [
+            "elsewhere/1/0",
+            "billing/0",
+            "",
+            &format!("{}/0/0", host_name()),
+        ] {
+            assert_eq!(is_running(other), None, "{other:?}");
+        }
+    }
 }

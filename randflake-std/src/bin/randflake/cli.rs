@@ -1,0 +1,61 @@
+//! The subcommands, and what the help says of all of them.
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Failure;
+use crate::{completions, compose, convert, doctor, generate, inspect, keygen, lease, man};
+
+/// Unique, unpredictable 64-bit ids, without a server
+#[derive(Debug, Parser)]
+#[command(name = "randflake", version, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Environment:
+  RANDFLAKE_KEY        the secret, 32 hex digits, unless --key-file is given
+  RANDFLAKE_STORE      where leases are kept, unless --store is given
+  RANDFLAKE_NAMESPACE  whose leases, unless --namespace is given
+  XDG_STATE_HOME       where the defaults of the first two are, in its folder randflake;
+                       ~/.local/state unless set to an absolute path
+
+Exit status:
+  0  all is well, or the reader of the output has gone
+  1  it failed: a file, the lease store, the clock
+  2  what was given is wrong: an option, an argument, a variable, a line of input
+
+Examples:
+  randflake generate -n 5
+  randflake generate | randflake inspect
+  randflake convert --to int 3vgoe12ccb8gh";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Keygen(keygen::Args),
+    Generate(generate::Args),
+    Inspect(inspect::Args),
+    Compose(compose::Args),
+    Convert(convert::Args),
+    Lease(lease::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+impl Cli {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match &self.command {
+            Command::Keygen(args) => args.run(),
+            Command::Generate(args) => args.run(),
+            Command::Inspect(args) => args.run(),
+            Command::Compose(args) => args.run(),
+            Command::Convert(args) => args.run(),
+            Command::Lease(args) => args.run(),
+            Command::Doctor(args) => args.run(),
+            Command::Completions(args) => args.run(),
+            Command::Man(args) => args.run(),
+        }
+    }
+}

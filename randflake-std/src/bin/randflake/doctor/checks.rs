@@ -1,0 +1,154 @@
+//! The checks, in the order in which a cause stands before what follows from it.
+
+use core::fmt::Display;
+use core::time::Duration;
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use randflake_std::lease::{LeaseStore, MAX_SKEW};
+use randflake_std::{DEFAULT_TTL, Handle, Layout, Randflake, Secret};
+
+use super::Finding;
+use crate::lease::Snapshot;
+use crate::record::utc;
+use crate::secret::{SecretArgs, Source};
+use crate::state_directory;
+use crate::store::StoreArgs;
+
+pub(super) fn all(secret: &SecretArgs, store: &StoreArgs) -> Vec<Finding> {
+    let mut findings = vec![
+        Finding::new("clock", clock()),
+        Finding::new("directory", directory()),
+        Finding::new("secret", secret_source(secret)),
+    ];
+    match store.open() {
+        Ok(opened) => {
+            findings.push(Finding::new("store", store.shown_url().map_err(problem)));
+            findings.extend(opened_store(opened, store));
+        }
+        Err(failure) => findings.push(Finding::new("store", Err(problem(failure)))),
+    }
+    findings
+}
+
+/// The machine's clock is within the time of the ids.
+fn clock() -> Result<String, String> {
+    let spec = Randflake::SPEC;
+    let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let (first, last) = (utc(unix(0)), utc(unix(spec.max_tick())));
+    match spec.tick_at(now) {
+        Some(tick) if tick <= spec.max_tick() => {
+            Ok(format!("{}; ids have times until {last}", utc(now)))
+        }
+        _ => Err(format!("{} is not between {first} and {last}", utc(now))),
+    }
+}
+
+/// Nobody else can put a secret or a store of their own into the directory.
+fn directory() -> Result<String, String> {
+    const GROUP_OR_OTHERS_WRITE: u32 = 0o022;
+    let path = state_directory::path().map_err(problem)?;
+    let shown = path.display();
+    match mode(&path) {
+        None => Ok(format!("{shown}, not made yet")),
+        Some(mode) if mode & GROUP_OR_OTHERS_WRITE != 0 => Err(format!(
+            "{shown} has mode {mode:04o}, so that others may write there: 0700 is best"
+        )),
+        Some(mode) => Ok(format!("{shown}, mode {mode:04o}")),
+    }
+}
+
+fn secret_source(secret: &SecretArgs) -> Result<String, String> {
+    let source = secret.source().map_err(problem)?;
+    let is_there = source.read().map_err(problem)?.is_some();
+    let file = |path: &Path| match mode(path) {
+        Some(mode) => format!("{}, mode {mode:04o}", path.display()),
+        None => path.display().to_string(),
+    };
+    Ok(match &source {
+        Source::Given(path) => format!("--key-file {}", file(path)),
+        Source::Variable => "RANDFLAKE_KEY".to_owned(),
+        Source::Default(path) if is_there => file(path),
+        Source::Default(path) => format!("{}, made by the first generate", path.display()),
+    })
+}
+
+fn opened_store(mut opened: Box<dyn LeaseStore>, store: &StoreArgs) -> Vec<Finding> {
+    let namespace = opened.namespace();
+    let described = format!(
+        "{:?}: {} node ids, leases of {} s unless asked for, at most {} s",
+        namespace.name(),
+        namespace.node_ids(),
+        DEFAULT_TTL.as_secs(),
+        namespace.max_ttl().as_secs()
+    );
+    vec![
+        Finding::new("namespace", Ok(described)),
+        Finding::new("store clock", skew(&mut *opened)),
+        Finding::new("lease", lease(store)),
+        Finding::new("occupancy", occupancy(&mut *opened)),
+    ]
+}
+
+fn skew(store: &mut dyn LeaseStore) -> Result<String, String> {
+    let before = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_err(problem)?;
+    let store = store.now().map_err(problem)?;
+    let (ms, most) = (store.abs_diff(before).as_millis(), MAX_SKEW.as_millis());
+    let side = if store < before { "behind" } else { "ahead of" };
+    let told = format!("{ms} ms {side} this machine's");
+    if ms > most {
+        Err(format!("{told}: at most {most} ms are allowed"))
+    } else {
+        Ok(told)
+    }
+}
+
+/// Leases a node id as `generate` does, without issuing an id.
+fn lease(store: &StoreArgs) -> Result<String, String> {
+    // It encrypts nothing, so it need not be the user's.
+    let secret = Secret::generate().map_err(problem)?;
+    let store = store.open().map_err(problem)?;
+    let started = Instant::now();
+    let handle = Handle::builder(&secret, store).build().map_err(problem)?;
+    let acquired = started.elapsed();
+    handle.close().map_err(problem)?;
+    let released = started.elapsed().saturating_sub(acquired);
+    let ms = |span: Duration| span.as_secs_f64() * 1e3;
+    Ok(format!(
+        "acquired in {:.1} ms, released in {:.1} ms",
+        ms(acquired),
+        ms(released)
+    ))
+}
+
+fn occupancy(store: &mut dyn LeaseStore) -> Result<String, String> {
+    let node_ids = store.namespace().node_ids();
+    let snapshot = Snapshot::take(store).map_err(problem)?;
+    Ok(format!(
+        "{} of {node_ids} node ids leased",
+        snapshot.live().count()
+    ))
+}
+
+fn problem(error: impl Display) -> String {
+    error.to_string()
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+
+    path.metadata()
+        .ok()
+        .map(|metadata| metadata.mode() & 0o7777)
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Path) -> Option<u32> {
+    None
+}

@@ -1,0 +1,122 @@
+//! How a command fails: one line on standard error, and an exit status.
+
+use core::fmt::{self, Display, Formatter};
+use std::io;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use randflake_std::BuildError;
+use randflake_std::lease::StoreError;
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What was given is wrong: exit status 2.
+    Usage(String),
+    /// It did not work: exit status 1.
+    Failed(String),
+    /// Standard output could not be written.
+    Output(io::Error),
+}
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+
+impl Failure {
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self::Usage(message.to_string())
+    }
+
+    pub(crate) fn failed(message: impl Display) -> Self {
+        Self::Failed(message.to_string())
+    }
+
+    /// Says why, in one line, and gives the exit status.
+    pub(crate) fn report(self) -> ExitCode {
+        let status = match &self {
+            // `randflake generate | head -1` has what it wants.
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return ExitCode::SUCCESS;
+            }
+            Self::Output(_) | Self::Failed(_) => FAILED,
+            Self::Usage(_) => USAGE,
+        };
+        say(&self.to_string());
+        ExitCode::from(status)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Output(error) => write!(f, "standard output: {error}"),
+            Self::Failed(message) | Self::Usage(message) => f.write_str(message),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Invalid(message) => Self::Usage(message),
+            error => Self::failed(error),
+        }
+    }
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Store(error) => error.into(),
+            error => Self::failed(error),
+        }
+    }
+}
+
+/// An error without a subject is one of standard output; files name themselves in [`Failure::failed`].
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Writes one line to standard error, whatever the message has in it.
+pub(crate) fn say(message: &str) {
+    eprintln!("randflake: {}", one_line(message));
+}
+
+pub(crate) fn one_line(message: &str) -> String {
+    let lines = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// Prints help and version as they are, and what is wrong with the arguments in one line.
+pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+    let is_help = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    if is_help {
+        // As in `report`, whoever has closed the output does not want the rest.
+        let _closed = error.print();
+    } else {
+        let text = error.render().to_string();
+        say(&short(text.strip_prefix("error: ").unwrap_or(&text)));
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+}
+
+/// Clap's paragraphs without the usage and the advice to look for help.
+fn short(text: &str) -> String {
+    let paragraphs: Vec<_> = text
+        .split("\n\n")
+        .filter(|paragraph| !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more"))
+        .map(one_line)
+        .collect();
+    paragraphs.join("; ")
+}

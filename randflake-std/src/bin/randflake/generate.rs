@@ -1,0 +1,143 @@
+//! `randflake generate`
+
+use core::time::Duration;
+use std::io::Write;
+
+use randflake_std::{GenerateError, Handle, Id, Layout, Randflake};
+
+use crate::failure::{Failure, say};
+use crate::form::Format;
+use crate::number::within;
+use crate::output::stdout;
+use crate::progress::Progress;
+use crate::secret::SecretArgs;
+use crate::store::StoreArgs;
+
+/// What a node id issues in a second.
+const IDS_PER_SECOND: u64 = Randflake::SPEC.max_sequence() as u64 + 1;
+/// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
+const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
+/// A full second passes sooner, a lost lease is replaced sooner; what takes longer is told.
+const WAIT_LIMIT: Duration = Duration::from_secs(10);
+
+/// Make new ids
+///
+/// The ids are unique under one secret and namespace: over restarts, over all processes at once, and
+/// when one is killed. Node ids are leased from the store for the run and released at its end; those of
+/// a killed run are free again within a minute.
+///
+/// The first run makes the secret if none is given.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake generate
+  randflake generate -n 1000000 > ids.txt
+  randflake generate -n 3 --format json
+  RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
+pub(crate) struct Args {
+    /// How many
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = within::<u64>(0..=u64::MAX),
+        allow_negative_numbers = true
+    )]
+    count: u64,
+    /// What to print of each
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// How many node ids to lease: each issues 131072 ids a second [default: as many as issue all in a
+    /// second, at most 64]
+    #[arg(
+        long,
+        value_name = "K",
+        value_parser = within::<u32>(1..=u64::from(Randflake::SPEC.max_node_id()) + 1),
+        allow_negative_numbers = true
+    )]
+    node_ids: Option<u32>,
+    #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let secret = self.secret.read_or_make()?;
+        let handle = Handle::builder(&secret, self.store.open()?)
+            .node_ids(self.node_ids.unwrap_or_else(|| enough_for(self.count)))
+            .build()?;
+        let printed = self.print(&handle);
+        if let Err(error) = handle.close() {
+            say(&format!(
+                "warning: the leases were not released and end by themselves: {error}"
+            ));
+        }
+        printed
+    }
+
+    fn print(&self, handle: &Handle) -> Result<(), Failure> {
+        let mut out = stdout();
+        let mut progress = Progress::new(self.count);
+        for done in 1..=self.count {
+            let id = next(handle, &mut out)?;
+            self.format.write(&mut out, handle.codec(), id)?;
+            progress.show(done);
+        }
+        Ok(out.flush()?)
+    }
+}
+
+fn enough_for(count: u64) -> u32 {
+    let node_ids = count
+        .div_ceil(IDS_PER_SECOND)
+        .min(MOST_NODE_IDS_UNLESS_ASKED);
+    u32::try_from(node_ids).unwrap_or(1)
+}
+
+/// The next id. Before it waits, all made so far is handed to the reader.
+fn next(handle: &Handle, out: &mut impl Write) -> Result<Id, Failure> {
+    if let Ok(id) = handle.generate() {
+        return Ok(id);
+    }
+    out.flush()?;
+    let waited = handle.generate_wait(WAIT_LIMIT);
+    waited.map_err(|error| refusal(handle, error))
+}
+
+fn refusal(handle: &Handle, error: GenerateError) -> Failure {
+    let retry = error
+        .retry_in_ms()
+        .map(|ms| format!("; try again in {ms} ms"));
+    let store = handle.lease().last_error.map(|error| format!("; {error}"));
+    Failure::failed(format!(
+        "{error}{}{}",
+        retry.unwrap_or_default(),
+        store.unwrap_or_default()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::enough_for;
+
+    #[test]
+    fn all_ids_are_issued_in_a_second_up_to_a_limit() {
+        let cases = [
+            (1, 1),
+            (131_072, 1),
+            (131_073, 2),
+            (1_000_000, 8),
+            (8_388_608, 64),
+            (u64::MAX, 64),
+        ];
+        for (count, node_ids) in cases {
+            assert_eq!(enough_for(count), node_ids);
+        }
+    }
+}

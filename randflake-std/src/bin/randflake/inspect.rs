@@ -1,0 +1,56 @@
+//! `randflake inspect`
+
+use randflake_std::Randflake;
+use randflake_std::randflake_core::Codec;
+
+use crate::failure::Failure;
+use crate::form::Form;
+use crate::input::for_each_id;
+use crate::output::stdout;
+use crate::record::Record;
+use crate::secret::SecretArgs;
+
+/// Show what ids say: time, node id, sequence
+///
+/// One id on the command line is shown with a line for each field, several or those from standard input
+/// with a line for each id. Blank lines are passed over; the first line that is no id ends it.
+///
+/// A debugging aid: every number has fields under every secret, whoever made it, so they prove nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake inspect 3vgoe12ccb8gh
+  randflake inspect --from int --json -- 4594531474933654033
+  psql -Atc 'SELECT id FROM orders' | randflake inspect --from int")]
+pub(crate) struct Args {
+    /// Ids; read from standard input, one on each line, when there are none
+    #[arg(value_name = "ID", allow_negative_numbers = true)]
+    ids: Vec<String>,
+    /// How the ids are written
+    #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
+    from: Form,
+    /// Print an object for each id
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let codec = Codec::<Randflake>::new(self.secret.read()?.cipher());
+        let mut out = stdout();
+        for_each_id(&self.ids, self.from, |id| {
+            let record = Record::new(&codec, id);
+            if self.json {
+                record.write_json(&mut out)?;
+            } else if self.ids.len() == 1 {
+                record.write_block(&mut out)?;
+            } else {
+                record.write_line(&mut out)?;
+            }
+            Ok(())
+        })?;
+        Ok(out.flush()?)
+    }
+}

@@ -1,0 +1,96 @@
+//! `randflake lease list`
+
+use std::io::{self, Write};
+
+use randflake_std::lease::Record;
+use serde::Serialize;
+
+use super::snapshot::{Snapshot, ms};
+use crate::failure::{Failure, say};
+use crate::output::stdout;
+use crate::record::utc;
+use crate::store::StoreArgs;
+
+/// List the leases, in the order of node ids
+///
+/// A holder is shown as host, process number and a random number.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Also those that are over
+    #[arg(long)]
+    all: bool,
+    /// Print an object for each lease
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    node: u32,
+    live: bool,
+    start_unix_ms: u64,
+    end_unix_ms: u64,
+    end_utc: String,
+    remaining_ms: u64,
+    fencing_token: u64,
+    holder: &'a str,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut store = self.store.open()?;
+        let snapshot = Snapshot::take(&mut *store)?;
+        let records = snapshot.records().iter();
+        let mut rows = records
+            .filter(|record| self.all || snapshot.is_live(record))
+            .map(|record| row(&snapshot, record))
+            .peekable();
+        if !self.json && rows.peek().is_none() {
+            say("no leases");
+            return Ok(());
+        }
+        let mut out = stdout();
+        if !self.json {
+            writeln!(out, "NODE    ENDS                  IN       HOLDER")?;
+        }
+        for row in rows {
+            if self.json {
+                serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
+                writeln!(out)?;
+            } else {
+                row.write(&mut out)?;
+            }
+        }
+        Ok(out.flush()?)
+    }
+}
+
+fn row<'a>(snapshot: &Snapshot, record: &'a Record) -> Row<'a> {
+    Row {
+        node: record.grant.node_id,
+        live: snapshot.is_live(record),
+        start_unix_ms: ms(snapshot.start(record)),
+        end_unix_ms: ms(snapshot.end(record)),
+        end_utc: utc(snapshot.end(record)),
+        remaining_ms: ms(snapshot.remaining(record)),
+        fencing_token: record.grant.fencing_token,
+        holder: &record.holder,
+    }
+}
+
+impl Row<'_> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let remaining = if self.live {
+            format!("{} s", self.remaining_ms.div_ceil(1_000))
+        } else {
+            "over".to_owned()
+        };
+        writeln!(
+            out,
+            "{:<6}  {}  {remaining:<7}  {}",
+            self.node, self.end_utc, self.holder
+        )
+    }
+}

@@ -1,0 +1,35 @@
+//! `randflake lease`
+
+mod list;
+mod release;
+mod snapshot;
+mod status;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+pub(crate) use snapshot::Snapshot;
+
+/// Show the leases of node ids, or end one by hand
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(list::Args),
+    Status(status::Args),
+    Release(release::Args),
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match &self.command {
+            Command::List(args) => args.run(),
+            Command::Status(args) => args.run(),
+            Command::Release(args) => args.run(),
+        }
+    }
+}

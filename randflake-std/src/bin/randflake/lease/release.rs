@@ -1,0 +1,101 @@
+//! `randflake lease release`
+
+use core::time::Duration;
+use std::io::Write;
+
+use randflake_std::lease::{Grant, LeaseStore, Record};
+use randflake_std::{Layout, MAX_TOLERANCE_MS, Randflake};
+
+use super::snapshot::{Snapshot, ms};
+use crate::failure::Failure;
+use crate::number::within;
+use crate::output::stdout;
+use crate::store::StoreArgs;
+
+/// End leases by hand
+///
+/// There is rarely a reason to: a lease that is not renewed ends by itself, within a minute unless its
+/// holder asked for more. To release it sooner is right only when its holder is gone for good and the
+/// store's clock was not set back since it began; else ids repeat. A lease whose holder is a running
+/// process of this machine is never released. Either all the leases are released or none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  randflake lease release 17 --force")]
+pub(crate) struct Args {
+    /// Node ids
+    #[arg(
+        required = true,
+        value_name = "NODE",
+        value_parser = within::<u32>(0..=Randflake::SPEC.max_node_id().into()),
+        allow_negative_numbers = true
+    )]
+    nodes: Vec<u32>,
+    /// Release them: their holders are gone for good
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut store = self.store.open()?;
+        let snapshot = Snapshot::take(&mut *store)?;
+        let live: Vec<_> = snapshot
+            .live()
+            .filter(|record| self.names(record))
+            .collect();
+        live.iter()
+            .try_for_each(|record| self.check(&snapshot, record))?;
+        // What the holder may have used: up to now, and as far ahead as any handle's tolerance goes.
+        let ahead = Duration::from_millis(MAX_TOLERANCE_MS);
+        let unused_from = snapshot.tick() + 1 + store.namespace().ticks(ahead);
+        let ended = |record: &&Record| Grant {
+            end: unused_from.min(record.grant.end),
+            ..record.grant
+        };
+        store.release(&live.iter().map(ended).collect::<Vec<_>>())?;
+        self.tell(&mut *store)
+    }
+
+    fn names(&self, record: &Record) -> bool {
+        self.nodes.contains(&record.grant.node_id)
+    }
+
+    fn check(&self, snapshot: &Snapshot, record: &Record) -> Result<(), Failure> {
+        let (node, holder) = (record.grant.node_id, &record.holder);
+        let seconds = ms(snapshot.remaining(record)).div_ceil(1_000);
+        if record.is_holder_running() == Some(true) {
+            return Err(Failure::failed(format!(
+                "node id {node} is leased by {holder}, a running process of this machine, and is not \
+                 released: end the process, and it is free at most {seconds} s later"
+            )));
+        }
+        if !self.force {
+            return Err(Failure::failed(format!(
+                "node id {node} is leased by {holder} and free by itself in {seconds} s unless renewed; to \
+                 release it now repeats ids unless its holder is gone for good and the clock was not set \
+                 back since: if so, add --force"
+            )));
+        }
+        Ok(())
+    }
+
+    fn tell(&self, store: &mut dyn LeaseStore) -> Result<(), Failure> {
+        let snapshot = Snapshot::take(store)?;
+        let mut out = stdout();
+        for node in &self.nodes {
+            let mut live = snapshot.live();
+            let seconds = match live.find(|record| record.grant.node_id == *node) {
+                Some(record) => ms(snapshot.remaining(record)).div_ceil(1_000),
+                None => 0,
+            };
+            match seconds {
+                0 => writeln!(out, "node id {node} is free")?,
+                _ => writeln!(out, "node id {node} is free in {seconds} s")?,
+            }
+        }
+        Ok(out.flush()?)
+    }
+}

@@ -1,0 +1,67 @@
+//! The leases of a store at one time.
+
+use core::time::Duration;
+
+use randflake_std::lease::{LeaseStore, Record, StoreError};
+use randflake_std::randflake_core::Spec;
+
+/// What a store knew at a time of its own clock.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    spec: Spec,
+    now: Duration,
+    records: Vec<Record>,
+}
+
+impl Snapshot {
+    pub(crate) fn take(store: &mut dyn LeaseStore) -> Result<Self, StoreError> {
+        // The time first: a lease that is granted in between has not begun then, and is live.
+        let now = store.now()?;
+        Ok(Self {
+            spec: store.namespace().spec(),
+            now,
+            records: store.list()?,
+        })
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// The tick now; before the layout's epoch it is 0.
+    pub(crate) fn tick(&self) -> u64 {
+        self.spec.tick_at(self.now).unwrap_or_default()
+    }
+
+    /// Every record, in the order of node ids.
+    pub(crate) fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The leases that are not over.
+    pub(crate) fn live(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|record| self.is_live(record))
+    }
+
+    pub(crate) fn is_live(&self, record: &Record) -> bool {
+        self.tick() < record.grant.end
+    }
+
+    pub(crate) fn start(&self, record: &Record) -> Duration {
+        Duration::from_millis(self.spec.unix_ms(record.grant.start))
+    }
+
+    pub(crate) fn end(&self, record: &Record) -> Duration {
+        Duration::from_millis(self.spec.unix_ms(record.grant.end))
+    }
+
+    /// How long until the lease ends, unless it is renewed; zero when it is over.
+    pub(crate) fn remaining(&self, record: &Record) -> Duration {
+        self.end(record).saturating_sub(self.now)
+    }
+}
+
+/// Whole milliseconds.
+pub(crate) fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,80 @@
+//! `randflake lease status`
+
+use core::time::Duration;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::snapshot::{Snapshot, ms};
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::record::utc;
+use crate::store::StoreArgs;
+
+/// Show how many node ids are leased
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print an object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// The occupancy of a namespace. The soonest end is that of a live lease, unless it is renewed.
+#[derive(Serialize)]
+struct Status {
+    namespace: String,
+    store: String,
+    live: usize,
+    total: u64,
+    soonest_end_unix_ms: Option<u64>,
+    soonest_end_in_ms: Option<u64>,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut store = self.store.open()?;
+        let snapshot = Snapshot::take(&mut *store)?;
+        let soonest = snapshot.live().map(|record| snapshot.end(record)).min();
+        let status = Status {
+            namespace: store.namespace().name().to_owned(),
+            store: self.store.shown_url()?,
+            live: snapshot.live().count(),
+            total: store.namespace().node_ids(),
+            soonest_end_unix_ms: soonest.map(ms),
+            soonest_end_in_ms: soonest.map(|end| ms(end.saturating_sub(snapshot.now()))),
+        };
+        let mut out = stdout();
+        if self.json {
+            serde_json::to_writer(&mut out, &status).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            status.write(&mut out)?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+impl Status {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let soonest = match (self.soonest_end_unix_ms, self.soonest_end_in_ms) {
+            (Some(end), Some(left)) => {
+                format!(
+                    "{} ({} s)",
+                    utc(Duration::from_millis(end)),
+                    left.div_ceil(1_000)
+                )
+            }
+            _ => "none".to_owned(),
+        };
+        write!(
+            out,
+            "namespace     {}\n\
+             store         {}\n\
+             live leases   {} of {} node ids\n\
+             soonest end   {soonest}\n",
+            self.namespace, self.store, self.live, self.total
+        )
+    }
+}

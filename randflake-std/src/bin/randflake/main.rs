@@ -1,0 +1,43 @@
+//! `randflake`, the command line tool. A file per subcommand; the rules are the library's.
+
+#![expect(
+    clippy::doc_markdown,
+    reason = "the doc comments of arguments are the help texts, shown as they are"
+)]
+
+mod cli;
+mod completions;
+mod compose;
+mod convert;
+mod doctor;
+mod failure;
+mod form;
+mod generate;
+mod input;
+mod inspect;
+mod keygen;
+mod lease;
+mod man;
+mod number;
+mod output;
+mod progress;
+mod record;
+mod secret;
+mod state_directory;
+mod store;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::Cli;
+
+fn main() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => match cli.run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.report(),
+        },
+        Err(error) => failure::report_usage(&error),
+    }
+}

@@ -1,0 +1,62 @@
+//! How far a long run is, for who waits at a terminal.
+
+use core::time::Duration;
+use std::io::{self, IsTerminal};
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// What is done sooner needs no bar.
+const DELAY: Duration = Duration::from_secs(1);
+const DRAWS_PER_SECOND: u8 = 5;
+/// Asking for the time for each id would cost as much as the id.
+const STRIDE: u64 = 4_096;
+
+/// A bar on standard error, after a second, if that is a terminal and standard output is not: there the
+/// ids themselves are seen.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    total: u64,
+    started: Instant,
+    bar: Option<ProgressBar>,
+    is_wanted: bool,
+}
+
+impl Progress {
+    pub(crate) fn new(total: u64) -> Self {
+        Self {
+            total,
+            started: Instant::now(),
+            bar: None,
+            is_wanted: io::stderr().is_terminal() && !io::stdout().is_terminal(),
+        }
+    }
+
+    /// So many are done.
+    pub(crate) fn show(&mut self, done: u64) {
+        if !self.is_wanted || !done.is_multiple_of(STRIDE) {
+            return;
+        }
+        if self.bar.is_none() && self.started.elapsed() >= DELAY {
+            self.bar = Some(bar(self.total).with_elapsed(self.started.elapsed()));
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(done);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(total: u64) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
+    let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len} ids, {eta} left");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(total), target).with_style(style)
+}

@@ -1,0 +1,133 @@
+//! Where the secret comes from.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use randflake_std::{Secret, SecretError};
+
+use crate::failure::{Failure, say};
+use crate::state_directory;
+
+const VARIABLE: &str = "RANDFLAKE_KEY";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SecretArgs {
+    /// File of the secret, 32 hex digits, which only its owner may read
+    ///
+    /// Without it the secret is that of the environment variable RANDFLAKE_KEY, and without that the one
+    /// that the first `generate` made in $XDG_STATE_HOME/randflake/key or ~/.local/state/randflake/key.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
+/// Where the secret comes from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// `--key-file`
+    Given(PathBuf),
+    /// `RANDFLAKE_KEY`
+    Variable,
+    /// The file in the state directory, which is there or not.
+    Default(PathBuf),
+}
+
+impl SecretArgs {
+    pub(crate) fn source(&self) -> Result<Source, Failure> {
+        Ok(if let Some(path) = &self.key_file {
+            Source::Given(path.clone())
+        } else if env::var_os(VARIABLE).is_some() {
+            Source::Variable
+        } else {
+            Source::Default(state_directory::path()?.join("key"))
+        })
+    }
+
+    /// The secret, made if none was ever given or made: for issuing ids.
+    pub(crate) fn read_or_make(&self) -> Result<Secret, Failure> {
+        let source = self.source()?;
+        match (source.read(), &source) {
+            (Ok(None), Source::Default(path)) => make(path),
+            (outcome, _) => outcome?.ok_or_else(|| source.missing()),
+        }
+    }
+
+    /// The secret. A new one could tell nothing of ids that exist, so none is made.
+    pub(crate) fn read(&self) -> Result<Secret, Failure> {
+        let source = self.source()?;
+        source.read()?.ok_or_else(|| source.missing())
+    }
+}
+
+impl Source {
+    /// The secret, or `None` when the default file is not there.
+    pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
+        match self {
+            Self::Given(path) => Secret::from_file(path).map_err(Failure::failed).map(Some),
+            // What a variable holds was given, what a file holds was found.
+            Self::Variable => match Secret::from_env(VARIABLE) {
+                Err(error) => Err(Failure::usage(format!("{VARIABLE}: {error}"))),
+                Ok(secret) => Ok(Some(secret)),
+            },
+            Self::Default(path) => match Secret::from_file(path) {
+                Err(error) if is_not_found(&error) => Ok(None),
+                outcome => outcome.map_err(Failure::failed).map(Some),
+            },
+        }
+    }
+
+    fn missing(&self) -> Failure {
+        let default = match self {
+            Self::Default(path) => format!(
+                " ({}, which the first `randflake generate` makes, is not there)",
+                path.display()
+            ),
+            Self::Given(_) | Self::Variable => String::new(),
+        };
+        Failure::failed(format!(
+            "no secret: set {VARIABLE} or give --key-file FILE{default}"
+        ))
+    }
+}
+
+fn is_not_found(error: &SecretError) -> bool {
+    matches!(error, SecretError::File { source, .. } if source.kind() == ErrorKind::NotFound)
+}
+
+/// Makes the secret at the default place. Of several processes that do so at once one wins, and all
+/// return its secret.
+///
+/// The file is whole when it gets its name, by a hard link, which fails where the name is taken.
+fn make(path: &Path) -> Result<Secret, Failure> {
+    let failed = |error| Failure::failed(format!("secret file {}: {error}", path.display()));
+    let directory = path.parent().unwrap_or(path);
+    state_directory::create(directory)?;
+    let random = getrandom::u64().map_err(Failure::failed)?;
+    let draft = directory.join(format!("key.{random:016x}"));
+    Secret::generate()
+        .and_then(|secret| secret.write_new(&draft))
+        .map_err(Failure::failed)?;
+    let linked = fs::hard_link(&draft, path);
+    fs::remove_file(&draft).map_err(failed)?;
+    match linked {
+        Ok(()) => {
+            sync(directory).map_err(failed)?;
+            say(&format!("made a new secret in {}", path.display()));
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failed(error)),
+    }
+    Secret::from_file(path).map_err(Failure::failed)
+}
+
+/// After a crash of the machine the name must be there, or the ids already made were under a lost secret.
+#[cfg(unix)]
+fn sync(directory: &Path) -> std::io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! The directory of what is kept from run to run, when nothing else is said.
+
+use std::env;
+use std::fs::DirBuilder;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// `$XDG_STATE_HOME/randflake`, or `~/.local/state/randflake` when that variable is not an absolute path
+/// (XDG Base Directory Specification 0.8).
+pub(crate) fn path() -> Result<PathBuf, Failure> {
+    let is_absolute = |path: &PathBuf| path.is_absolute();
+    let state_home = env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(is_absolute);
+    let home = || env::home_dir().filter(is_absolute);
+    let Some(state_home) = state_home.or_else(|| Some(home()?.join(".local/state"))) else {
+        return Err(Failure::failed(
+            "there is no home directory: set HOME or XDG_STATE_HOME to an absolute path, or give both \
+             --key-file (or RANDFLAKE_KEY) and --store (or RANDFLAKE_STORE)",
+        ));
+    };
+    Ok(state_home.join("randflake"))
+}
+
+/// Makes it, for its owner alone, if it is not there.
+pub(crate) fn create(path: &Path) -> Result<(), Failure> {
+    private_directory()
+        .recursive(true)
+        .create(path)
+        .map_err(|error| Failure::failed(format!("state directory {}: {error}", path.display())))
+}
+
+#[cfg(unix)]
+fn private_directory() -> DirBuilder {
+    use std::os::unix::fs::DirBuilderExt;
+
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+#[cfg(not(unix))]
+fn private_directory() -> DirBuilder {
+    DirBuilder::new()
+}

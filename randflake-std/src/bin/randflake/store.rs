@@ -1,0 +1,100 @@
+//! Where leases are kept.
+
+use std::path::PathBuf;
+
+use randflake_std::Randflake;
+use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore};
+
+use crate::failure::Failure;
+use crate::state_directory;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct StoreArgs {
+    /// Where leases are kept: sqlite:PATH [default: leases.db in the state directory]
+    ///
+    /// The state directory is $XDG_STATE_HOME/randflake or ~/.local/state/randflake.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "RANDFLAKE_STORE",
+        hide_env_values = true
+    )]
+    store: Option<String>,
+    /// Whose leases: ids are unique within a namespace
+    ///
+    /// Take another one for another secret. 1 to 64 characters of a-z, 0-9, '-' and '_'.
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "RANDFLAKE_NAMESPACE",
+        hide_env_values = true,
+        default_value = "default"
+    )]
+    namespace: String,
+}
+
+impl StoreArgs {
+    pub(crate) fn namespace(&self) -> Result<Namespace, Failure> {
+        Namespace::of::<Randflake>(&self.namespace).map_err(Failure::usage)
+    }
+
+    pub(crate) fn open(&self) -> Result<Box<dyn LeaseStore>, Failure> {
+        let namespace = self.namespace()?;
+        if let Some(url) = &self.store {
+            return Ok(lease::open(url, &namespace)?);
+        }
+        state_directory::create(&state_directory::path()?)?;
+        Ok(Box::new(SqliteStore::open(default_path()?, &namespace)?))
+    }
+
+    /// The URL to show: without the password that it may have.
+    pub(crate) fn shown_url(&self) -> Result<String, Failure> {
+        if let Some(url) = &self.store {
+            return Ok(without_password(url));
+        }
+        let path = default_path()?;
+        Ok(format!("sqlite:{}", path.display()))
+    }
+}
+
+fn default_path() -> Result<PathBuf, Failure> {
+    Ok(state_directory::path()?.join("leases.db"))
+}
+
+/// Hides where passwords may be: what stands before the last `@` of the host, and the parameters.
+fn without_password(url: &str) -> String {
+    let (url, parameters) = match url.split_once('?') {
+        Some((url, _)) => (url, "?***"),
+        None => (url, ""),
+    };
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return format!("{url}{parameters}");
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = match authority.rsplit_once('@') {
+        Some((_, host)) => format!("***@{host}"),
+        None => authority.to_owned(),
+    };
+    format!("{scheme}://{host}{path}{parameters}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_password;
+
+    #[test]
+    fn passwords_are_hidden() {
+        for (url, shown) in [
+            ("sqlite:leases.db", "sqlite:leases.db"),
+            ("sqlite:///srv/a@b/leases.db", "sqlite:///srv/a@b/leases.db"),
+            ("redis://host:6379/0", "redis://host:6379/0"),
+            ("redis://:secret@host", "redis://***@host"),
+            (
+                "postgres://me:se@cret@host/ids?password=secret",
+                "postgres://***@host/ids?***",
+            ),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
+    }
+}
