@@ -1,0 +1,75 @@
+//! Holders whose wall clocks are an hour ahead, an hour behind, and jump while they issue.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use libtest_mimic::Failed;
+
+use crate::issuer::{Issuer, Order, TTL, assert_distinct, ids};
+
+/// The path of libfaketime's library.
+const LIBFAKETIME: &str = "RANDFLAKE_LIBFAKETIME";
+
+pub(crate) fn an_hour_apart() -> Result<(), Failed> {
+    let library = std::env::var_os(LIBFAKETIME)
+        .ok_or_else(|| format!("set {LIBFAKETIME} to the path of libfaketime.so.1"))?;
+    let directory = tempfile::tempdir()?;
+    let store = directory.path().join("leases.db");
+    let path = |name: String| directory.path().join(name);
+    let time = TTL * 5;
+
+    // Each process has a file that says how far off its wall clock is.
+    let seats: Vec<(PathBuf, PathBuf)> = (0..6)
+        .map(|n| (path(format!("ids-{n}")), path(format!("offset-{n}"))))
+        .collect();
+    let start = |(output, offset): &(PathBuf, PathBuf)| {
+        let mut command = Order::new(&store, output, time).command();
+        Issuer(
+            with_wall_clock(&mut command, &library, offset)
+                .spawn()
+                .unwrap(),
+        )
+    };
+    for ((_, offset), hours) in seats.iter().zip([0, 0, 1, -1, 1, -1]) {
+        set_wall_clock(offset, hours);
+    }
+    let mut processes: Vec<_> = seats[..4].iter().map(start).collect();
+    thread::sleep(TTL);
+    // Two jump, in the middle of their leases, and jump back one lease later.
+    set_wall_clock(&seats[0].1, 1);
+    set_wall_clock(&seats[1].1, -1);
+    thread::sleep(TTL);
+    processes.extend(seats[4..].iter().map(start));
+    thread::sleep(TTL);
+    set_wall_clock(&seats[0].1, -1);
+    set_wall_clock(&seats[1].1, 0);
+
+    processes.into_iter().for_each(Issuer::succeeds);
+    let issued: Vec<_> = seats.iter().map(|(output, _)| ids(output)).collect();
+    for one in &issued {
+        assert!(!one.is_empty(), "each process issued");
+    }
+    assert_distinct(issued.concat());
+    Ok(())
+}
+
+fn with_wall_clock<'a>(
+    command: &'a mut Command,
+    library: &std::ffi::OsStr,
+    offset: &Path,
+) -> &'a mut Command {
+    command
+        .env("LD_PRELOAD", library)
+        .env("FAKETIME_TIMESTAMP_FILE", offset)
+        .env("FAKETIME_NO_CACHE", "1")
+        .env("DONT_FAKE_MONOTONIC", "1")
+}
+
+fn set_wall_clock(offset: &Path, hours: i32) {
+    // A reader must never see half a file.
+    let new = offset.with_extension("new");
+    fs::write(&new, format!("{:+}s\n", hours * 3600)).unwrap();
+    fs::rename(new, offset).unwrap();
+}

@@ -1,0 +1,102 @@
+//! Eight processes of the command line tool on one store, one of them killed every second.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Failed;
+use randflake_std::Id;
+
+use crate::issuer::assert_distinct;
+
+const PROCESSES: usize = 8;
+const SECONDS: u32 = 60;
+/// A restarted process must not wait for the end of its predecessor's lease, which is 60 s away.
+const LONGEST_START: Duration = Duration::from_secs(10);
+
+/// What one process has issued, and how long its first id took.
+struct Output {
+    ids: Vec<u64>,
+    first_after: Option<Duration>,
+}
+
+struct Process {
+    child: Child,
+    reader: JoinHandle<Output>,
+}
+
+impl Process {
+    fn start(state: &Path) -> Self {
+        let started = Instant::now();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_randflake"))
+            .args(["generate", "-n", "1000000000", "--node-ids", "1"])
+            .env("XDG_STATE_HOME", state)
+            .env_remove("RANDFLAKE_KEY")
+            .env_remove("RANDFLAKE_STORE")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let reader = thread::spawn(move || read(stdout, started));
+        Self { child, reader }
+    }
+
+    fn kill(mut self) -> Output {
+        self.child.kill().unwrap(); // SIGKILL
+        self.child.wait().unwrap();
+        self.reader.join().unwrap()
+    }
+}
+
+fn read(stdout: ChildStdout, started: Instant) -> Output {
+    let mut output = Output {
+        ids: Vec::new(),
+        first_after: None,
+    };
+    let mut lines = BufReader::with_capacity(1 << 16, stdout);
+    let mut line = Vec::new();
+    // A line cut short by the kill was not received.
+    while lines.read_until(b'\n', &mut line).unwrap() > 0 && line.pop() == Some(b'\n') {
+        output.first_after.get_or_insert_with(|| started.elapsed());
+        output.ids.push(Id::from_text(&line).unwrap().to_u64());
+        line.clear();
+    }
+    output
+}
+
+pub(crate) fn minute() -> Result<(), Failed> {
+    let state = tempfile::tempdir()?;
+    let mut running: Vec<_> = (0..PROCESSES)
+        .map(|_| Process::start(state.path()))
+        .collect();
+    let mut outputs = Vec::new();
+    for second in 0..SECONDS {
+        thread::sleep(Duration::from_secs(1));
+        let victim = second as usize % PROCESSES;
+        let successor = Process::start(state.path());
+        outputs.push(std::mem::replace(&mut running[victim], successor).kill());
+    }
+    // The last successors get their chance to begin.
+    thread::sleep(Duration::from_secs(2));
+    outputs.extend(running.into_iter().map(Process::kill));
+
+    let longest = outputs
+        .iter()
+        .map(|output| output.first_after.ok_or("a process issued nothing"));
+    let longest = longest
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .max()
+        .unwrap_or_default();
+    let ids: Vec<u64> = outputs.into_iter().flat_map(|output| output.ids).collect();
+    println!(
+        "{} ids; at most {longest:?} from a start to its first id",
+        ids.len()
+    );
+    assert_distinct(ids);
+    assert!(longest < LONGEST_START, "a restart waited {longest:?}");
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! Many processes on one store, with what befalls processes: `kill -9`, suspension, clock jumps,
+//! copied state. Every id that any of them issued is collected, and none may repeat.
+//!
+//! The program starts itself again as the processes that issue, which is why it has its own `main`.
+
+#![cfg(unix)]
+
+mod clocks;
+mod issuer;
+mod kills;
+mod suspension;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    if let Some(order) = issuer::Order::from_env() {
+        return issuer::run(&order);
+    }
+    let scenarios = vec![
+        Trial::test(
+            "killed_and_restarted_every_second_for_a_minute",
+            kills::minute,
+        ),
+        Trial::test(
+            "suspended_for_longer_than_the_lease",
+            suspension::longer_than_the_lease,
+        ),
+        Trial::test(
+            "wall_clocks_an_hour_apart_and_jumping",
+            clocks::an_hour_apart,
+        ),
+    ];
+    let mut arguments = Arguments::from_args();
+    // Each wants the machine for itself.
+    arguments.test_threads = Some(1);
+    libtest_mimic::run(&arguments, scenarios).exit_code()
+}

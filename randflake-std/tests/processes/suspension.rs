@@ -1,0 +1,55 @@
+//! A holder that is stopped while its lease ends, and its node id goes to others.
+
+use std::thread;
+
+use libtest_mimic::Failed;
+
+use crate::issuer::{Issuer, Order, TTL, assert_distinct, ids};
+
+pub(crate) fn longer_than_the_lease() -> Result<(), Failed> {
+    let directory = tempfile::tempdir()?;
+    let store = directory.path().join("leases.db");
+    let outputs: Vec<_> = (0..4)
+        .map(|n| directory.path().join(format!("ids-{n}")))
+        .collect();
+    let time = TTL * 5;
+    let processes: Vec<_> = outputs
+        .iter()
+        .map(|output| Order::new(&store, output, time).start())
+        .collect();
+
+    thread::sleep(TTL / 2);
+    let suspended = &processes[..2];
+    suspended
+        .iter()
+        .for_each(|process| signal(process, libc::SIGSTOP));
+    thread::sleep(TTL * 2);
+    // A process that starts now may get a suspended one's node id.
+    let late_output = directory.path().join("ids-late");
+    let late = Order::new(&store, &late_output, time).start();
+    thread::sleep(TTL / 2);
+    suspended
+        .iter()
+        .for_each(|process| signal(process, libc::SIGCONT));
+
+    processes
+        .into_iter()
+        .chain([late])
+        .for_each(Issuer::succeeds);
+    let issued: Vec<_> = outputs
+        .iter()
+        .chain([&late_output])
+        .map(|output| ids(output))
+        .collect();
+    for one in &issued {
+        assert!(!one.is_empty(), "each process issued");
+    }
+    assert_distinct(issued.concat());
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "sending a signal is a system call")]
+fn signal(process: &Issuer, signal: libc::c_int) {
+    // SAFETY: the process is a child that was not waited for, so its id is its own.
+    assert_eq!(unsafe { libc::kill(process.id(), signal) }, 0);
+}
