@@ -110,6 +110,7 @@ impl MemoryStore {
             *leases = Leases {
                 forgot: true,
                 fence: leases.fence,
+                until: leases.until,
                 ..Leases::new(leases.created.clone())
             };
         }
@@ -136,6 +137,7 @@ impl MemoryStore {
         if leases.forgot {
             leases.forgot = false;
             leases.raise_fence(now);
+            leases.fence = leases.fence.max(leases.until);
         }
         let outcome = operation(leases, now);
         if take_one(&mut state.lost_replies) {
@@ -230,6 +232,8 @@ struct Leases {
     by_token: HashMap<Token, Vec<usize>>,
     /// Nothing is granted before this tick.
     fence: u64,
+    /// The latest end ever, also of leases that were forgotten.
+    until: u64,
     forgot: bool,
 }
 
@@ -247,6 +251,7 @@ impl Leases {
             by_end: BTreeSet::new(),
             by_token: HashMap::new(),
             fence: 0,
+            until: 0,
             forgot: false,
         }
     }
@@ -268,16 +273,10 @@ impl Leases {
         }
         let end = now.end_after(request.ttl)?;
         let nodes = self.free(request.count as usize, now)?;
-        let template = Grant {
-            node_id: 0,
-            start: now.tick,
-            end,
-            fencing_token: 0,
-            token: request.token,
-        };
+        self.until = self.until.max(end);
         let grants = nodes
             .iter()
-            .map(|&node| self.take(node, template, request.holder))
+            .map(|&node| self.take(node, now, end, request))
             .collect();
         self.by_token.insert(request.token, nodes);
         Ok(grants)
@@ -332,14 +331,9 @@ impl Leases {
         Ok(free)
     }
 
-    fn take(&mut self, node: usize, template: Grant, holder: &str) -> Grant {
-        let mut grant = Grant {
-            node_id: u32::try_from(node).unwrap_or(u32::MAX),
-            fencing_token: 1,
-            ..template
-        };
-        if let Some(former) = self.entries.get(node).map(|entry| entry.record.grant) {
-            grant.fencing_token += former.fencing_token;
+    fn take(&mut self, node: usize, now: Moment, end: u64, request: &AcquireRequest<'_>) -> Grant {
+        let former = self.entries.get(node).map(|entry| entry.record.grant);
+        if let Some(former) = former {
             self.by_end.remove(&(former.end, node));
             if let Some(nodes) = self.by_token.get_mut(&former.token) {
                 nodes.retain(|&other| other != node);
@@ -348,9 +342,16 @@ impl Leases {
                 }
             }
         }
+        let grant = Grant {
+            node_id: u32::try_from(node).unwrap_or(u32::MAX),
+            start: now.tick,
+            end,
+            fencing_token: now.fencing_token(former.map_or(0, |former| former.fencing_token)),
+            token: request.token,
+        };
         let record = Record {
             grant,
-            holder: holder.to_owned(),
+            holder: request.holder.to_owned(),
         };
         let entry = Entry { record, held: true };
         match self.entries.get_mut(node) {
@@ -364,6 +365,7 @@ impl Leases {
     fn renew(&mut self, grant: &Grant, ttl: u64, now: Moment) -> Option<u64> {
         let held = self.held(grant).filter(|held| now.tick < held.end)?;
         let end = held.end.max(now.extended(ttl));
+        self.until = self.until.max(end);
         self.move_end(grant.node_id, end);
         Some(end)
     }

@@ -46,6 +46,12 @@ impl Moment {
         self.tick.saturating_add(ttl).min(max_end)
     }
 
+    /// The fencing token of a grant that begins now. A store that has forgotten the former one grants
+    /// nothing before what it granted is over, so this grows all the same.
+    pub(super) fn fencing_token(&self, former: u64) -> u64 {
+        self.tick.max(former.saturating_add(1))
+    }
+
     /// How long until a tick begins; at least 1 ms.
     pub(super) fn until(&self, tick: u64) -> Duration {
         let begin = Duration::from_millis(self.spec.unix_ms(tick));

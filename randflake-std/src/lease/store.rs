@@ -137,7 +137,8 @@ pub struct Grant {
     pub start: u64,
     /// The first tick after the grant.
     pub end: u64,
-    /// Counts the acquires of this node id; it only grows.
+    /// Higher than that of any earlier grant of this node id, and at least `start`: what a resource
+    /// compares to refuse a holder that was overtaken.
     pub fencing_token: u64,
     /// The acquire that it came from.
     pub token: Token,

@@ -35,7 +35,8 @@ pub(super) fn begin(connection: &Connection, evidence: &Evidence<'_>) -> Result<
 }
 
 /// Compares the database with the evidence. If it may have forgotten leases, nothing is granted until
-/// these are over; if it is a copy, it is refused. Says whether it changed anything.
+/// these are over, and none that it knows is renewed: what became of it may be forgotten too. If it
+/// is a copy, it is refused. Says whether it changed anything.
 pub(super) fn check(
     connection: &Connection,
     evidence: &Evidence<'_>,
@@ -61,6 +62,7 @@ pub(super) fn check(
         return Ok(false);
     }
     let fence_until_ms = if moved || contradicted {
+        connection.execute("UPDATE lease SET held = 0", [])?;
         fence(connection, namespace, marks, now)?
     } else {
         0

@@ -141,7 +141,7 @@ impl<'c> Leases<'c> {
                 node_id,
                 start: self.now.tick,
                 end,
-                fencing_token: former_fencing_token.saturating_add(1),
+                fencing_token: self.now.fencing_token(former_fencing_token),
                 token: request.token,
             };
             take.execute(named_params! {

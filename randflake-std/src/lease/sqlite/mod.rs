@@ -50,7 +50,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// | both files were deleted while a process runs      | a new store, fenced by that process    |
 ///
 /// Fenced is [`StoreError::Fenced`]: for the longest TTL and 10 s, and until the last lease that the
-/// lock file knows of is over. Leases that are in the database may still be renewed meanwhile.
+/// lock file knows of is over. Leases from before are not renewed any more.
 ///
 /// # What it cannot notice
 ///

@@ -1,0 +1,323 @@
+//! Random histories of everything that may happen, watched by the referee.
+
+use core::time::Duration;
+
+use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError, Token};
+
+use super::referee::Referee;
+use super::{Backend, eight, ticks, token};
+
+const CLIENTS: usize = 4;
+const SEEDS: u64 = 4;
+
+pub(crate) fn random_histories_grant_no_tick_twice(backend: &impl Backend) {
+    let steps = backend.history_steps() / usize::try_from(SEEDS).unwrap();
+    let mut opened = 0;
+    for seed in 0..SEEDS {
+        let mut world = World::new(backend, seed, opened);
+        for step in 0..steps {
+            eprintln!("seed {seed}, step {step}");
+            world.step();
+        }
+        assert!(
+            world.referee.intervals() > steps / 20,
+            "too little was granted to mean anything"
+        );
+        opened = world.opened;
+    }
+}
+
+/// Clients of one store with clocks of their own, and what they hold.
+struct World<'b, B> {
+    backend: &'b B,
+    random: Random,
+    namespace: Namespace,
+    clients: Vec<Client>,
+    /// How many were opened, also in earlier histories.
+    opened: usize,
+    referee: Referee,
+    tokens: u128,
+}
+
+struct Client {
+    store: Box<dyn LeaseStore>,
+    /// Where the backend counts it.
+    number: usize,
+    holder: String,
+    held: Vec<Grant>,
+    /// Held once: released, lost or forgotten in a crash.
+    former: Vec<Grant>,
+    /// The last acquire, to be repeated.
+    last: Option<Ask>,
+}
+
+#[derive(Clone, Copy)]
+struct Ask {
+    token: Token,
+    count: u32,
+    ttl: u64,
+    /// A copy of the process has been granted something for it.
+    copied: bool,
+}
+
+impl Ask {
+    fn request<'a>(&self, holder: &'a str) -> AcquireRequest<'a> {
+        AcquireRequest {
+            token: self.token,
+            holder,
+            count: self.count,
+            ttl: self.ttl,
+        }
+    }
+}
+
+impl<'b, B: Backend> World<'b, B> {
+    fn new(backend: &'b B, seed: u64, opened: usize) -> Self {
+        let mut world = Self {
+            backend,
+            random: Random(seed),
+            namespace: eight(&format!("history-{seed}")),
+            clients: Vec::new(),
+            opened,
+            referee: Referee::default(),
+            tokens: u128::from(seed) << 64,
+        };
+        for _ in 0..CLIENTS {
+            let client = world.start();
+            world.clients.push(client);
+        }
+        world
+    }
+
+    fn start(&mut self) -> Client {
+        let number = self.opened;
+        self.opened += 1;
+        Client {
+            store: self.backend.open(&self.namespace).unwrap(),
+            number,
+            holder: format!("holder-{number}"),
+            held: Vec::new(),
+            former: Vec::new(),
+            last: None,
+        }
+    }
+
+    fn step(&mut self) {
+        let client = self.random.below(CLIENTS);
+        match self.random.below(100) {
+            0..30 => self.acquire_new(client),
+            30..40 => self.repeat(client),
+            40..43 => self.repeat_as_another(client),
+            43..62 => self.renew(client),
+            62..75 => self.release(client),
+            75..79 => self.release_former(client),
+            79..82 => self.crash(client),
+            82..94 => {
+                let span = ticks(self.random.up_to(40));
+                self.backend.pass(span);
+            }
+            94..98 => self.step_clock(client),
+            98 => {
+                self.clients[client].store.fence().unwrap();
+                self.pass_the_fence();
+            }
+            _ => {
+                self.backend.lose_memory();
+                // Now and then somebody waits for the fence; else the others run into it.
+                if self.random.below(2) == 0 {
+                    self.pass_the_fence();
+                }
+            }
+        }
+    }
+
+    fn acquire_new(&mut self, client: usize) {
+        let ask = Ask {
+            token: self.new_token(),
+            count: u32::try_from(self.random.up_to(3)).unwrap(),
+            ttl: self.random.up_to(60),
+            copied: false,
+        };
+        self.clients[client].last = Some(ask);
+        self.acquire_last(client);
+        if self.random.below(4) == 0 {
+            // The reply was lost: the holder knows of nothing, and asks again or does not.
+            let Client { held, former, .. } = &mut self.clients[client];
+            former.extend(held.extract_if(.., |grant| grant.token == ask.token));
+        }
+    }
+
+    /// To repeat is for those who do not know what they were granted.
+    fn repeat(&mut self, client: usize) {
+        let Client { held, last, .. } = &self.clients[client];
+        let in_use = |ask: &Ask| held.iter().any(|grant| grant.token == ask.token);
+        if !last.as_ref().is_some_and(in_use) {
+            self.acquire_last(client);
+        }
+    }
+
+    fn acquire_last(&mut self, client: usize) {
+        let Client {
+            store,
+            holder,
+            held,
+            last: Some(ask),
+            ..
+        } = &mut self.clients[client]
+        else {
+            return;
+        };
+        match store.acquire(&ask.request(holder)) {
+            Ok(acquired) => {
+                assert_eq!(acquired.grants.len(), ask.count as usize);
+                self.referee.granted(&acquired.grants);
+                held.extend(acquired.grants);
+            }
+            Err(StoreError::Exhausted { .. } | StoreError::Fenced { .. }) => {}
+            Err(StoreError::Foreign) if ask.copied => {}
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+
+    /// A copy of the process repeats what the original asked for.
+    fn repeat_as_another(&mut self, client: usize) {
+        let Client {
+            store,
+            last: Some(ask),
+            ..
+        } = &mut self.clients[client]
+        else {
+            return;
+        };
+        match store.acquire(&ask.request("copy")) {
+            // The original's is over: this is a grant like any other, and is never given back.
+            Ok(acquired) => {
+                ask.copied = true;
+                self.referee.granted(&acquired.grants);
+            }
+            Err(StoreError::Foreign | StoreError::Exhausted { .. } | StoreError::Fenced { .. }) => {
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+
+    fn renew(&mut self, client: usize) {
+        let ttl = self.random.up_to(60);
+        let Client {
+            store,
+            held,
+            former,
+            ..
+        } = &mut self.clients[client];
+        // Also what is not held any more: a process that was paused does not know.
+        let asked: Vec<_> = held.iter().chain(&*former).copied().collect();
+        let ends = store.renew(&asked, ttl).unwrap().ends;
+        assert_eq!(ends.len(), asked.len());
+        for (grant, end) in asked.iter().zip(ends) {
+            let place = held.iter().position(|other| other == grant);
+            match (end, place) {
+                (Some(end), place) => {
+                    self.referee.renewed(grant, end);
+                    if let Some(place) = place {
+                        held[place].end = end;
+                    }
+                }
+                (None, Some(place)) => former.push(held.remove(place)),
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn release(&mut self, client: usize) {
+        let Client {
+            store,
+            held,
+            former,
+            ..
+        } = &mut self.clients[client];
+        if held.is_empty() {
+            return;
+        }
+        let mut grant = held.swap_remove(self.random.below(held.len()));
+        // Now and then later than it may be.
+        grant.end = grant.start + self.random.up_to(grant.end - grant.start + 2) - 1;
+        store.release(&[grant]).unwrap();
+        self.referee.released(&grant);
+        former.push(grant);
+    }
+
+    /// As when the reply to a release was lost long ago. Their holder issues nothing from them any
+    /// more, so what it says of their ends holds.
+    fn release_former(&mut self, client: usize) {
+        let Client { store, former, .. } = &mut self.clients[client];
+        let random = &mut self.random;
+        let late: Vec<_> = former.extract_if(.., |_| random.below(4) == 0).collect();
+        store.release(&late).unwrap();
+        for grant in &late {
+            self.referee.released(grant);
+        }
+    }
+
+    /// And a restart: what was held is forgotten.
+    fn crash(&mut self, client: usize) {
+        let mut next = self.start();
+        let crashed = &mut self.clients[client];
+        next.former = crashed.former.split_off(0);
+        next.former.append(&mut crashed.held);
+        *crashed = next;
+    }
+
+    fn step_clock(&mut self, client: usize) {
+        let ms = i64::try_from(self.random.up_to(2 * 3_600_000)).unwrap() - 3_600_000;
+        self.backend.step_clock(self.clients[client].number, ms);
+    }
+
+    fn new_token(&mut self) -> Token {
+        self.tokens += 1;
+        token(self.tokens)
+    }
+
+    fn pass_the_fence(&mut self) {
+        let mut latest = Duration::ZERO;
+        for client in 0..CLIENTS {
+            let token = self.new_token();
+            let client = &mut self.clients[client];
+            let ask = Ask {
+                token,
+                count: 1,
+                ttl: 1,
+                copied: false,
+            };
+            match client.store.acquire(&ask.request("prober")) {
+                Ok(acquired) => self.referee.granted(&acquired.grants),
+                Err(StoreError::Fenced { retry_in }) => latest = latest.max(retry_in),
+                Err(StoreError::Exhausted { .. }) => {}
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+        self.backend.pass(latest);
+    }
+}
+
+/// `SplitMix64`: the same history for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    /// From 0.
+    fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end as u64).unwrap()
+    }
+
+    /// From 1.
+    fn up_to(&mut self, max: u64) -> u64 {
+        1 + self.next() % max
+    }
+}

@@ -1,0 +1,182 @@
+//! Renewing and releasing what was granted.
+
+use randflake_std::lease::Grant;
+
+use super::{Backend, TTL, acquire, acquire_one, eight, record_of, tick_at, ticks};
+
+pub(crate) fn a_renewal_moves_the_end(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let mut grants = acquire(&mut *store, 1, 3).unwrap().grants;
+    backend.pass(ticks(20));
+    grants.reverse();
+    let renewed = store.renew(&grants, TTL).unwrap();
+    let end = tick_at(renewed.now) + TTL;
+    assert_eq!(renewed.ends, [Some(end); 3]);
+    assert!(end >= grants[0].end + 20);
+    assert_eq!(record_of(&mut *store, grants[0].node_id).grant.end, end);
+
+    // Repeated with what the holder knew before: no harm.
+    assert!(
+        store
+            .renew(&grants, TTL)
+            .unwrap()
+            .ends
+            .iter()
+            .all(Option::is_some)
+    );
+    // Beyond the first end it lives on.
+    backend.pass(ticks(TTL - 10));
+    assert!(
+        store
+            .renew(&grants, TTL)
+            .unwrap()
+            .ends
+            .iter()
+            .all(Option::is_some)
+    );
+}
+
+pub(crate) fn a_renewal_never_shortens(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let grant = acquire_one(&mut *store, 1);
+    assert_eq!(store.renew(&[grant], 1).unwrap().ends, [Some(grant.end)]);
+    backend.step_clock(0, -10_000);
+    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Some(grant.end)]);
+}
+
+pub(crate) fn a_lease_that_is_over_cannot_be_renewed(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let grants = acquire(&mut *store, 1, 2).unwrap().grants;
+    backend.pass(ticks(TTL - 5));
+    let ends = store.renew(&grants[..1], TTL).unwrap().ends;
+    backend.pass(ticks(5));
+    // Nobody has taken the second one, and yet it is over.
+    let both = store.renew(&grants, 1).unwrap().ends;
+    assert_eq!(both, [ends[0], None]);
+    let next = acquire_one(&mut *store, 2);
+    assert!(next.start >= grants[1].end);
+}
+
+pub(crate) fn a_release_frees_the_rest(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let grants = acquire(&mut *store, 1, 8).unwrap().grants;
+    backend.pass(ticks(5));
+    let cut = |grant: Grant, after| Grant {
+        end: grant.start + after,
+        ..grant
+    };
+    // Used until now; unused; used up to a tick that is still to come.
+    let released = [cut(grants[0], 5), cut(grants[1], 0), cut(grants[2], 20)];
+    store.release(&released).unwrap();
+    for grant in &released {
+        assert_eq!(record_of(&mut *store, grant.node_id).grant.end, grant.end);
+    }
+    assert_eq!(store.renew(&released, TTL).unwrap().ends, [None; 3]);
+
+    let next = acquire(&mut *store, 2, 2).unwrap();
+    for grant in &next.grants {
+        assert!(grant.node_id == grants[0].node_id || grant.node_id == grants[1].node_id);
+        assert_eq!(grant.start, tick_at(next.now));
+    }
+    // The third is not free before its last tick is over.
+    assert!(acquire(&mut *store, 3, 1).is_err());
+    backend.pass(ticks(15));
+    let grant = acquire_one(&mut *store, 3);
+    assert_eq!(grant.node_id, grants[2].node_id);
+    assert!(grant.start >= released[2].end);
+
+    // Released a second time, when others have it: no effect.
+    store.release(&released).unwrap();
+    assert_eq!(record_of(&mut *store, grant.node_id).grant, grant);
+}
+
+pub(crate) fn a_release_never_lengthens(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let grants = acquire(&mut *store, 1, 3).unwrap().grants;
+    let [late, early, max] = grants[..] else {
+        panic!("three were asked for")
+    };
+    let released = [
+        Grant {
+            end: late.end + 5,
+            ..late
+        },
+        Grant {
+            end: early.start - 5,
+            ..early
+        },
+        Grant {
+            end: u64::MAX,
+            ..max
+        },
+    ];
+    store.release(&released).unwrap();
+    assert_eq!(record_of(&mut *store, late.node_id).grant.end, late.end);
+    assert_eq!(record_of(&mut *store, early.node_id).grant.end, early.start);
+    assert_eq!(record_of(&mut *store, max.node_id).grant.end, max.end);
+}
+
+pub(crate) fn only_the_holder_of_a_grant_can_change_it(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let stale = acquire_one(&mut *store, 1);
+    backend.pass(ticks(TTL));
+    let others = acquire(&mut *store, 2, 8).unwrap().grants;
+    let grant = others.iter().find(|other| other.node_id == stale.node_id);
+    let grant = *grant.unwrap();
+    let forged = [
+        stale,
+        Grant {
+            token: stale.token,
+            ..grant
+        },
+        Grant {
+            fencing_token: grant.fencing_token + 1,
+            ..grant
+        },
+        Grant {
+            fencing_token: u64::MAX,
+            ..grant
+        },
+        Grant {
+            node_id: 8,
+            ..grant
+        },
+        Grant {
+            node_id: u32::MAX,
+            ..grant
+        },
+    ]
+    .map(|forged| Grant {
+        end: grant.start,
+        ..forged
+    });
+    assert_eq!(store.renew(&forged, TTL).unwrap().ends, [None; 6]);
+    store.release(&forged).unwrap();
+    assert_eq!(record_of(&mut *store, grant.node_id).grant, grant);
+    assert_eq!(store.list().unwrap().len(), 8);
+    assert_eq!(store.renew(&[], TTL).unwrap().ends, []);
+    store.release(&[]).unwrap();
+}
+
+pub(crate) fn what_was_answered_is_kept(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let first = acquire(&mut *store, 1, 3).unwrap().grants;
+    backend.pass(ticks(10));
+    store.renew(&first[..1], TTL).unwrap();
+    let released = Grant {
+        end: first[1].start + 1,
+        ..first[1]
+    };
+    store.release(&[released]).unwrap();
+    let records = store.list().unwrap();
+    drop(store);
+
+    let mut store = backend.open(&eight("orders")).unwrap();
+    assert_eq!(store.list().unwrap(), records);
+    let renewed = store.renew(&first, TTL).unwrap().ends;
+    assert!(
+        matches!(renewed[..], [Some(_), None, Some(_)]),
+        "{renewed:?}"
+    );
+    acquire_one(&mut *store, 2);
+}

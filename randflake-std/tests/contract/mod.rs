@@ -1,0 +1,154 @@
+//! The contract of lease stores, for every store to be run against.
+//!
+//! A backend's file implements [`Backend`] and calls `contract!` with an expression that makes an
+//! empty store; each test gets its own.
+
+mod acquire;
+mod history;
+mod hold;
+mod referee;
+mod trouble;
+
+use core::time::Duration;
+
+use randflake_core::{Field, Fields, Spec};
+use randflake_std::lease::{
+    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, Record, StoreError, Token,
+};
+use randflake_std::{Layout, Plain};
+
+pub(crate) use acquire::*;
+pub(crate) use history::*;
+pub(crate) use hold::*;
+pub(crate) use trouble::*;
+
+/// A store that starts empty, and its clients.
+pub(crate) trait Backend {
+    /// Another client, of any namespace.
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError>;
+
+    /// Lets time pass for all clients.
+    fn pass(&self, span: Duration);
+
+    /// Sets the clock of one client, or the store's if it has one, ahead or back. Clients count in the
+    /// order in which they were opened.
+    fn step_clock(&self, client: usize, ms: i64);
+
+    /// Lets the store lose all its records, in a way that it should notice.
+    fn lose_memory(&self);
+
+    /// How many steps a random history has: thousands where they are cheap.
+    fn history_steps(&self) -> usize;
+}
+
+macro_rules! contract {
+    ($backend:expr) => {
+        $crate::contract! { $backend;
+            a_grant_begins_now,
+            several_node_ids_at_once,
+            a_repeated_acquire_gets_the_same_grants,
+            a_repeated_acquire_is_not_for_another_holder,
+            a_token_can_be_used_again_when_its_grants_are_over,
+            all_or_nothing,
+            node_ids_are_used_again,
+            what_cannot_be_granted_is_refused,
+            namespaces_do_not_meet,
+            a_namespace_keeps_its_layout_and_longest_ttl,
+            a_nearly_full_namespace_works_as_an_empty_one,
+            many_clients_at_once,
+            a_renewal_moves_the_end,
+            a_renewal_never_shortens,
+            a_lease_that_is_over_cannot_be_renewed,
+            a_release_frees_the_rest,
+            a_release_never_lengthens,
+            only_the_holder_of_a_grant_can_change_it,
+            what_was_answered_is_kept,
+            a_clock_that_steps_back_frees_nothing,
+            a_clock_outside_the_layout_is_refused,
+            the_last_tick_cuts_a_lease_short,
+            a_fence_holds_until_everything_is_over,
+            a_store_that_forgot_waits,
+            random_histories_grant_no_tick_twice,
+        }
+    };
+    ($backend:expr; $($name:ident,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $crate::contract::$name(&$backend);
+            }
+        )*
+    };
+}
+pub(crate) use contract;
+
+/// Where the tests' clocks begin: long after the layouts' epochs.
+pub(crate) const BEGIN_UNIX_MS: u64 = 1_800_000_000_000;
+
+/// Eight node ids and ticks of a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Eight;
+
+impl Layout for Eight {
+    type Permutation = Plain;
+    const SPEC: Spec = Spec::declare(Fields {
+        timestamp: Field { bits: 40, shift: 8 },
+        node_id: Field { bits: 3, shift: 5 },
+        sequence: Field { bits: 5, shift: 0 },
+        epoch_unix_ms: 1_700_000_000_000,
+        tick_ms: 1_000,
+    });
+}
+pub(crate) fn eight(name: &str) -> Namespace {
+    Namespace::of::<Eight>(name).unwrap()
+}
+
+pub(crate) const TTL: u64 = 60;
+
+pub(crate) fn token(number: u128) -> Token {
+    Token::from_bytes(number.to_be_bytes())
+}
+
+/// An acquire of `TTL` ticks.
+pub(crate) fn acquire(
+    store: &mut dyn LeaseStore,
+    number: u128,
+    count: u32,
+) -> Result<Acquired, StoreError> {
+    acquire_as(store, "holder", number, count)
+}
+
+pub(crate) fn acquire_as(
+    store: &mut dyn LeaseStore,
+    holder: &str,
+    number: u128,
+    count: u32,
+) -> Result<Acquired, StoreError> {
+    store.acquire(&AcquireRequest {
+        token: token(number),
+        holder,
+        count,
+        ttl: TTL,
+    })
+}
+
+/// An acquire of one node id, which must succeed.
+pub(crate) fn acquire_one(store: &mut dyn LeaseStore, number: u128) -> Grant {
+    acquire(store, number, 1).unwrap().grants[0]
+}
+
+pub(crate) fn record_of(store: &mut dyn LeaseStore, node_id: u32) -> Record {
+    let records = store.list().unwrap();
+    let record = records
+        .into_iter()
+        .find(|record| record.grant.node_id == node_id);
+    record.unwrap()
+}
+
+pub(crate) fn ticks(n: u64) -> Duration {
+    Duration::from_millis(n * Eight::SPEC.tick_ms())
+}
+
+pub(crate) fn tick_at(now: Duration) -> u64 {
+    Eight::SPEC.tick_at(now).unwrap()
+}

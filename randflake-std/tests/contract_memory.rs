@@ -1,0 +1,59 @@
+//! The contract of lease stores, in memory.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod contract;
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_core::ManualClock;
+use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
+
+use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
+
+struct Memory {
+    clock: Arc<ManualClock>,
+    store: MemoryStore,
+}
+
+impl Memory {
+    fn new() -> Self {
+        let clock = Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS));
+        let store = MemoryStore::new(eight("first"), Arc::clone(&clock));
+        Self { clock, store }
+    }
+}
+
+impl Backend for Memory {
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+        Ok(Box::new(self.store.open(namespace.clone())?))
+    }
+
+    fn pass(&self, span: Duration) {
+        self.clock
+            .advance_ms(u64::try_from(span.as_millis()).unwrap());
+    }
+
+    fn step_clock(&self, _: usize, ms: i64) {
+        if ms < 0 {
+            self.clock.turn_back_ms(ms.unsigned_abs());
+        } else {
+            self.clock.advance_ms(ms.unsigned_abs());
+        }
+    }
+
+    fn lose_memory(&self) {
+        self.store.forget();
+    }
+
+    fn history_steps(&self) -> usize {
+        20_000
+    }
+}
+
+contract!(Memory::new());

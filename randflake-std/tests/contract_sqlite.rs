@@ -1,0 +1,84 @@
+//! The contract of lease stores, in an SQLite file. Each client has a clock of its own, as processes
+//! with different ideas of the time would.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod contract;
+
+use core::time::Duration;
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+use randflake_core::ManualClock;
+use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
+use tempfile::TempDir;
+
+use contract::{BEGIN_UNIX_MS, Backend, contract};
+
+struct Sqlite {
+    folder: TempDir,
+    clocks: Mutex<Clocks>,
+}
+
+struct Clocks {
+    of_clients: Vec<Arc<ManualClock>>,
+    begin_unix_ms: u64,
+}
+
+impl Sqlite {
+    fn new() -> Self {
+        let clocks = Clocks {
+            of_clients: Vec::new(),
+            begin_unix_ms: BEGIN_UNIX_MS,
+        };
+        Self {
+            folder: TempDir::new().unwrap(),
+            clocks: Mutex::new(clocks),
+        }
+    }
+}
+
+impl Backend for Sqlite {
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+        let mut clocks = self.clocks.lock().unwrap();
+        let clock = Arc::new(ManualClock::at_unix_ms(clocks.begin_unix_ms));
+        clocks.of_clients.push(Arc::clone(&clock));
+        let path = self.folder.path().join("leases.db");
+        Ok(Box::new(SqliteStore::open_with_clock(
+            path, namespace, clock,
+        )?))
+    }
+
+    fn pass(&self, span: Duration) {
+        let ms = u64::try_from(span.as_millis()).unwrap();
+        let mut clocks = self.clocks.lock().unwrap();
+        clocks.begin_unix_ms += ms;
+        clocks
+            .of_clients
+            .iter()
+            .for_each(|clock| clock.advance_ms(ms));
+    }
+
+    fn step_clock(&self, client: usize, ms: i64) {
+        let clock = &self.clocks.lock().unwrap().of_clients[client];
+        if ms < 0 {
+            clock.turn_back_ms(ms.unsigned_abs());
+        } else {
+            clock.advance_ms(ms.unsigned_abs());
+        }
+    }
+
+    fn lose_memory(&self) {
+        fs::remove_file(self.folder.path().join("leases.db")).unwrap();
+    }
+
+    fn history_steps(&self) -> usize {
+        2_000
+    }
+}
+
+contract!(Sqlite::new());

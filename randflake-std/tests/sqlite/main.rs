@@ -1,0 +1,1 @@
+//! What an SQLite file brings with it: deletion, copies, backups, other programs, many processes.
