@@ -15,82 +15,176 @@
 //!
 //! After the last step the whole block is whitened with four words of key.
 //!
+//! There is one data path: a [`Word`] is a `u16`, or a vector of the same word of many blocks.
+//!
 //! The branches advance together, round by round, because the instructions come out in the order
 //! of the source: with one branch written after the other a block took 10 % longer.
+#![expect(
+    clippy::inline_always,
+    reason = "vector code must end up inside a function that has the target feature"
+)]
 
 use core::iter::zip;
 
 use crate::schedule::{RoundKey, Schedule};
 
+/// One 16-bit word of a block, or the same word of several blocks. Arithmetic is modulo 2^16.
+pub(crate) trait Word: Copy {
+    /// How one word of the key schedule is held for these words.
+    type Key: Copy + Default;
+
+    /// The key in each word.
+    fn splat(key: Self::Key) -> Self;
+    fn xor(self, other: Self) -> Self;
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    /// `count` is a constant among 2, 7, 8, 9 and 14.
+    fn rotate_left(self, count: u32) -> Self;
+}
+
+impl Word for u16 {
+    type Key = Self;
+
+    #[inline(always)]
+    fn splat(key: Self) -> Self {
+        key
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.wrapping_sub(other)
+    }
+
+    #[inline(always)]
+    fn rotate_left(self, count: u32) -> Self {
+        self.rotate_left(count)
+    }
+}
+
+/// Half of a block.
+pub(crate) type Branch<W> = (W, W);
+
+/// A block: its left branch and its right one.
+pub(crate) type State<W> = (Branch<W>, Branch<W>);
+
 /// The ARX-box `A`: a round of SPECK-32, less its key.
-#[inline]
-pub(crate) fn arx_box([x, y]: [u16; 2]) -> [u16; 2] {
-    let x = x.rotate_right(7).wrapping_add(y);
-    [x, y.rotate_left(2) ^ x]
+#[inline(always)]
+pub(crate) fn arx_box<W: Word>((x, y): Branch<W>) -> Branch<W> {
+    let x = x.rotate_left(9).add(y);
+    (x, y.rotate_left(2).xor(x))
 }
 
-#[inline]
-fn arx_box_inverse([x, y]: [u16; 2]) -> [u16; 2] {
-    let y = (y ^ x).rotate_right(2);
-    [x.wrapping_sub(y).rotate_left(7), y]
+#[inline(always)]
+fn arx_box_inverse<W: Word>((x, y): Branch<W>) -> Branch<W> {
+    let y = y.xor(x).rotate_left(14);
+    (x.sub(y).rotate_left(7), y)
 }
 
-#[inline]
-fn add_key([x, y]: [u16; 2], [key_x, key_y]: RoundKey) -> [u16; 2] {
-    [x ^ key_x, y ^ key_y]
+#[inline(always)]
+fn add_key<W: Word>((x, y): Branch<W>, (key_x, key_y): Branch<W>) -> Branch<W> {
+    (x.xor(key_x), y.xor(key_y))
+}
+
+#[inline(always)]
+fn splat<W: Word>(key: &RoundKey<W::Key>) -> Branch<W> {
+    (W::splat(key[0]), W::splat(key[1]))
 }
 
 /// `L_2`: a Feistel round, then the exchange of branches.
-#[inline]
-fn linear_layer([left, right]: [[u16; 2]; 2]) -> [[u16; 2]; 2] {
-    [mix(left, right), left]
+#[inline(always)]
+fn linear_layer<W: Word>((left, right): State<W>) -> State<W> {
+    (mix(left, right), left)
 }
 
-#[inline]
-fn linear_layer_inverse([left, right]: [[u16; 2]; 2]) -> [[u16; 2]; 2] {
-    [right, mix(right, left)]
+#[inline(always)]
+fn linear_layer_inverse<W: Word>((left, right): State<W>) -> State<W> {
+    (right, mix(right, left))
 }
 
 /// Adds `L(from)` to `to`: its own inverse.
-#[inline]
-fn mix([x, y]: [u16; 2], [to_x, to_y]: [u16; 2]) -> [u16; 2] {
-    let t = (x ^ y).rotate_left(8);
-    [(x ^ t) ^ to_x, (y ^ t) ^ to_y]
+#[inline(always)]
+fn mix<W: Word>((x, y): Branch<W>, (to_x, to_y): Branch<W>) -> Branch<W> {
+    let t = x.xor(y).rotate_left(8);
+    (x.xor(t).xor(to_x), y.xor(t).xor(to_y))
 }
 
-#[inline]
-pub(crate) fn encrypt(schedule: &Schedule, [a, b, c, d]: [u16; 4]) -> [u16; 4] {
-    let mut state = [[a, b], [c, d]];
-    for [left_keys, right_keys] in &schedule.steps {
-        let [mut left, mut right] = state;
-        for (left_key, right_key) in zip(left_keys, right_keys) {
-            (left, right) = (add_key(left, *left_key), add_key(right, *right_key));
-            (left, right) = (arx_box(left), arx_box(right));
+#[inline(always)]
+fn whiten<W: Word>((left, right): State<W>, (left_key, right_key): State<W>) -> State<W> {
+    (add_key(left, left_key), add_key(right, right_key))
+}
+
+/// Encryption or decryption.
+pub(crate) trait Direction {
+    /// Takes `N` states through all rounds, side by side: each round key is loaded once for all of
+    /// them, and the processor fills the latency of one with the work of the others.
+    fn apply<W: Word, const N: usize>(
+        schedule: &Schedule<W::Key>,
+        states: [State<W>; N],
+    ) -> [State<W>; N];
+}
+
+pub(crate) struct Encrypt;
+
+impl Direction for Encrypt {
+    #[inline(always)]
+    fn apply<W: Word, const N: usize>(
+        schedule: &Schedule<W::Key>,
+        mut states: [State<W>; N],
+    ) -> [State<W>; N] {
+        for [left_keys, right_keys] in &schedule.steps {
+            for (left_key, right_key) in zip(left_keys, right_keys) {
+                let (left_key, right_key) = (splat(left_key), splat(right_key));
+                for (left, right) in &mut states {
+                    (*left, *right) = (add_key(*left, left_key), add_key(*right, right_key));
+                    (*left, *right) = (arx_box(*left), arx_box(*right));
+                }
+            }
+            for state in &mut states {
+                *state = linear_layer(*state);
+            }
         }
-        state = linear_layer([left, right]);
-    }
-    whiten(schedule, state)
-}
-
-#[inline]
-pub(crate) fn decrypt(schedule: &Schedule, [a, b, c, d]: [u16; 4]) -> [u16; 4] {
-    let [a, b, c, d] = whiten(schedule, [[a, b], [c, d]]);
-    let mut state = [[a, b], [c, d]];
-    for [left_keys, right_keys] in schedule.steps.iter().rev() {
-        let [mut left, mut right] = linear_layer_inverse(state);
-        for (left_key, right_key) in zip(left_keys, right_keys).rev() {
-            (left, right) = (arx_box_inverse(left), arx_box_inverse(right));
-            (left, right) = (add_key(left, *left_key), add_key(right, *right_key));
+        let key = (splat(&schedule.whitening[0]), splat(&schedule.whitening[1]));
+        for state in &mut states {
+            *state = whiten(*state, key);
         }
-        state = [left, right];
+        states
     }
-    let [[a, b], [c, d]] = state;
-    [a, b, c, d]
 }
 
-#[inline]
-fn whiten(schedule: &Schedule, [left, right]: [[u16; 2]; 2]) -> [u16; 4] {
-    let [left_key, right_key] = schedule.whitening;
-    let ([a, b], [c, d]) = (add_key(left, left_key), add_key(right, right_key));
-    [a, b, c, d]
+pub(crate) struct Decrypt;
+
+impl Direction for Decrypt {
+    #[inline(always)]
+    fn apply<W: Word, const N: usize>(
+        schedule: &Schedule<W::Key>,
+        mut states: [State<W>; N],
+    ) -> [State<W>; N] {
+        let key = (splat(&schedule.whitening[0]), splat(&schedule.whitening[1]));
+        for state in &mut states {
+            *state = whiten(*state, key);
+        }
+        for [left_keys, right_keys] in schedule.steps.iter().rev() {
+            for state in &mut states {
+                *state = linear_layer_inverse(*state);
+            }
+            for (left_key, right_key) in zip(left_keys, right_keys).rev() {
+                let (left_key, right_key) = (splat(left_key), splat(right_key));
+                for (left, right) in &mut states {
+                    (*left, *right) = (arx_box_inverse(*left), arx_box_inverse(*right));
+                    (*left, *right) = (add_key(*left, left_key), add_key(*right, right_key));
+                }
+            }
+        }
+        states
+    }
 }

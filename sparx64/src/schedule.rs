@@ -5,16 +5,17 @@ use core::iter::zip;
 use crate::{round::arx_box, wipe::wipe};
 
 /// The key of one round of one branch.
-pub(crate) type RoundKey = [u16; 2];
+pub(crate) type RoundKey<K = u16> = [K; 2];
 
 /// The keys of one step: three rounds of the left branch, three of the right one.
-pub(crate) type StepKeys = [[RoundKey; 3]; 2];
+type StepKeys<K> = [[RoundKey<K>; 3]; 2];
 
-/// All round keys, in the order of their use: 8 steps, then the final whitening.
+/// All round keys, in the order of their use: 8 steps, then the final whitening. Each word of key
+/// is a `u16`, or what a [`Word`](crate::round::Word) of several blocks makes of it.
 #[derive(Clone)]
-pub(crate) struct Schedule {
-    pub(crate) steps: [StepKeys; 8],
-    pub(crate) whitening: [RoundKey; 2],
+pub(crate) struct Schedule<K: Copy + Default = u16> {
+    pub(crate) steps: [StepKeys<K>; 8],
+    pub(crate) whitening: [RoundKey<K>; 2],
 }
 
 impl Schedule {
@@ -25,10 +26,7 @@ impl Schedule {
         for (word, bytes) in zip(state.as_flattened_mut(), key.as_chunks().0) {
             *word = u16::from_be_bytes(*bytes);
         }
-        let mut schedule = Self {
-            steps: [[[[0; 2]; 3]; 2]; 8],
-            whitening: [[0; 2]; 2],
-        };
+        let mut schedule = Self::zero();
         for (branch, number) in zip(schedule.steps.as_flattened_mut(), 1..) {
             [branch[0], branch[1], branch[2], _] = state;
             permute(&mut state, number);
@@ -42,13 +40,22 @@ impl Schedule {
 /// `K_4` of SPARX-64/128 (`K_perm_64_128` in the designers' code): mixes the first half of the key
 /// state, adds the number of the branch, counted from 1, and turns the state by two words.
 fn permute(state: &mut [RoundKey; 4], number: u16) {
-    let [a, [b_x, b_y], c, [d_x, d_y]] = *state;
-    let a = arx_box(a);
-    let b = [b_x.wrapping_add(a[0]), b_y.wrapping_add(a[1])];
-    *state = [[d_x, d_y.wrapping_add(number)], a, b, c];
+    let [[a_x, a_y], [b_x, b_y], c, [d_x, d_y]] = *state;
+    let (a_x, a_y) = arx_box((a_x, a_y));
+    let b = [b_x.wrapping_add(a_x), b_y.wrapping_add(a_y)];
+    *state = [[d_x, d_y.wrapping_add(number)], [a_x, a_y], b, c];
 }
 
-impl Drop for Schedule {
+impl<K: Copy + Default> Schedule<K> {
+    pub(crate) fn zero() -> Self {
+        Self {
+            steps: [[[[K::default(); 2]; 3]; 2]; 8],
+            whitening: [[K::default(); 2]; 2],
+        }
+    }
+}
+
+impl<K: Copy + Default> Drop for Schedule<K> {
     fn drop(&mut self) {
         wipe(
             self.steps

@@ -5,9 +5,9 @@ use core::{
     sync::atomic::{Ordering, compiler_fence},
 };
 
-/// Overwrites the words with zeros.
+/// Overwrites the words with the default, which is zero.
 #[inline]
-pub(crate) fn wipe(words: &mut [u16]) {
+pub(crate) fn wipe<K: Copy + Default>(words: &mut [K]) {
     for word in words {
         #[expect(
             unsafe_code,
@@ -15,7 +15,7 @@ pub(crate) fn wipe(words: &mut [u16]) {
         )]
         // SAFETY: the pointer comes from a live exclusive reference, so it is valid and aligned.
         unsafe {
-            ptr::write_volatile(word, 0);
+            ptr::write_volatile(word, K::default());
         }
     }
     // Nothing that follows, such as freeing or reusing the memory, moves before the stores.

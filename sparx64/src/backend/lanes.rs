@@ -1,0 +1,68 @@
+//! Slices of blocks, taken through the data path a few vectors at a time.
+#![expect(
+    clippy::inline_always,
+    reason = "vector code must end up inside a function that has the target feature"
+)]
+
+use core::{array, iter::zip};
+
+use crate::{
+    round::{Direction, State, Word},
+    schedule::Schedule,
+};
+
+/// Words of `BLOCKS` blocks side by side.
+///
+/// Which block stands in which lane is the implementor's choice: no two lanes ever meet, so only
+/// `store` has to undo what `load` did.
+pub(super) trait Lanes<const BLOCKS: usize>: Word {
+    /// Gathers the first words of all blocks, the second ones and so on, out of big-endian order.
+    fn load(blocks: &[[u8; 8]; BLOCKS]) -> State<Self>;
+
+    /// The inverse of `load`.
+    fn store(state: State<Self>, blocks: &mut [[u8; 8]; BLOCKS]);
+}
+
+/// Takes the blocks through the cipher, `GROUPS` times `BLOCKS` at once for as long as there are
+/// so many, then `BLOCKS` at once.
+#[inline(always)]
+pub(super) fn run<D, W, const BLOCKS: usize, const GROUPS: usize>(
+    schedule: &Schedule<W::Key>,
+    blocks: &mut [[u8; 8]],
+) where
+    D: Direction,
+    W: Lanes<BLOCKS>,
+{
+    let (chunks, tail) = blocks.as_chunks_mut::<BLOCKS>();
+    let (groups, chunks) = chunks.as_chunks_mut::<GROUPS>();
+    for group in groups {
+        run_group::<D, W, BLOCKS, GROUPS>(schedule, group);
+    }
+    for chunk in chunks {
+        run_group::<D, W, BLOCKS, 1>(schedule, array::from_mut(chunk));
+    }
+    if !tail.is_empty() {
+        let mut chunk = [[0; 8]; BLOCKS];
+        for (padded, block) in zip(&mut chunk, &*tail) {
+            *padded = *block;
+        }
+        run_group::<D, W, BLOCKS, 1>(schedule, array::from_mut(&mut chunk));
+        for (padded, block) in zip(&chunk, tail) {
+            *block = *padded;
+        }
+    }
+}
+
+#[inline(always)]
+fn run_group<D, W, const BLOCKS: usize, const GROUPS: usize>(
+    schedule: &Schedule<W::Key>,
+    group: &mut [[[u8; 8]; BLOCKS]; GROUPS],
+) where
+    D: Direction,
+    W: Lanes<BLOCKS>,
+{
+    let states = D::apply(schedule, group.each_ref().map(W::load));
+    for (state, blocks) in zip(states, group) {
+        W::store(state, blocks);
+    }
+}

@@ -1,0 +1,34 @@
+//! One block after the other: the plain twin of all vectors. A processor that executes out of
+//! order overlaps neighbouring blocks by itself.
+
+use super::{
+    Implementation,
+    lanes::{self, Lanes},
+};
+use crate::{
+    block,
+    round::{Decrypt, Direction, Encrypt, State},
+    schedule::Schedule,
+};
+
+pub(super) const PORTABLE: Implementation = Implementation {
+    name: "portable",
+    encrypt: run::<Encrypt>,
+    decrypt: run::<Decrypt>,
+};
+
+pub(super) fn run<D: Direction>(schedule: &Schedule, blocks: &mut [[u8; 8]]) {
+    lanes::run::<D, u16, 1, 1>(schedule, blocks);
+}
+
+impl Lanes<1> for u16 {
+    #[inline]
+    fn load(&[block]: &[[u8; 8]; 1]) -> State<Self> {
+        block::load(u64::from_le_bytes(block))
+    }
+
+    #[inline]
+    fn store(state: State<Self>, [block]: &mut [[u8; 8]; 1]) {
+        *block = block::store(state).to_le_bytes();
+    }
+}

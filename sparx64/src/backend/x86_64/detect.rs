@@ -1,0 +1,96 @@
+//! What the processor has and the operating system lets us use.
+//!
+//! Source of the numbers: Intel, "64 and IA-32 Architectures Software Developer's Manual", volume
+//! 1, sections 14.3 and 15.2 to 15.4, and volume 2A, "CPUID".
+
+use core::{
+    arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult},
+    sync::atomic::{AtomicU8, Ordering},
+};
+
+/// The best instruction set. Each includes those before it.
+#[derive(Clone, Copy)]
+pub(super) enum Level {
+    Sse2 = 1,
+    /// AVX2.
+    Avx2,
+    /// AVX-512 F, BW and VBMI2.
+    Avx512,
+}
+
+/// A [`Level`], or 0 before the first question. CPUID takes hundreds of cycles, in a virtual
+/// machine tens of thousands. Threads that ask at the same time store the same answer.
+static DETECTED: AtomicU8 = AtomicU8::new(0);
+
+impl Level {
+    pub(super) fn detected() -> Self {
+        const SSE2: u8 = Level::Sse2 as u8;
+        const AVX2: u8 = Level::Avx2 as u8;
+        const AVX512: u8 = Level::Avx512 as u8;
+        match DETECTED.load(Ordering::Relaxed) {
+            SSE2 => Self::Sse2,
+            AVX2 => Self::Avx2,
+            AVX512 => Self::Avx512,
+            _ => {
+                let level = detect();
+                DETECTED.store(level as u8, Ordering::Relaxed);
+                level
+            }
+        }
+    }
+}
+
+#[cfg(not(miri))]
+fn detect() -> Level {
+    const OSXSAVE: u32 = 1 << 27;
+    const AVX: u32 = 1 << 28;
+    const AVX2: u32 = 1 << 5;
+    const AVX512F_BW: u32 = 1 << 16 | 1 << 30;
+    const VBMI2: u32 = 1 << 6;
+    // Registers that the operating system saves on a switch: XMM and YMM; opmask and both of ZMM.
+    const YMM_STATE: u64 = 0b110;
+    const ZMM_STATE: u64 = 0b1110_0110;
+
+    if cpuid(0).eax < 7 || cpuid(1).ecx & (OSXSAVE | AVX) != OSXSAVE | AVX {
+        return Level::Sse2;
+    }
+    #[expect(unsafe_code, reason = "an instruction that not every processor has")]
+    // SAFETY: OSXSAVE says that XGETBV may be used, and register 0 exists wherever it may.
+    let saved = unsafe { _xgetbv(0) };
+    let features = cpuid(7);
+    if saved & YMM_STATE != YMM_STATE || features.ebx & AVX2 == 0 {
+        return Level::Sse2;
+    }
+    if saved & ZMM_STATE != ZMM_STATE
+        || features.ebx & AVX512F_BW != AVX512F_BW
+        || features.ecx & VBMI2 == 0
+    {
+        return Level::Avx2;
+    }
+    Level::Avx512
+}
+
+#[cfg(not(miri))]
+fn cpuid(leaf: u32) -> CpuidResult {
+    // Safe since Rust 1.93 or so; as a pointer it is unsafe in all versions.
+    let cpuid: unsafe fn(u32, u32) -> CpuidResult = __cpuid_count;
+    #[expect(
+        unsafe_code,
+        reason = "`__cpuid_count` is unsafe in older versions of Rust"
+    )]
+    // SAFETY: every x86-64 processor has CPUID. Only enclaves may not use it, and for those this
+    // module is not compiled.
+    unsafe {
+        cpuid(leaf, 0)
+    }
+}
+
+/// Miri has no CPUID: it interprets what the build enables.
+#[cfg(miri)]
+fn detect() -> Level {
+    if cfg!(target_feature = "avx2") {
+        Level::Avx2
+    } else {
+        Level::Sse2
+    }
+}

@@ -1,0 +1,38 @@
+//! AVX-512, AVX2 or SSE2.
+
+mod avx2;
+mod avx512;
+mod detect;
+mod sse2;
+#[path = "../vector_words.rs"]
+mod vector_words;
+
+use super::{Implementation, portable::PORTABLE};
+use crate::round::{Decrypt, Encrypt};
+use detect::Level;
+
+pub(super) fn available() -> &'static [Implementation] {
+    match Level::detected() {
+        Level::Avx512 => &[AVX512, AVX2, SSE2, PORTABLE],
+        Level::Avx2 => &[AVX2, SSE2, PORTABLE],
+        Level::Sse2 => &[SSE2, PORTABLE],
+    }
+}
+
+const AVX512: Implementation = Implementation {
+    name: "avx512",
+    encrypt: avx512::run::<Encrypt>,
+    decrypt: avx512::run::<Decrypt>,
+};
+
+const AVX2: Implementation = Implementation {
+    name: "avx2",
+    encrypt: avx2::run::<Encrypt>,
+    decrypt: avx2::run::<Decrypt>,
+};
+
+const SSE2: Implementation = Implementation {
+    name: "sse2",
+    encrypt: sse2::run::<Encrypt>,
+    decrypt: sse2::run::<Decrypt>,
+};

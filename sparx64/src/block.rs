@@ -1,0 +1,56 @@
+//! How a block lies in memory.
+
+use crate::round::State;
+
+/// The four big-endian words of a block that was read as a little-endian number.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "takes a word of the block")]
+pub(crate) fn load(block: u64) -> State<u16> {
+    let word = |shift: u32| ((block >> shift) as u16).swap_bytes();
+    ((word(0), word(16)), (word(32), word(48)))
+}
+
+/// The inverse of [`load`].
+#[inline]
+pub(crate) fn store(((a, b), (c, d)): State<u16>) -> u64 {
+    let word = |word: u16, shift: u32| u64::from(word.swap_bytes()) << shift;
+    word(a, 0) | word(b, 16) | word(c, 32) | word(d, 48)
+}
+
+/// A block in a slice of them: its bytes, or the number whose little-endian bytes they are.
+///
+/// Implemented for `[u8; 8]` and `u64`, and for nothing else.
+pub trait Block: sealed::Block {}
+
+impl Block for [u8; 8] {}
+
+impl Block for u64 {}
+
+pub(crate) mod sealed {
+    #[expect(unnameable_types, reason = "nobody else is to implement it")]
+    pub trait Block: Sized {
+        /// Lends the blocks as bytes.
+        fn with_bytes(blocks: &mut [Self], run: impl FnOnce(&mut [[u8; 8]]));
+    }
+
+    impl Block for [u8; 8] {
+        #[inline]
+        fn with_bytes(blocks: &mut [Self], run: impl FnOnce(&mut [[u8; 8]])) {
+            run(blocks);
+        }
+    }
+
+    impl Block for u64 {
+        /// The passes over the slice do nothing, and are removed, on a little-endian target.
+        #[inline]
+        fn with_bytes(blocks: &mut [Self], run: impl FnOnce(&mut [[u8; 8]])) {
+            for block in &mut *blocks {
+                *block = block.to_le();
+            }
+            run(crate::backend::as_bytes(blocks));
+            for block in blocks {
+                *block = Self::from_le(*block);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Slices of blocks: every backend that this machine has gives what single calls give.
+
+use proptest::prelude::*;
+use sparx64::{Backend, Sparx64};
+
+/// Beyond three of the widest backend's passes of 128 blocks, so that every mix of groups, single
+/// vectors and a padded tail occurs.
+const LONGEST: usize = if cfg!(miri) { 40 } else { 400 };
+
+fn blocks(length: usize) -> Vec<u64> {
+    (1_u64..)
+        .map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .take(length)
+        .collect()
+}
+
+#[test]
+fn every_length_agrees_with_single_blocks() {
+    let cipher = Sparx64::new(b"sixteen byte key");
+    for backend in Backend::available() {
+        for length in 0..=LONGEST {
+            let mut slice = blocks(length);
+            cipher.encrypt_blocks_with(backend, &mut slice);
+            for (&encrypted, block) in slice.iter().zip(blocks(length)) {
+                assert_eq!(
+                    encrypted,
+                    cipher.encrypt_u64(block),
+                    "{backend}, {length} blocks"
+                );
+            }
+            cipher.decrypt_blocks_with(backend, &mut slice);
+            assert_eq!(slice, blocks(length), "{backend}, {length} blocks");
+        }
+    }
+}
+
+#[test]
+fn every_alignment_agrees_and_neighbours_stay() {
+    let cipher = Sparx64::new(b"sixteen byte key");
+    for backend in Backend::available() {
+        for offset in 0..64 {
+            let mut memory = [0xa5_u8; 64 + 8 * 200 + 64];
+            let (before, rest) = memory.split_at_mut(offset);
+            let (middle, after) = rest.split_at_mut(8 * 200);
+            cipher.encrypt_blocks_with(backend, middle.as_chunks_mut::<8>().0);
+            let expected = cipher.encrypt_u64(0xa5a5_a5a5_a5a5_a5a5).to_le_bytes();
+            assert!(
+                middle.as_chunks().0.iter().all(|block| *block == expected),
+                "{backend}"
+            );
+            cipher.decrypt_blocks_with(backend, middle.as_chunks_mut::<8>().0);
+            assert!(middle.iter().all(|&byte| byte == 0xa5), "{backend}");
+            assert!(
+                before.iter().chain(&*after).all(|&byte| byte == 0xa5),
+                "{backend}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 2 } else { 500 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn numbers_bytes_and_backends_agree(
+        key: [u8; 16],
+        blocks in prop::collection::vec(any::<u64>(), 0..LONGEST),
+    ) {
+        let cipher = Sparx64::new(&key);
+        let encrypted: Vec<_> = blocks.iter().map(|&block| cipher.encrypt_u64(block)).collect();
+        let decrypted: Vec<_> = blocks.iter().map(|&block| cipher.decrypt_u64(block)).collect();
+        let bytes: Vec<_> = blocks.iter().map(|block| block.to_le_bytes()).collect();
+        for backend in Backend::available() {
+            let (mut up, mut down) = (blocks.clone(), blocks.clone());
+            cipher.encrypt_blocks_with(backend, &mut up);
+            cipher.decrypt_blocks_with(backend, &mut down);
+            prop_assert_eq!(&up, &encrypted, "{}", backend);
+            prop_assert_eq!(&down, &decrypted, "{}", backend);
+
+            let (mut up, mut down) = (bytes.clone(), bytes.clone());
+            cipher.encrypt_blocks_with(backend, &mut up);
+            cipher.decrypt_blocks_with(backend, &mut down);
+            prop_assert!(up.iter().zip(&encrypted).all(|(up, n)| *up == n.to_le_bytes()));
+            prop_assert!(down.iter().zip(&decrypted).all(|(down, n)| *down == n.to_le_bytes()));
+        }
+        let (mut up, mut down) = (blocks.clone(), blocks);
+        cipher.encrypt_blocks(&mut up);
+        cipher.decrypt_blocks(&mut down);
+        prop_assert_eq!((up, down), (encrypted, decrypted));
+    }
+}
+
+#[test]
+fn backends_have_names_and_an_order() {
+    let names: Vec<_> = Backend::available().map(Backend::name).collect();
+    assert_eq!(names.last(), Some(&"portable"));
+    assert_eq!(names.first(), Some(&Backend::best().name()));
+    assert_eq!(format!("{} {:?}", Backend::best(), Backend::best()), {
+        let name = Backend::best().name();
+        format!("{name} Backend({name:?})")
+    });
+}
+
+/// Detection agrees with the standard library's.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[test]
+fn x86_64_backends_are_those_that_std_detects() {
+    use std::is_x86_feature_detected as has;
+
+    let has_backend = |name| Backend::available().any(|backend| backend.name() == name);
+    assert!(has_backend("sse2"));
+    assert_eq!(has_backend("avx2"), has!("avx2"));
+    assert_eq!(
+        has_backend("avx512"),
+        has!("avx512f") && has!("avx512bw") && has!("avx512vbmi2")
+    );
+}
