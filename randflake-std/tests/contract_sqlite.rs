@@ -9,6 +9,7 @@
 
 mod contract;
 
+use core::mem;
 use core::time::Duration;
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -82,3 +83,55 @@ impl Backend for Sqlite {
 }
 
 contract!(Sqlite::new());
+
+/// Loses its memory when a backup is restored: the state at the time of the loss before.
+struct Restored {
+    sqlite: Sqlite,
+    backup: Mutex<Vec<u8>>,
+}
+
+impl Restored {
+    fn new() -> Self {
+        Self {
+            sqlite: Sqlite::new(),
+            backup: Mutex::default(),
+        }
+    }
+}
+
+impl Backend for Restored {
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+        self.sqlite.open(namespace)
+    }
+
+    fn pass(&self, span: Duration) {
+        self.sqlite.pass(span);
+    }
+
+    fn step_clock(&self, client: usize, ms: i64) {
+        self.sqlite.step_clock(client, ms);
+    }
+
+    fn lose_memory(&self) {
+        let path = self.sqlite.folder.path().join("leases.db");
+        let now = fs::read(&path).unwrap();
+        let before = mem::replace(&mut *self.backup.lock().unwrap(), now);
+        if before.len().is_multiple_of(8_192) {
+            fs::write(&path, before).unwrap();
+        } else {
+            let new = path.with_extension("new");
+            fs::write(&new, before).unwrap();
+            fs::rename(new, &path).unwrap();
+        }
+    }
+
+    fn history_steps(&self) -> usize {
+        self.sqlite.history_steps()
+    }
+}
+
+mod restored {
+    use super::{Restored, contract};
+
+    contract!(Restored::new(); random_histories_grant_no_tick_twice,);
+}

@@ -1,1 +1,103 @@
 //! What an SQLite file brings with it: deletion, copies, backups, other programs, many processes.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod continuity;
+mod crowd;
+mod files;
+
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use randflake_core::ManualClock;
+use randflake_std::Randflake;
+use randflake_std::lease::{
+    AcquireRequest, Grant, LeaseStore, Namespace, SqliteStore, StoreError, Token,
+};
+use tempfile::TempDir;
+
+const TTL: u64 = 60;
+
+/// A folder with a store, and a clock for all who open it.
+struct Place {
+    folder: TempDir,
+    clock: Arc<ManualClock>,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            folder: TempDir::new().unwrap(),
+            clock: Arc::new(ManualClock::at_unix_ms(1_800_000_000_000)),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn database(&self) -> PathBuf {
+        self.path("leases.db")
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.path("leases.db.lock")
+    }
+
+    fn open(&self) -> SqliteStore {
+        self.try_open(&self.database()).unwrap()
+    }
+
+    fn try_open(&self, path: &Path) -> Result<SqliteStore, StoreError> {
+        SqliteStore::open_with_clock(path, &namespace("orders"), Arc::clone(&self.clock))
+    }
+
+    fn pass(&self, span: Duration) {
+        let ms = u64::try_from(span.as_millis()).unwrap();
+        self.clock.advance_ms(ms);
+    }
+
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.folder).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    }
+}
+
+fn namespace(name: &str) -> Namespace {
+    Namespace::of::<Randflake>(name).unwrap()
+}
+
+fn acquire(store: &mut SqliteStore) -> Result<Grant, StoreError> {
+    let acquired = store.acquire(&AcquireRequest {
+        token: Token::random().unwrap(),
+        holder: "holder",
+        count: 1,
+        ttl: TTL,
+    })?;
+    Ok(acquired.grants[0])
+}
+
+/// How long an acquire is refused for, which it must be.
+fn fenced(store: &mut SqliteStore) -> Duration {
+    match acquire(store) {
+        Err(StoreError::Fenced { retry_in }) => retry_in,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The sentence of a refusal that trying again cannot help.
+fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+    match outcome {
+        Err(StoreError::Unusable(sentence)) => sentence,
+        other => panic!("{other:?}"),
+    }
+}

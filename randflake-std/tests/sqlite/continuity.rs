@@ -1,0 +1,227 @@
+//! Whether the store notices that it has forgotten leases, or is one of two.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore};
+
+use super::{Place, TTL, acquire, fenced, namespace, unusable};
+
+/// Puts a file's earlier content back, into the same file.
+fn restore_in_place(path: &Path, backup: &[u8]) {
+    fs::write(path, backup).unwrap();
+}
+
+/// Puts a file's earlier content back, as another file of the same name.
+fn restore_anew(path: &Path, backup: &[u8]) {
+    let new = path.with_extension("new");
+    fs::write(&new, backup).unwrap();
+    fs::rename(new, path).unwrap();
+}
+
+/// The fence is as long as it must be; when it is over, all is well, and stays so.
+fn recovers(place: &Place, store: &mut SqliteStore) {
+    let fence = fenced(store);
+    let due = store.namespace().max_ttl() + MAX_SKEW;
+    assert!(
+        fence >= due && fence.as_secs() <= due.as_secs() + 2,
+        "{fence:?}"
+    );
+    place.pass(fence);
+    acquire(store).unwrap();
+    acquire(&mut place.open()).unwrap();
+}
+
+#[test]
+fn a_new_store_grants_at_once() {
+    let place = Place::new();
+    let mut store = place.open();
+    assert_eq!(acquire(&mut store).unwrap().node_id, 0);
+    assert_eq!(acquire(&mut place.open()).unwrap().node_id, 1);
+    assert_eq!(store.path(), place.database().canonicalize().unwrap());
+}
+
+#[test]
+fn a_deleted_database_is_noticed_by_who_starts_next() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    fs::remove_file(place.database()).unwrap();
+    recovers(&place, &mut place.open());
+}
+
+#[test]
+fn a_deleted_database_is_noticed_by_who_has_it_open() {
+    let place = Place::new();
+    let mut store = place.open();
+    let grant = acquire(&mut store).unwrap();
+    fs::remove_file(place.database()).unwrap();
+    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [None]);
+    recovers(&place, &mut store);
+}
+
+#[test]
+fn an_emptied_database_is_a_deleted_one() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    fs::write(place.database(), "").unwrap();
+    recovers(&place, &mut place.open());
+}
+
+#[test]
+fn a_store_deleted_as_a_whole_is_fenced_by_a_process_that_remembers() {
+    let place = Place::new();
+    let mut remembers = place.open();
+    acquire(&mut remembers).unwrap();
+    fs::remove_file(place.database()).unwrap();
+    fs::remove_file(place.lock()).unwrap();
+    let mut new = place.open();
+    for _ in 0..10 {
+        acquire(&mut new).unwrap();
+    }
+    assert!(remembers.list().unwrap().len() == 10);
+    fenced(&mut new);
+    recovers(&place, &mut remembers);
+}
+
+#[test]
+fn a_backup_restored_in_place_is_noticed() {
+    for restore in [restore_in_place, restore_anew] {
+        let place = Place::new();
+        let mut store = place.open();
+        let before = acquire(&mut store).unwrap();
+        let backup = fs::read(place.database()).unwrap();
+        acquire(&mut store).unwrap();
+        restore(&place.database(), &backup);
+        // The backup knows this lease, but not what may have become of it.
+        assert_eq!(store.renew(&[before], TTL).unwrap().ends, [None]);
+        recovers(&place, &mut store);
+    }
+}
+
+#[test]
+fn a_backup_that_lacks_only_a_renewal_is_noticed() {
+    let place = Place::new();
+    let mut store = place.open();
+    let grant = acquire(&mut store).unwrap();
+    let backup = fs::read(place.database()).unwrap();
+    place.clock.advance_ms(30_000);
+    store.renew(&[grant], TTL).unwrap();
+    restore_in_place(&place.database(), &backup);
+    recovers(&place, &mut place.open());
+}
+
+#[test]
+fn a_namespace_that_the_backup_lacks_is_fenced_too() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    let backup = fs::read(place.database()).unwrap();
+    let open_users = || {
+        let clock = Arc::clone(&place.clock);
+        SqliteStore::open_with_clock(place.database(), &namespace("users"), clock).unwrap()
+    };
+    acquire(&mut open_users()).unwrap();
+    restore_in_place(&place.database(), &backup);
+    fenced(&mut place.open());
+    fenced(&mut open_users());
+}
+
+#[test]
+fn a_fence_outlives_the_process_that_set_it() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    fs::remove_file(place.database()).unwrap();
+    drop(place.open());
+    place.clock.advance_ms(100_000);
+    let left = fenced(&mut place.open());
+    assert_eq!(left.as_secs(), 300 + 10 - 100 + 1);
+    place.open().fence().unwrap();
+    assert_eq!(fenced(&mut place.open()).as_secs(), 300 + 10);
+}
+
+#[test]
+fn an_unharmed_store_is_never_fenced() {
+    let place = Place::new();
+    let mut store = place.open();
+    acquire(&mut store).unwrap();
+
+    // The lock file may go: the database knows all that it says.
+    fs::remove_file(place.lock()).unwrap();
+    acquire(&mut store).unwrap();
+    acquire(&mut place.open()).unwrap();
+
+    // So may a process between commit and lock file.
+    let lock = fs::read(place.lock()).unwrap();
+    acquire(&mut store).unwrap();
+    fs::write(place.lock(), lock).unwrap();
+    acquire(&mut place.open()).unwrap();
+
+    // A new name is no new file.
+    let renamed = place.path("renamed.db");
+    fs::rename(place.database(), &renamed).unwrap();
+    acquire(&mut place.try_open(&renamed).unwrap()).unwrap();
+    let copy = place.path("copy.db");
+    fs::copy(&renamed, &copy).unwrap();
+    let sentence = unusable(place.try_open(&copy));
+    assert!(sentence.contains("renamed.db"), "{sentence}");
+}
+
+#[test]
+fn a_copy_is_refused_while_the_original_is_there() {
+    let place = Place::new();
+    let mut original = place.open();
+    acquire(&mut original).unwrap();
+    let copy = place.path("copy.db");
+    fs::copy(place.database(), &copy).unwrap();
+    for _ in 0..2 {
+        let sentence = unusable(place.try_open(&copy));
+        let path = place.database().canonicalize().unwrap();
+        assert!(sentence.contains(path.to_str().unwrap()), "{sentence}");
+        assert!(sentence.contains("copy.db"), "{sentence}");
+    }
+    acquire(&mut original).unwrap();
+
+    fs::remove_file(place.database()).unwrap();
+    let mut copy = place.try_open(&copy).unwrap();
+    place.pass(fenced(&mut copy));
+    acquire(&mut copy).unwrap();
+}
+
+#[test]
+fn a_store_moved_to_another_disk_is_fenced() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    let moved = place.path("elsewhere/leases.db");
+    fs::create_dir(place.path("elsewhere")).unwrap();
+    fs::copy(place.database(), &moved).unwrap();
+    fs::remove_file(place.database()).unwrap();
+    let mut store = place.try_open(&moved).unwrap();
+    place.pass(fenced(&mut store));
+    acquire(&mut store).unwrap();
+    acquire(&mut place.try_open(&moved).unwrap()).unwrap();
+}
+
+#[test]
+fn what_is_left_of_a_deleted_database_is_not_read_into_the_new_one() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    // Another program has it open, so the write-ahead log stays.
+    let other = rusqlite::Connection::open(place.database()).unwrap();
+    let count = "SELECT count(*) FROM lease";
+    let leases = |connection: &rusqlite::Connection| {
+        connection
+            .query_row(count, [], |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    assert_eq!(leases(&other), 1);
+    acquire(&mut place.open()).unwrap();
+    assert!(place.files().contains(&"leases.db-wal".to_owned()));
+    fs::remove_file(place.database()).unwrap();
+
+    let mut store = place.open();
+    assert_eq!(store.list().unwrap(), []);
+    recovers(&place, &mut store);
+    drop(other);
+    acquire(&mut store).unwrap();
+    assert_eq!(store.list().unwrap().len(), 3);
+}

@@ -1,0 +1,126 @@
+//! Many at once, and some of them killed.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Barrier;
+use std::thread;
+
+use randflake_std::lease::{Grant, LeaseStore, SqliteStore};
+
+use super::{Place, acquire, namespace};
+
+const CROWD: usize = 100;
+
+fn open_and_acquire(path: &Path) -> Grant {
+    let mut store = SqliteStore::open(path, &namespace("orders")).unwrap();
+    acquire(&mut store).unwrap()
+}
+
+#[test]
+fn threads_that_all_create_the_store() {
+    let place = Place::new();
+    let path = place.path("new/leases.db");
+    let start = Barrier::new(CROWD);
+    let node_ids: BTreeSet<_> = thread::scope(|scope| {
+        let work = |_| {
+            scope.spawn(|| {
+                start.wait();
+                open_and_acquire(&path).node_id
+            })
+        };
+        let threads: Vec<_> = (0..CROWD).map(work).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(node_ids.len(), CROWD);
+}
+
+const STORE: &str = "CROWD_STORE";
+const ACQUIRES: &str = "CROWD_ACQUIRES";
+
+/// What a process of the crowd does; without its variables, nothing.
+#[test]
+fn one_of_the_crowd() {
+    let (Ok(store), Ok(acquires)) = (env::var(STORE), env::var(ACQUIRES)) else {
+        return;
+    };
+    for _ in 0..acquires.parse::<u32>().unwrap() {
+        let grant = open_and_acquire(Path::new(&store));
+        // In one piece, or not at all.
+        let line = format!("granted {} {} {}\n", grant.node_id, grant.start, grant.end);
+        io::stderr().write_all(line.as_bytes()).unwrap();
+    }
+}
+
+fn spawn(place: &Place, acquires: u32) -> Child {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "crowd::one_of_the_crowd", "--nocapture"]);
+    command.env(STORE, place.database());
+    command.env(ACQUIRES, acquires.to_string());
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Node id, start and end of each grant that a process has reported.
+fn reports(child: &mut Child) -> impl Iterator<Item = (u32, u64, u64)> + use<> {
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    lines.map_while(Result::ok).filter_map(|line| {
+        let words = line.strip_prefix("granted ")?;
+        let [node_id, start, end] = words.split(' ').collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        Some((
+            node_id.parse().ok()?,
+            start.parse().ok()?,
+            end.parse().ok()?,
+        ))
+    })
+}
+
+#[test]
+fn processes_that_all_create_the_store() {
+    let place = Place::new();
+    let mut children: Vec<_> = (0..CROWD).map(|_| spawn(&place, 1)).collect();
+    let mut node_ids = BTreeSet::new();
+    for child in &mut children {
+        node_ids.extend(reports(child).map(|(node_id, ..)| node_id));
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(node_ids.len(), CROWD);
+}
+
+#[test]
+fn what_a_killed_process_was_granted_is_not_granted_again() {
+    let place = Place::new();
+    let mut granted = BTreeSet::new();
+    for reported in [1, 10, 25, 50] {
+        let mut children = [spawn(&place, u32::MAX), spawn(&place, u32::MAX)];
+        let mut lines = children.each_mut().map(reports);
+        for lines in &mut lines {
+            granted.extend(lines.take(reported));
+        }
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        for lines in &mut lines {
+            granted.extend(lines);
+        }
+    }
+    // No lease is over yet, so every one is of another node id, and in the store.
+    let mut store = SqliteStore::open(place.database(), &namespace("orders")).unwrap();
+    let records = store.list().unwrap();
+    let kept = records.iter().map(|record| record.grant);
+    let kept: BTreeSet<_> = kept
+        .map(|grant| (grant.node_id, grant.start, grant.end))
+        .collect();
+    assert!(granted.len() >= 2 * 86, "{granted:?}");
+    let lost: Vec<_> = granted.difference(&kept).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+    acquire(&mut store).unwrap();
+}
