@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use randflake_std::{Id, Randflake, randflake_core::Codec};
+use randflake_std::randflake_core::{Codec, DecodeError};
+use randflake_std::{Id, Randflake};
 
 use crate::record::Record;
 
@@ -21,24 +22,23 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Reads an id, or says what is wrong with it.
+    /// Reads an id, or says what is allowed.
     pub(crate) fn read(self, text: &str) -> Result<Id, String> {
-        let problem = match self {
-            Self::Text => return read_text(text),
-            Self::Int => match text.parse() {
-                Ok(bits) => return Ok(Id::from_i64(bits)),
-                Err(_) => format!("an int is allowed, {} to {}", i64::MIN, i64::MAX),
-            },
-            Self::Uint => match text.parse() {
-                Ok(bits) => return Ok(Id::from_u64(bits)),
-                Err(_) => format!("a uint is allowed, 0 to {}", u64::MAX),
-            },
-            Self::Hex => match read_hex(text) {
-                Some(bits) => return Ok(Id::from_u64(bits)),
-                None => "1 to 16 hex digits are allowed".to_owned(),
-            },
-        };
-        Err(problem)
+        match self {
+            Self::Text => read_text(text),
+            Self::Int => {
+                let bits = text.parse().map(Id::from_i64);
+                bits.map_err(|_| format!("{} to {} are allowed", i64::MIN, i64::MAX))
+            }
+            Self::Uint => {
+                let bits = text.parse().map(Id::from_u64);
+                bits.map_err(|_| format!("0 to {} are allowed", u64::MAX))
+            }
+            Self::Hex => {
+                let bits = read_hex(text).map(Id::from_u64);
+                bits.ok_or_else(|| "1 to 16 hex digits are allowed".to_owned())
+            }
+        }
     }
 
     pub(crate) fn write(self, out: &mut impl Write, id: Id) -> io::Result<()> {
@@ -55,15 +55,16 @@ impl Form {
 }
 
 fn read_text(text: &str) -> Result<Id, String> {
+    use DecodeError::{InvalidDigit, TooLong};
+
     text.parse().map_err(|error| {
-        // No text is that long, and few have decimal digits alone.
         let is_number = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
-        let hint = if is_number {
-            "; a number needs --from int or --from uint"
-        } else {
-            ""
-        };
-        format!("{error}{hint}")
+        match error {
+            TooLong { .. } | InvalidDigit { .. } if is_number => {
+                format!("{error}; a number needs --from int or --from uint")
+            }
+            _ => error.to_string(),
+        }
     })
 }
 

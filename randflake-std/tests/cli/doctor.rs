@@ -1,0 +1,78 @@
+//! `doctor`
+
+use std::fs;
+
+use crate::user::{KEY, User, objects};
+
+#[test]
+fn a_fresh_home_is_well() {
+    let user = User::new();
+    let told = user.run(&["doctor"]).ok();
+    assert!(
+        told.lines().all(|line| line.starts_with("ok       ")),
+        "{told}"
+    );
+    assert!(told.contains("/key, made by the first generate"), "{told}");
+    for said in [
+        "/randflake/leases.db",
+        "\"default\": 131072 node ids",
+        "acquired in ",
+        "0 of 131072",
+    ] {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+    assert!(!user.state("key").exists());
+}
+
+#[test]
+fn it_says_where_the_secret_comes_from_and_never_what_it_is() {
+    let user = User::new();
+    user.run(&["generate"]);
+    let secret = fs::read_to_string(user.state("key")).unwrap();
+    let told = user.run(&["doctor"]).ok();
+    assert!(told.contains("/randflake/key, mode 0600"), "{told}");
+    assert!(!told.contains(secret.trim()));
+    let told = user.run_keyed(&["doctor", "--json"]).ok();
+    let findings = objects(&told);
+    assert!(
+        findings.iter().all(|finding| finding["ok"] == true),
+        "{told}"
+    );
+    let secret = findings
+        .iter()
+        .find(|finding| finding["check"] == "secret")
+        .unwrap();
+    assert_eq!(secret["detail"], "RANDFLAKE_KEY");
+    assert!(!told.contains(KEY));
+}
+
+#[cfg(unix)]
+#[test]
+fn problems_are_told_and_counted() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let user = User::new();
+    user.run(&["generate"]);
+    fs::set_permissions(user.state(""), fs::Permissions::from_mode(0o777)).unwrap();
+    fs::set_permissions(user.state("key"), fs::Permissions::from_mode(0o644)).unwrap();
+    fs::remove_file(user.state("leases.db")).unwrap();
+    let answer = user.run(&["doctor"]);
+    let problems: Vec<_> = answer
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("problem  "))
+        .collect();
+    let [directory, secret, lease] = problems[..] else {
+        panic!("{}", answer.stdout);
+    };
+    assert!(
+        directory.contains("mode 0777") && secret.contains("mode 0644"),
+        "{problems:?}"
+    );
+    assert!(lease.contains("lost its continuity"), "{problems:?}");
+    assert_eq!(answer.fails(1), "3 problems");
+
+    let said = user.run_keyed(&["doctor", "--store", "nowhere"]);
+    assert!(said.stdout.contains("problem  store"), "{}", said.stdout);
+    assert_eq!(said.fails(1), "2 problems");
+}

@@ -1,0 +1,195 @@
+//! What is wrong with the arguments is said in one line, and the exit status is 2
+
+use crate::user::{KEY, User, words};
+
+#[track_caller]
+fn assert_said(lines: &[(&str, &str)]) {
+    let user = User::new();
+    for (line, said) in lines {
+        assert_eq!(user.run_keyed(&words(line)).fails(2), *said, "{line}");
+    }
+    assert!(!user.path("state").exists());
+}
+
+#[test]
+fn an_unknown_word_is_said_with_what_it_may_mean() {
+    assert_said(&[
+        (
+            "inspct",
+            "unrecognized subcommand 'inspct'; tip: a similar subcommand exists: 'inspect'",
+        ),
+        (
+            "generate --fromat json",
+            "unexpected argument '--fromat' found; tip: a similar argument exists: '--format'",
+        ),
+        (
+            "man lease relase",
+            "no subcommand \"relase\": list, status, release are allowed",
+        ),
+        (
+            "man generate more",
+            "generate has no subcommands, so no \"more\"",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let missing = "the following required arguments were not provided:";
+    assert_said(&[
+        (
+            "compose --node 1",
+            &format!("{missing} --time <UNIX> --sequence <S>"),
+        ),
+        ("convert 3vgoe12ccb8gh", &format!("{missing} --to <FORM>")),
+        ("lease release", &format!("{missing} <NODE>...")),
+    ]);
+}
+
+#[test]
+fn a_wrong_choice_is_said_with_all_there_are() {
+    let forms = "[possible values: text, int, uint, hex]";
+    let shells = "[possible values: bash, elvish, fish, powershell, zsh]";
+    assert_said(&[
+        (
+            "generate --format xml",
+            "invalid value 'xml' for '--format <FORMAT>' [possible values: text, int, json]",
+        ),
+        (
+            "convert --to base64 v",
+            &format!("invalid value 'base64' for '--to <FORM>' {forms}"),
+        ),
+        (
+            "inspect --from base64 v",
+            &format!("invalid value 'base64' for '--from <FORM>' {forms}"),
+        ),
+        (
+            "completions tcl",
+            &format!("invalid value 'tcl' for '<SHELL>' {shells}"),
+        ),
+    ]);
+}
+
+#[test]
+fn a_wrong_number_is_said_with_its_range() {
+    let compose = "compose --time 1730000000 --node 0 --sequence 0";
+    for (line, value, name, range) in [
+        (
+            "generate -n x",
+            "x",
+            "--count <N>",
+            "0 to 18446744073709551615",
+        ),
+        (
+            "generate -n -1",
+            "-1",
+            "--count <N>",
+            "0 to 18446744073709551615",
+        ),
+        (
+            "generate -n 1e6",
+            "1e6",
+            "--count <N>",
+            "0 to 18446744073709551615",
+        ),
+        (
+            "generate --node-ids 0",
+            "0",
+            "--node-ids <K>",
+            "1 to 131072",
+        ),
+        (
+            "generate --node-ids 131073",
+            "131073",
+            "--node-ids <K>",
+            "1 to 131072",
+        ),
+        (
+            &compose.replace("17", "16"),
+            "1630000000",
+            "--time <UNIX>",
+            "1730000000 to 2803741823",
+        ),
+        (
+            &compose.replace("1730000000", "2803741824"),
+            "2803741824",
+            "--time <UNIX>",
+            "1730000000 to 2803741823",
+        ),
+        (
+            &compose.replace("node 0", "node 131072"),
+            "131072",
+            "--node <N>",
+            "0 to 131071",
+        ),
+        (
+            &compose.replace("sequence 0", "sequence -1"),
+            "-1",
+            "--sequence <S>",
+            "0 to 131071",
+        ),
+        ("lease release 131072", "131072", "<NODE>...", "0 to 131071"),
+    ] {
+        assert_said(&[(
+            line,
+            &format!("invalid value '{value}' for '{name}': {range} are allowed"),
+        )]);
+    }
+}
+
+#[test]
+fn a_wrong_store_or_namespace_is_said_without_passwords() {
+    assert_said(&[
+        (
+            "generate --namespace A",
+            "namespace \"A\": 1 to 64 characters of a-z, 0-9, '-' and '_' are allowed",
+        ),
+        (
+            "generate --store leases.db",
+            "the lease store's URL has no scheme: take sqlite:PATH",
+        ),
+        (
+            "generate --store mongodb://me:secret@host",
+            "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH",
+        ),
+    ]);
+}
+
+#[test]
+fn without_a_subcommand_it_helps() {
+    let user = User::new();
+    for line in [&[][..], &["lease"]] {
+        let answer = user.run(line);
+        assert_eq!((answer.status, answer.stdout.as_str()), (Some(2), ""));
+        assert!(
+            answer.stderr.contains("Usage: randflake"),
+            "{}",
+            answer.stderr
+        );
+    }
+}
+
+#[test]
+fn a_wrong_variable_is_a_wrong_argument() {
+    let user = User::new();
+    for (variable, value, said) in [
+        (
+            "RANDFLAKE_KEY",
+            "",
+            "RANDFLAKE_KEY: the secret has 0 characters: 32 hexadecimal digits are allowed",
+        ),
+        (
+            "RANDFLAKE_STORE",
+            "",
+            "the lease store's URL has no scheme: take sqlite:PATH",
+        ),
+        (
+            "RANDFLAKE_NAMESPACE",
+            "",
+            "namespace \"\": 1 to 64 characters of a-z, 0-9, '-' and '_' are allowed",
+        ),
+    ] {
+        let answer = user.run_in(&[("RANDFLAKE_KEY", KEY), (variable, value)], &["generate"]);
+        assert_eq!(answer.fails(2), said);
+    }
+}

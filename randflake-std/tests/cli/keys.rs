@@ -1,0 +1,240 @@
+//! `keygen`, and where the secret comes from
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::user::{Answer, KEY, User, objects, words};
+
+const COMPOSE: &str = "compose --time 1733706297 --node 42 --sequence 1";
+
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().unwrap().mode() & 0o7777
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn keygen_makes_new_secrets() {
+    let user = User::new();
+    let secrets = [(); 2].map(|()| user.run(&["keygen"]).ok());
+    assert_ne!(secrets[0], secrets[1]);
+    for secret in secrets {
+        assert_eq!(secret.len(), 33);
+        assert!(
+            secret
+                .trim_end()
+                .bytes()
+                .all(|byte| b"0123456789abcdef".contains(&byte))
+        );
+    }
+    assert!(!user.state("").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn keygen_writes_a_private_file_and_overwrites_none() {
+    let user = User::new();
+    let file = user.argument("secret.key");
+    assert_eq!(user.run(&["keygen", "--out", &file]).ok(), "");
+    assert_eq!(mode(Path::new(&file)), 0o600);
+    let secret = fs::read_to_string(&file).unwrap();
+    let said = user.run(&["keygen", "--out", &file]).fails(1);
+    assert_eq!(
+        said,
+        format!("secret file {file}: File exists (os error 17)")
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), secret);
+    user.run(&["generate", "--key-file", &file]).ok();
+}
+
+#[cfg(unix)]
+#[test]
+fn the_first_run_makes_a_private_secret_and_says_so_once() {
+    let user = User::new();
+    let first = user.run(&["generate"]);
+    let key = user.state("key");
+    assert_eq!(
+        first.stderr,
+        format!("randflake: made a new secret in {}\n", key.display())
+    );
+    assert_eq!((mode(&key), mode(&user.state(""))), (0o600, 0o700));
+    let id = user.run(&["generate"]).ok();
+    // What was made on the first run inspects what was made on the second.
+    assert_recent(&user.run(&["inspect", "--json", id.trim()]).ok());
+    assert_recent(&user.run(&["inspect", "--json", first.stdout.trim()]).ok());
+}
+
+/// An id of another secret would have a random time.
+#[track_caller]
+fn assert_recent(lines: &str) {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    for object in objects(lines) {
+        assert!(
+            now.abs_diff(object["time"].as_u64().unwrap()) < 60,
+            "{object}"
+        );
+    }
+}
+
+#[test]
+fn ten_first_runs_at_once_agree_on_one_secret() {
+    let user = User::new();
+    let children = [(); 10].map(|()| {
+        let mut command = user.command(&["generate", "-n", "100"]);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    });
+    let answers = children.map(|child| Answer::of(child.wait_with_output().unwrap()));
+    let ids: String = answers
+        .iter()
+        .map(|answer| answer.stdout.as_str())
+        .collect();
+    let distinct: HashSet<&str> = ids.lines().collect();
+    assert_eq!(distinct.len(), 1_000, "{answers:?}");
+    let key = fs::read_to_string(user.state("key")).unwrap();
+    let inspect: Vec<_> = ["inspect", "--json"]
+        .into_iter()
+        .chain(ids.lines())
+        .collect();
+    assert_recent(&user.run_in(&[("RANDFLAKE_KEY", key.trim())], &inspect).ok());
+    let made = |answer: &&Answer| answer.stderr.contains("made a new secret");
+    assert_eq!(answers.iter().filter(made).count(), 1, "{answers:?}");
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer.stderr.is_empty() || made(&answer))
+    );
+    let names = fs::read_dir(user.state("")).unwrap();
+    let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    let is_draft = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with("key.");
+    assert_eq!(names.iter().find(is_draft), None);
+}
+
+#[test]
+fn a_state_home_that_is_not_absolute_is_ignored() {
+    for state_home in ["", "state", "./state"] {
+        let user = User::new();
+        let answer = user.run_in(&[("XDG_STATE_HOME", state_home)], &["generate"]);
+        assert_eq!(answer.status, Some(0), "{answer:?}");
+        assert!(user.path(".local/state/randflake/key").exists());
+        assert!(!user.path("state").exists());
+    }
+}
+
+#[test]
+fn without_a_home_it_says_what_to_give() {
+    let user = User::new();
+    let nowhere = [
+        ("HOME", "nowhere"),
+        ("XDG_STATE_HOME", ""),
+        ("RANDFLAKE_KEY", KEY),
+    ];
+    let run = |arguments: &[&str]| user.run_in(&nowhere, arguments);
+    let said = run(&["generate"]).fails(1);
+    assert!(said.contains("set HOME or XDG_STATE_HOME"), "{said}");
+    run(&["generate", "--store", "sqlite:leases.db"]).ok();
+    run(&["inspect", "3vgoe12ccb8gh"]).ok();
+}
+
+#[test]
+fn a_key_file_goes_before_the_variable_and_this_before_the_default() {
+    let user = User::new();
+    let compose = words(COMPOSE);
+    user.run(&["generate"]);
+    let default = user.run(&compose).ok();
+    assert_eq!(user.run_keyed(&compose).ok(), "3vgoe12ccb8gh\n");
+    let file = user.argument("secret.key");
+    user.run(&["keygen", "--out", &file]).ok();
+    let given = user
+        .run_keyed(&[&compose[..], &["--key-file", &file]].concat())
+        .ok();
+    let all = HashSet::from([default.as_str(), "3vgoe12ccb8gh\n", &given]);
+    assert_eq!(all.len(), 3);
+}
+
+#[test]
+fn what_reads_ids_makes_no_secret() {
+    let user = User::new();
+    for line in ["inspect 3vgoe12ccb8gh", COMPOSE] {
+        let said = user.run(&words(line)).fails(1);
+        assert!(
+            said.starts_with("no secret: set RANDFLAKE_KEY or give --key-file FILE"),
+            "{said}"
+        );
+    }
+    user.run(&["convert", "--to", "int", "v"]).ok();
+    user.run(&["generate", "-n", "0"]).ok();
+    user.run(&["man"]).ok();
+    assert!(!user.path("state").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_secret_that_others_may_read_is_refused() {
+    let user = User::new();
+    let file = user.argument("secret.key");
+    user.run(&["keygen", "--out", &file]).ok();
+    for (bits, allowed) in [
+        (0o600, true),
+        (0o400, true),
+        (0o640, false),
+        (0o604, false),
+        (0o644, false),
+    ] {
+        set_mode(Path::new(&file), bits);
+        let answer = user.run(&["inspect", "--key-file", &file, "v"]);
+        if allowed {
+            answer.ok();
+        } else {
+            let why = "so that others may use it: 0600 and 0400 are allowed";
+            let said = format!("secret file {file} has mode {bits:04o}, {why}");
+            assert_eq!(answer.fails(1), said);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_wrong_secret_is_refused_without_being_shown() {
+    let user = User::new();
+    let file = user.argument("secret.key");
+    for secret in [
+        "",
+        "dffd6021",
+        "gffd6021bb2bd5b0af676290809ec3a5",
+        "not a secret",
+    ] {
+        let said = user
+            .run_in(&[("RANDFLAKE_KEY", secret)], &["inspect", "v"])
+            .fails(2);
+        assert!(said.starts_with("RANDFLAKE_KEY: the secret has "), "{said}");
+        assert!(secret.is_empty() || !said.contains(secret), "{said}");
+        fs::write(&file, secret).unwrap();
+        set_mode(Path::new(&file), 0o600);
+        let said = user.run(&["inspect", "--key-file", &file, "v"]).fails(1);
+        assert!(secret.is_empty() || !said.contains(secret), "{said}");
+        assert!(said.contains("the secret has "), "{said}");
+    }
+    let said = user
+        .run(&["inspect", "--key-file", "nowhere", "v"])
+        .fails(1);
+    assert_eq!(
+        said,
+        "secret file nowhere: No such file or directory (os error 2)"
+    );
+}

@@ -1,0 +1,124 @@
+//! `lease list`, `lease status` and `lease release`
+
+use crate::user::{User, objects};
+
+#[test]
+fn without_leases_all_say_so() {
+    let user = User::new();
+    assert_eq!(user.run(&["lease", "list", "--json"]).ok(), "");
+    let list = user.run(&["lease", "list"]);
+    assert_eq!(
+        (list.stdout.as_str(), list.stderr.as_str()),
+        ("", "randflake: no leases\n")
+    );
+    let status = objects(&user.run(&["lease", "status", "--json"]).ok());
+    assert_eq!(
+        (&status[0]["live"], &status[0]["total"]),
+        (&0.into(), &131_072.into())
+    );
+    assert!(status[0]["soonest_end_unix_ms"].is_null());
+    assert_eq!(
+        user.run(&["lease", "release", "5", "6"]).ok(),
+        "node id 5 is free\nnode id 6 is free\n"
+    );
+}
+
+#[test]
+fn leases_are_listed_and_counted() {
+    let user = User::new();
+    let mut endless = user.endless(&["--node-ids", "3"]);
+    endless.read(1);
+    let leases = objects(&user.run(&["lease", "list", "--json"]).ok());
+    assert_eq!(leases.len(), 3);
+    for (node, lease) in leases.iter().enumerate() {
+        assert_eq!(
+            (&lease["node"], &lease["live"]),
+            (&node.into(), &true.into())
+        );
+        let holder = lease["holder"].as_str().unwrap();
+        assert!(
+            holder.contains(&format!("/{}/", endless.process_id())),
+            "{holder}"
+        );
+        let number = |name: &str| lease[name].as_u64().unwrap();
+        assert_eq!(number("end_unix_ms") - number("start_unix_ms"), 60_000);
+        assert!(
+            (30_000..=60_000).contains(&number("remaining_ms")),
+            "{lease}"
+        );
+    }
+    let table = user.run(&["lease", "list"]).ok();
+    assert_eq!(table.lines().count(), 4);
+    assert!(
+        table.starts_with("NODE    ENDS                  IN       HOLDER\n0       20"),
+        "{table}"
+    );
+    let status = objects(&user.run(&["lease", "status", "--json"]).ok());
+    assert_eq!(
+        (&status[0]["namespace"], &status[0]["live"]),
+        (&"default".into(), &3.into())
+    );
+    assert_eq!(status[0]["soonest_end_unix_ms"], leases[0]["end_unix_ms"]);
+    let told = user.run(&["lease", "status"]).ok();
+    assert!(
+        told.contains("live leases   3 of 131072 node ids\n"),
+        "{told}"
+    );
+    endless.stop_reading().ok();
+}
+
+#[test]
+fn a_lease_is_released_by_hand_only_when_its_holder_is_gone() {
+    let user = User::new();
+    let mut endless = user.endless(&["--node-ids", "2"]);
+    endless.read(1);
+    for release in [
+        &["lease", "release", "1"][..],
+        &["lease", "release", "1", "--force"],
+    ] {
+        let said = user.run(release).fails(1);
+        assert!(said.starts_with("node id 1 is leased by "), "{said}");
+        assert!(
+            said.contains("a running process of this machine, and is not released"),
+            "{said}"
+        );
+    }
+    endless.kill();
+
+    let said = user.run(&["lease", "release", "1"]).fails(1);
+    assert!(
+        said.contains("free by itself in ") && said.ends_with("if so, add --force"),
+        "{said}"
+    );
+    assert_eq!(live(&user), 2);
+    let told = user.run(&["lease", "release", "1", "0", "--force"]).ok();
+    assert_eq!(told.matches("is free in ").count(), 2, "{told}");
+    for lease in objects(&user.run(&["lease", "list", "--json"]).ok()) {
+        // The second that it issued in, and what the largest tolerance allows.
+        assert!(lease["remaining_ms"].as_u64().unwrap() <= 6_000, "{lease}");
+    }
+}
+
+fn live(user: &User) -> usize {
+    objects(&user.run(&["lease", "list", "--json"]).ok()).len()
+}
+
+#[test]
+fn all_are_released_or_none() {
+    let user = User::new();
+    let mut gone = user.endless(&["--node-ids", "1"]);
+    gone.read(1);
+    gone.kill();
+    let mut running = user.endless(&["--node-ids", "1"]);
+    running.read(1);
+    user.run(&["lease", "release", "0", "1", "--force"])
+        .fails(1);
+    let leases = objects(&user.run(&["lease", "list", "--json"]).ok());
+    assert!(
+        leases
+            .iter()
+            .all(|lease| lease["remaining_ms"].as_u64().unwrap() > 6_000),
+        "{leases:?}"
+    );
+    running.stop_reading().ok();
+}

@@ -1,0 +1,12 @@
+//! The command line tool as its users meet it: the real binary, with a home of its own for each test.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod docs;
+mod doctor;
+mod failures;
+mod generate;
+mod ids;
+mod keys;
+mod leases;
+mod user;

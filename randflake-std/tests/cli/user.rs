@@ -1,0 +1,182 @@
+//! Somebody who runs the tool, and what it answers.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+pub(crate) const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
+
+/// A user with an empty home.
+pub(crate) struct User {
+    home: TempDir,
+}
+
+impl User {
+    pub(crate) fn new() -> Self {
+        Self {
+            home: TempDir::new().unwrap(),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// A path as an argument.
+    pub(crate) fn argument(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    /// Where the tool keeps what nothing else is said of.
+    pub(crate) fn state(&self, name: &str) -> PathBuf {
+        self.path("state/randflake").join(name)
+    }
+
+    pub(crate) fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
+        command
+            .args(arguments)
+            .env("HOME", self.home.path())
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env_remove("RANDFLAKE_KEY")
+            .env_remove("RANDFLAKE_STORE")
+            .env_remove("RANDFLAKE_NAMESPACE")
+            .current_dir(self.home.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[impl AsRef<OsStr>]) -> Answer {
+        Answer::of(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs it with the key of the published example.
+    pub(crate) fn run_keyed(&self, arguments: &[impl AsRef<OsStr>]) -> Answer {
+        self.run_in(&[("RANDFLAKE_KEY", KEY)], arguments)
+    }
+
+    /// Runs it with more in the environment.
+    pub(crate) fn run_in(
+        &self,
+        variables: &[(&str, &str)],
+        arguments: &[impl AsRef<OsStr>],
+    ) -> Answer {
+        let mut command = self.command(arguments);
+        Answer::of(command.envs(variables.iter().copied()).output().unwrap())
+    }
+
+    /// Runs it with the key and an input.
+    pub(crate) fn run_on(&self, input: &[u8], arguments: &[impl AsRef<OsStr>]) -> Answer {
+        let mut child = self
+            .command(arguments)
+            .env("RANDFLAKE_KEY", KEY)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        std::thread::scope(|scope| {
+            // It may end before it has read all.
+            scope.spawn(move || drop(stdin.write_all(input)));
+            Answer::of(child.wait_with_output().unwrap())
+        })
+    }
+
+    /// Runs `generate` for more ids than anybody reads, so that it goes on holding its leases.
+    pub(crate) fn endless(&self, arguments: &[&str]) -> Endless {
+        let mut child = self
+            .command(&[&["generate", "-n", "1000000000"], arguments].concat())
+            .env("RANDFLAKE_KEY", KEY)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let ids = BufReader::new(child.stdout.take().unwrap());
+        Endless { child, ids }
+    }
+}
+
+/// A process that issues until nobody reads, or it is killed.
+pub(crate) struct Endless {
+    child: Child,
+    ids: BufReader<ChildStdout>,
+}
+
+impl Endless {
+    /// The next ids. When it returns, leases are held.
+    pub(crate) fn read(&mut self, count: usize) -> Vec<String> {
+        let lines = self.ids.by_ref().lines();
+        lines.take(count).map(Result::unwrap).collect()
+    }
+
+    pub(crate) fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Does not read any further.
+    pub(crate) fn stop_reading(self) -> Answer {
+        drop(self.ids);
+        Answer::of(self.child.wait_with_output().unwrap())
+    }
+
+    /// `kill -9`
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Answer {
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// What it printed; it succeeded and said nothing else.
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(
+            (self.status, self.stderr.as_str()),
+            (Some(0), ""),
+            "{}",
+            self.stdout
+        );
+        self.stdout
+    }
+
+    /// What it said in its one line; it failed with this status.
+    #[track_caller]
+    pub(crate) fn fails(self, status: i32) -> String {
+        assert_eq!(self.status, Some(status), "{self:?}");
+        let line = self.stderr.strip_suffix('\n').unwrap();
+        assert!(!line.contains('\n'), "more than one line: {line}");
+        line.strip_prefix("randflake: ").unwrap().to_owned()
+    }
+}
+
+/// The words of a line.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+/// The objects of lines of JSON.
+#[track_caller]
+pub(crate) fn objects(lines: &str) -> Vec<serde_json::Value> {
+    let parse = |line| serde_json::from_str(line).unwrap();
+    lines.lines().map(parse).collect()
+}
