@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::{FieldError, Id, Layout, Permutation};
+use crate::{FieldError, Id, Layout, Permutation, Run};
 
 /// The fields of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,5 +121,51 @@ impl<L: Layout> Codec<L> {
     #[inline]
     pub fn id(&self, raw: u64) -> Id {
         Id::from_u64(self.permutation.permute(raw))
+    }
+
+    /// Fills a buffer with the ids of runs, which `take_run` reserves: it is told how many are wanted.
+    /// Gives how many were filled, from the front.
+    ///
+    /// # Errors
+    ///
+    /// What `take_run` answered, if nothing was filled. An error after that ends the filling, and the
+    /// next call meets it.
+    #[inline]
+    pub fn fill_with<E>(
+        &self,
+        ids: &mut [Id],
+        mut take_run: impl FnMut(u32) -> Result<Run<L>, E>,
+    ) -> Result<usize, E> {
+        let wanted = ids.len();
+        let mut rest = ids;
+        while !rest.is_empty() {
+            let run = match take_run(u32::try_from(rest.len()).unwrap_or(u32::MAX)) {
+                Ok(run) => run,
+                Err(error) if rest.len() == wanted => return Err(error),
+                Err(_) => break,
+            };
+            rest = self.encode_run(run, rest);
+        }
+        Ok(wanted.saturating_sub(rest.len()))
+    }
+
+    /// Writes the ids of a run to the front of a buffer, and gives what is left of that.
+    fn encode_run<'a>(&self, run: Run<L>, ids: &'a mut [Id]) -> &'a mut [Id] {
+        /// Keeps the processor's units busy, and fits a microcontroller's stack.
+        const AT_ONCE: usize = 128;
+        let (filled, rest) = ids.split_at_mut(run.len().min(ids.len()));
+        let mut buffer = [0; AT_ONCE];
+        let mut raw_ids = run.raw_ids();
+        for ids in filled.chunks_mut(AT_ONCE) {
+            let raws = buffer.get_mut(..ids.len()).unwrap_or_default();
+            for (raw, next) in raws.iter_mut().zip(&mut raw_ids) {
+                *raw = next;
+            }
+            self.permutation.permute_all(raws);
+            for (id, public) in ids.iter_mut().zip(raws) {
+                *id = Id::from_u64(*public);
+            }
+        }
+        rest
     }
 }

@@ -78,6 +78,21 @@ impl<L: Layout, W: AtomicWord, C: Clock> Generator<L, W, C> {
         Ok(self.codec.id(raw))
     }
 
+    /// Fills a buffer with ids from the front, and says how many: one exchange of the word and one
+    /// reading of the clock for each tick, and many encryptions at once.
+    ///
+    /// They are fewer than the buffer holds when there were no more to be had; the next call says why.
+    ///
+    /// # Errors
+    ///
+    /// As for [`generate`](Generator::generate), when there was not a single id.
+    #[inline]
+    pub fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
+        self.codec.fill_with(ids, |most| {
+            self.sequencer.take_run(most, &self.clock, self.tolerance)
+        })
+    }
+
     /// The lease as it is now.
     pub fn lease(&self) -> Lease<L> {
         self.sequencer.lease()

@@ -13,6 +13,14 @@ pub trait Permutation {
     /// The public form of a raw id.
     fn permute(&self, raw: u64) -> u64;
 
+    /// Replaces raw ids by their public forms. Override it where many at once are cheaper.
+    #[inline]
+    fn permute_all(&self, ids: &mut [u64]) {
+        for id in ids {
+            *id = self.permute(*id);
+        }
+    }
+
     /// The raw id of a public form.
     fn invert(&self, public: u64) -> u64;
 }
@@ -41,6 +49,11 @@ impl Permutation for Sparx64 {
     }
 
     #[inline]
+    fn permute_all(&self, ids: &mut [u64]) {
+        self.encrypt_blocks(ids);
+    }
+
+    #[inline]
     fn invert(&self, public: u64) -> u64 {
         self.decrypt_u64(public)
     }
@@ -50,6 +63,11 @@ impl<P: Permutation> Permutation for &P {
     #[inline]
     fn permute(&self, raw: u64) -> u64 {
         (**self).permute(raw)
+    }
+
+    #[inline]
+    fn permute_all(&self, ids: &mut [u64]) {
+        (**self).permute_all(ids);
     }
 
     #[inline]

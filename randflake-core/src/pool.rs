@@ -70,6 +70,26 @@ where
         Ok(self.codec.id(raw))
     }
 
+    /// Fills a buffer with ids from the front, and says how many: one exchange of the word and one
+    /// reading of the clock for each tick, and many encryptions at once.
+    ///
+    /// They are fewer than the buffer holds when there were no more to be had; the next call says why.
+    ///
+    /// # Errors
+    ///
+    /// As for [`generate`](Pool::generate), when there was not a single id.
+    #[inline]
+    pub fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
+        self.codec.fill_with(ids, |most| {
+            first_ready_within(
+                self.sequencers(),
+                &self.cursor,
+                self.tolerance,
+                |member, ticks| member.take_run(most, &self.clock, ticks),
+            )
+        })
+    }
+
     /// The sequencers, to extend or seal.
     pub fn sequencers(&self) -> &[Sequencer<L, W>] {
         self.sequencers.as_ref()

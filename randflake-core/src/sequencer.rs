@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use core::time::Duration;
 
 use crate::state::{Refusal, Terms, max_length, step};
-use crate::{AtomicWord, Clock, ExtendError, GenerateError, Layout, Lease, LeaseError, Word};
+use crate::{AtomicWord, Clock, ExtendError, GenerateError, Layout, Lease, LeaseError, Run, Word};
 
 /// Issues each (tick, sequence) of one lease at most once, whatever its clock shows.
 ///
@@ -20,6 +20,16 @@ pub struct Sequencer<L, W> {
     /// The raw id of the lease's first tick and sequence 0.
     origin: u64,
     layout: PhantomData<L>,
+}
+
+/// The sequence of a position.
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a sequence has at most 32 bits"
+)]
+fn sequence<L: Layout, V: Word>(position: V) -> u32 {
+    position.into() as u32 & L::SPEC.max_sequence()
 }
 
 /// All ones: [`max_length`] keeps every position below.
@@ -60,6 +70,22 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
     /// As for [`Generator::generate`](crate::Generator::generate). Nothing is consumed then.
     #[inline]
     pub fn take(&self, clock: &impl Clock, tolerance: u32) -> Result<u64, GenerateError> {
+        self.take_run(1, clock, tolerance).map(|run| run.first())
+    }
+
+    /// Up to `most` raw ids that follow each other in one tick, in one exchange of the word: at least
+    /// one, and no more than the tick has left.
+    ///
+    /// # Errors
+    ///
+    /// As for [`take`](Sequencer::take).
+    #[inline]
+    pub fn take_run(
+        &self,
+        most: u32,
+        clock: &impl Clock,
+        tolerance: u32,
+    ) -> Result<Run<L>, GenerateError> {
         loop {
             // The word is read before the clock. So whoever falls asleep with a time in hand finds,
             // if others issued meanwhile, the word moved on, and reads both again; and nobody takes
@@ -73,8 +99,14 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
             };
             match step(next, L::SPEC.tick_at(now), self.terms(tolerance)) {
                 Ok(position) => {
-                    if self.next.compare_exchange(next, position.next()) {
-                        return Ok(self.raw(position));
+                    let left = L::SPEC
+                        .max_sequence()
+                        .wrapping_sub(sequence::<L, _>(position));
+                    // Written so that a run of one costs what one id costs.
+                    let beyond_first = most.saturating_sub(1).min(left);
+                    let after = position.advance(beyond_first).advance(1);
+                    if self.next.compare_exchange(next, after) {
+                        return Ok(Run::new(self.raw(position), beyond_first));
                     }
                 }
                 Err(refusal) => return Err(self.explain(refusal, next, now, tolerance)),
@@ -178,8 +210,8 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
     #[inline]
     fn raw(&self, position: W::Value) -> u64 {
         let elapsed = position.shr(L::SPEC.sequence_bits()).into();
-        let sequence = position.into() & u64::from(L::SPEC.max_sequence());
-        self.origin.wrapping_add(L::SPEC.pack(elapsed, 0, sequence))
+        self.origin
+            .wrapping_add(L::SPEC.pack(elapsed, 0, sequence::<L, _>(position).into()))
     }
 
     #[cold]
@@ -197,7 +229,7 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
                 let wait_ms = spec.ms_until(due, now);
                 // A tick is exhausted when its last sequence was the last thing issued and the clock
                 // still shows it.
-                let first_of_tick = next.into() & u64::from(spec.max_sequence()) == 0;
+                let first_of_tick = sequence::<L, _>(next) == 0;
                 let one_ahead = spec.tick_at(now).and_then(|tick| tick.checked_add(1)) == Some(due);
                 if first_of_tick && one_ahead && next.previous().is_some() {
                     GenerateError::SequenceExhausted {

@@ -45,7 +45,10 @@ impl Text {
         let high = to_ascii(spread(bits >> LANES_BITS));
         let low = to_ascii(spread(bits));
         // One bit always counts: 0 is "0".
-        let len = (bits | 1).ilog2().wrapping_div(BITS_PER_DIGIT).wrapping_add(1);
+        let len = (bits | 1)
+            .ilog2()
+            .wrapping_div(BITS_PER_DIGIT)
+            .wrapping_add(1);
         Self {
             // One store of 16 bytes: smaller ones would hold up the reading of the whole.
             buffer: (((high as u128) << u64::BITS) | low as u128).to_be_bytes(),

@@ -20,9 +20,9 @@ pub trait Word: Copy + Ord + Debug + Into<u64> + sealed::Sealed {
     /// `self >> bits`; `bits` is below [`BITS`](Word::BITS).
     #[must_use]
     fn shr(self, bits: u32) -> Self;
-    /// `self + 1`, wrapping.
+    /// `self + count`, wrapping.
     #[must_use]
-    fn next(self) -> Self;
+    fn advance(self, count: u32) -> Self;
     /// `self - 1`, or `None` for 0.
     fn previous(self) -> Option<Self>;
 }
@@ -61,8 +61,8 @@ macro_rules! word {
             }
 
             #[inline]
-            fn next(self) -> Self {
-                self.wrapping_add(1)
+            fn advance(self, count: u32) -> Self {
+                self.wrapping_add(count.into())
             }
 
             #[inline]
