@@ -10,6 +10,8 @@ mod secret;
 
 pub use clock::{ExactSystemClock, SystemClock};
 pub use error::GenerateError;
-pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, LeaseStatus, MAX_TOLERANCE_MS};
+pub use handle::{
+    BuildError, Builder, DEFAULT_MAX_AGE, DEFAULT_TTL, Handle, LeaseStatus, Local, MAX_TOLERANCE_MS,
+};
 pub use randflake_core::{self, Id, Layout, Lease, Parts, Plain, Randflake, Snowflake, Sonyflake};
 pub use secret::{Secret, SecretError};

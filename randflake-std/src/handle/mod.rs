@@ -2,22 +2,28 @@
 
 mod builder;
 mod keeper;
+mod local;
+mod pulse;
 mod shared;
 mod slot;
 mod tenant;
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
+use std::io;
 use std::sync::Arc;
 
 use randflake_core::{Codec, GenerateError as Refusal, Id, Layout, Lease, Parts, Randflake};
 
 pub use builder::{BuildError, Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
+pub use local::Local;
 use shared::{Deadline, Shared};
 
 use crate::error::GenerateError;
 use crate::lease::StoreError;
 
+/// How old an id's time may be that was taken in advance, unless it is set: 1 s.
+pub const DEFAULT_MAX_AGE: Duration = Duration::from_secs(1);
 /// How long dropping the last clone of a handle waits for its leases to be released.
 const DROP_WAIT: Duration = Duration::from_secs(1);
 
@@ -68,12 +74,40 @@ impl<L: Layout> Handle<L> {
     ///   which must build its own. Linux notices that at the cost of one load.
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
-        let shared = &*self.0.0;
-        if shared.fork_guard.is_in_child() {
-            return Err(GenerateError::InForkedChild);
-        }
-        let raw = shared.take().map_err(GenerateError::Refused)?;
-        Ok(shared.codec.id(raw))
+        self.0.0.generate()
+    }
+
+    /// Fills a buffer with ids from the front, and says how many. Many at once cost a fraction of what
+    /// they cost one by one.
+    ///
+    /// They are fewer than the buffer holds when there were no more to be had; the next call says why.
+    ///
+    /// # Errors
+    ///
+    /// As for [`generate`](Handle::generate), when there was not a single id.
+    pub fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
+        self.0.0.fill(ids).map(|filled| filled.count)
+    }
+
+    /// Issues to one thread from blocks taken in advance: an id costs a fraction of what
+    /// [`generate`](Handle::generate) does, threads hardly ever meet, and an id's time may be up to a
+    /// second old. Each thread takes its own.
+    ///
+    /// # Errors
+    ///
+    /// When the thread that watches the blocks' age cannot be started.
+    pub fn local(&self) -> Result<Local<L>, io::Error> {
+        self.local_within(DEFAULT_MAX_AGE)
+    }
+
+    /// [`local`](Handle::local) with another limit on the age of an id's time, which is rounded down to
+    /// tenths of a second. With less than a tenth nothing is taken in advance.
+    ///
+    /// # Errors
+    ///
+    /// As for [`local`](Handle::local).
+    pub fn local_within(&self, max_age: Duration) -> Result<Local<L>, io::Error> {
+        Ok(Local::new(self.clone(), self.0.0.pulse()?, max_age))
     }
 
     /// The next id, waiting for at most `limit` when there is none at once: for the next tick, for a
@@ -84,13 +118,38 @@ impl<L: Layout> Handle<L> {
     /// As for [`generate`](Handle::generate): at once when waiting cannot help or the wait is known to
     /// be longer than the limit, else when the limit is reached.
     pub fn generate_wait(&self, limit: Duration) -> Result<Id, GenerateError> {
+        match self.generate() {
+            Ok(id) => Ok(id),
+            Err(_) => self.retry(limit, || self.generate()),
+        }
+    }
+
+    /// [`fill`](Handle::fill), waiting for at most `limit` when there is not a single id at once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`generate_wait`](Handle::generate_wait).
+    pub fn fill_wait(&self, ids: &mut [Id], limit: Duration) -> Result<usize, GenerateError> {
+        match self.fill(ids) {
+            Ok(filled) => Ok(filled),
+            Err(_) => self.retry(limit, || self.fill(ids)),
+        }
+    }
+
+    /// Tries until it succeeds, waiting can no longer help, or the limit is reached.
+    #[cold]
+    fn retry<T>(
+        &self,
+        limit: Duration,
+        mut attempt: impl FnMut() -> Result<T, GenerateError>,
+    ) -> Result<T, GenerateError> {
         let deadline = Deadline::after(limit);
         let shared = &*self.0.0;
         loop {
-            // Read before the try, so that a replacement during it is not missed.
+            // Read before the attempt, so that a replacement during it is not missed.
             let replaced = shared.phase().replaced;
-            let error = match self.generate() {
-                Ok(id) => return Ok(id),
+            let error = match attempt() {
+                Ok(success) => return Ok(success),
                 Err(error) => error,
             };
             let left = deadline.left();
@@ -106,6 +165,10 @@ impl<L: Layout> Handle<L> {
             }
             shared.wait_until(wait, |phase| phase.closing || phase.replaced != replaced);
         }
+    }
+
+    pub(super) fn is_in_child(&self) -> bool {
+        self.0.0.fork_guard.is_in_child()
     }
 
     /// The leases as they are now.
@@ -147,7 +210,7 @@ impl<L: Layout> Handle<L> {
         if shared.fork_guard.is_in_child() {
             return Ok(()); // The leases are the parent's.
         }
-        shared.change(|phase| phase.closing = true);
+        shared.close();
         shared.wait_until(Duration::MAX, |phase| phase.ended);
         // The keeper has sealed them, unless a panic in the store has ended it.
         shared.slots.iter().for_each(|slot| {
@@ -161,7 +224,7 @@ impl<L: Layout> Handle<L> {
 impl<L: Layout> Drop for Owner<L> {
     fn drop(&mut self) {
         if !self.0.fork_guard.is_in_child() {
-            self.0.change(|phase| phase.closing = true);
+            self.0.close();
             self.0.wait_until(DROP_WAIT, |phase| phase.ended);
         }
     }

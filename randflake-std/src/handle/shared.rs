@@ -2,15 +2,19 @@
 
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use randflake_core::{
-    Clock, Codec, ExtendError, GenerateError, Layout, Lease, LeaseError, Sequencer, first_ready,
+    Clock, Codec, ExtendError, GenerateError as Refusal, Id, Layout, Lease, LeaseError, Run,
+    Sequencer, first_ready_within,
 };
 
+use super::pulse::Pulse;
 use super::slot::Slot;
 use crate::clock::{AnchoredClock, Monotonic};
+use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::lease::{Grant, StoreError};
 
@@ -28,6 +32,15 @@ impl<L: Layout> Issuer<L> {
             sequencer: Sequencer::new(grant.lease()?)?,
             clock: AnchoredClock::new(now, sent),
         })
+    }
+
+    #[inline]
+    fn take(&self, tolerance: u32) -> Result<u64, Refusal> {
+        self.sequencer.take(&self.clock, tolerance)
+    }
+
+    fn take_run(&self, most: u32, tolerance: u32) -> Result<Run<L>, Refusal> {
+        self.sequencer.take_run(most, &self.clock, tolerance)
     }
 
     pub(super) fn extend(&self, extended: Lease<L>) -> Result<(), ExtendError> {
@@ -49,8 +62,19 @@ pub(super) struct Shared<L: Layout> {
     pub(super) fork_guard: ForkGuard,
     /// The slot that issued last.
     cursor: AtomicU64,
+    /// Runs as soon as somebody prefetches.
+    pulse: Mutex<Option<Arc<Pulse>>>,
     phase: Mutex<Phase>,
     changed: Condvar,
+}
+
+/// What a buffer was filled with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filled {
+    /// How many ids, from the front.
+    pub(super) count: usize,
+    /// How long until the first of their leases ends.
+    pub(super) remaining: Duration,
 }
 
 /// How far the keeper is; every change wakes those who wait for one.
@@ -76,18 +100,71 @@ impl<L: Layout> Shared<L> {
             tolerance,
             fork_guard: ForkGuard::new(),
             cursor: AtomicU64::new(0),
+            pulse: Mutex::default(),
             phase: Mutex::default(),
             changed: Condvar::new(),
         }
     }
 
-    /// The next raw id, of the first slot that has one.
+    /// The next id, of the first slot that has one.
     #[inline]
-    pub(super) fn take(&self) -> Result<u64, GenerateError> {
-        first_ready(&self.slots, &self.cursor, |slot| {
-            let issuer = slot.get();
-            issuer.sequencer.take(&issuer.clock, self.tolerance)
-        })
+    pub(super) fn generate(&self) -> Result<Id, GenerateError> {
+        self.check_process()?;
+        let raw = self.first_ready(Issuer::take)?;
+        Ok(self.codec.id(raw))
+    }
+
+    /// Fills a buffer from the front, from one slot after another.
+    pub(super) fn fill(&self, ids: &mut [Id]) -> Result<Filled, GenerateError> {
+        self.check_process()?;
+        let mut remaining = Duration::MAX;
+        let count = self.codec.fill_with(ids, |most| {
+            self.first_ready(|issuer, tolerance| {
+                let run = issuer.take_run(most, tolerance)?;
+                remaining = remaining.min(issuer.remaining());
+                Ok(run)
+            })
+        })?;
+        Ok(Filled { count, remaining })
+    }
+
+    #[inline]
+    fn check_process(&self) -> Result<(), GenerateError> {
+        if self.fork_guard.is_in_child() {
+            return Err(GenerateError::InForkedChild);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn first_ready<T>(
+        &self,
+        mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, Refusal>,
+    ) -> Result<T, GenerateError> {
+        first_ready_within(
+            &self.slots,
+            &self.cursor,
+            self.tolerance,
+            |slot, tolerance| ask(slot.get(), tolerance),
+        )
+        .map_err(GenerateError::Refused)
+    }
+
+    /// The pulse for prefetched blocks; the first call starts it.
+    pub(super) fn pulse(&self) -> Result<Arc<Pulse>, io::Error> {
+        let mut pulse = self.pulse.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pulse) = &*pulse {
+            return Ok(Arc::clone(pulse));
+        }
+        Ok(Arc::clone(pulse.insert(Pulse::start()?)))
+    }
+
+    /// Tells the keeper to release the leases, and lets prefetched blocks expire.
+    pub(super) fn close(&self) {
+        self.change(|phase| phase.closing = true);
+        if let Some(pulse) = &*self.pulse.lock().unwrap_or_else(PoisonError::into_inner) {
+            pulse.end();
+        }
     }
 
     pub(super) fn phase(&self) -> MutexGuard<'_, Phase> {
