@@ -155,11 +155,12 @@ impl<L: Layout> Codec<L> {
         const AT_ONCE: usize = 128;
         let (filled, rest) = ids.split_at_mut(run.len().min(ids.len()));
         let mut buffer = [0; AT_ONCE];
-        let mut raw_ids = run.raw_ids();
+        let mut next = run.first();
         for ids in filled.chunks_mut(AT_ONCE) {
             let raws = buffer.get_mut(..ids.len()).unwrap_or_default();
-            for (raw, next) in raws.iter_mut().zip(&mut raw_ids) {
+            for raw in &mut *raws {
                 *raw = next;
+                next = next.wrapping_add(Run::<L>::STEP);
             }
             self.permutation.permute_all(raws);
             for (id, public) in ids.iter_mut().zip(raws) {

@@ -1,4 +1,4 @@
-//! Raw ids that follow each other.
+//! Raw ids that were taken at once.
 
 use core::marker::PhantomData;
 
@@ -37,12 +37,6 @@ impl<L: Layout> Run<L> {
         (self.beyond_first as usize).saturating_add(1)
     }
 
-    /// The raw ids in their order.
-    #[inline]
-    pub fn raw_ids(&self) -> impl Iterator<Item = u64> + use<L> {
-        let first = self.first;
-        let one = L::SPEC.pack(0, 0, 1);
-        // The sequences are in range, so no carry leaves their field.
-        (0..=u64::from(self.beyond_first)).map(move |n| first.wrapping_add(n.wrapping_mul(one)))
-    }
+    /// From one raw id to the next. The sequences are in range, so no carry leaves their field.
+    pub(crate) const STEP: u64 = L::SPEC.pack(0, 0, 1);
 }
