@@ -122,3 +122,17 @@ fn all_are_released_or_none() {
     );
     running.stop_reading().ok();
 }
+
+#[test]
+fn a_fence_holds_new_leases_off() {
+    let user = User::new();
+    let mut endless = user.endless(&["--node-ids", "1"]);
+    endless.read(1);
+    let told = user.run(&["lease", "fence"]).ok();
+    assert!(told.starts_with("nothing is granted for 31"), "{told}");
+    let said = user.run_keyed(&["generate"]).fails(1);
+    assert!(said.contains("grants nothing for another 31"), "{said}");
+    // What is leased already goes on.
+    assert_eq!(endless.read(200_000).len(), 200_000);
+    endless.stop_reading().ok();
+}

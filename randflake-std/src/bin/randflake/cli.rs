@@ -7,7 +7,7 @@ use crate::{completions, compose, convert, doctor, generate, inspect, keygen, le
 
 /// Unique, unpredictable 64-bit ids, without a server
 #[derive(Debug, Parser)]
-#[command(name = "randflake", version, after_help = AFTER_HELP)]
+#[command(name = "randflake", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -15,16 +15,16 @@ pub(crate) struct Cli {
 
 const AFTER_HELP: &str = "\
 Environment:
-  RANDFLAKE_KEY        the secret, 32 hex digits, unless --key-file is given
-  RANDFLAKE_STORE      where leases are kept, unless --store is given
-  RANDFLAKE_NAMESPACE  whose leases, unless --namespace is given
-  XDG_STATE_HOME       where the defaults of the first two are, in its folder randflake;
-                       ~/.local/state unless set to an absolute path
+  RANDFLAKE_KEY        the secret, 32 hex digits, unless --key-file
+  RANDFLAKE_STORE      where leases are kept, unless --store
+  RANDFLAKE_NAMESPACE  whose leases, unless --namespace
+  XDG_STATE_HOME       its folder randflake has the key and the leases
+                       unless said; ~/.local/state by default
 
 Exit status:
   0  all is well, or the reader of the output has gone
   1  it failed: a file, the lease store, the clock
-  2  what was given is wrong: an option, an argument, a variable, a line of input
+  2  what was given is wrong: an argument, a variable, a line of input
 
 Examples:
   randflake generate -n 5

@@ -13,7 +13,7 @@ use crate::output::stdout;
 #[command(after_help = "\
 Examples:
   randflake convert --to int 3vgoe12ccb8gh
-  randflake convert --from int --to text -- -1
+  randflake convert --from int --to text -1
   randflake convert --from text --to int < ids.txt > numbers.txt")]
 pub(crate) struct Args {
     /// Ids; read from standard input, one on each line, when there are none

@@ -20,7 +20,7 @@ use crate::secret::SecretArgs;
 #[command(after_help = "\
 Examples:
   randflake inspect 3vgoe12ccb8gh
-  randflake inspect --from int --json -- 4594531474933654033
+  randflake inspect --from int --json 4594531474933654033
   psql -Atc 'SELECT id FROM orders' | randflake inspect --from int")]
 pub(crate) struct Args {
     /// Ids; read from standard input, one on each line, when there are none

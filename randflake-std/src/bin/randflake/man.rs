@@ -1,9 +1,10 @@
 //! `randflake man`
 
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::cli::Cli;
@@ -28,12 +29,12 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let mut root = Cli::command();
-        // Gives every subcommand its full name and the help texts.
+        let mut root = Cli::command().disable_help_subcommand(true);
+        // Gives every subcommand its full name.
         root.build();
         if let Some(directory) = &self.out {
             return fs::create_dir_all(directory)
-                .and_then(|()| clap_mangen::generate_to(root, directory))
+                .and_then(|()| write_pages(&root, directory))
                 .map_err(|error| Failure::failed(format!("{}: {error}", directory.display())));
         }
         let mut command = &root;
@@ -43,17 +44,27 @@ impl Args {
                 .ok_or_else(|| no_subcommand(command, name))?;
         }
         let mut out = stdout();
-        Man::new(command.clone()).render(&mut out)?;
+        page(command).render(&mut out)?;
         Ok(out.flush()?)
     }
 }
 
-fn no_subcommand(command: &clap::Command, name: &str) -> Failure {
-    let names: Vec<_> = command
-        .get_subcommands()
-        .map(clap::Command::get_name)
-        .filter(|name| *name != "help")
-        .collect();
+/// Writes the pages of a command and of its subcommands.
+fn write_pages(command: &Command, directory: &Path) -> io::Result<()> {
+    page(command).generate_to(directory)?;
+    let mut subcommands = command.get_subcommands();
+    subcommands.try_for_each(|command| write_pages(command, directory))
+}
+
+fn page(command: &Command) -> Man {
+    let version = concat!("randflake ", env!("CARGO_PKG_VERSION"));
+    Man::new(command.clone())
+        .source(version)
+        .manual("Randflake")
+}
+
+fn no_subcommand(command: &Command, name: &str) -> Failure {
+    let names: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
     Failure::usage(match names.as_slice() {
         [] => format!("{} has no subcommands, so no {name:?}", command.get_name()),
         names => format!("no subcommand {name:?}: {} are allowed", names.join(", ")),

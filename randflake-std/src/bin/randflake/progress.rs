@@ -56,7 +56,7 @@ impl Drop for Progress {
 
 fn bar(total: u64) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
-    let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len} ids, {eta} left");
+    let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len} ids, {elapsed}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::with_draw_target(Some(total), target).with_style(style)
 }

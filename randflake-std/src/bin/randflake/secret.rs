@@ -1,7 +1,7 @@
 //! Where the secret comes from.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -124,7 +124,7 @@ fn make(path: &Path) -> Result<Secret, Failure> {
 /// After a crash of the machine the name must be there, or the ids already made were under a lost secret.
 #[cfg(unix)]
 fn sync(directory: &Path) -> std::io::Result<()> {
-    File::open(directory)?.sync_all()
+    fs::File::open(directory)?.sync_all()
 }
 
 #[cfg(not(unix))]

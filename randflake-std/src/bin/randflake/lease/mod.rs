@@ -1,5 +1,6 @@
 //! `randflake lease`
 
+mod fence;
 mod list;
 mod release;
 mod snapshot;
@@ -22,6 +23,7 @@ enum Command {
     List(list::Args),
     Status(status::Args),
     Release(release::Args),
+    Fence(fence::Args),
 }
 
 impl Args {
@@ -30,6 +32,7 @@ impl Args {
             Command::List(args) => args.run(),
             Command::Status(args) => args.run(),
             Command::Release(args) => args.run(),
+            Command::Fence(args) => args.run(),
         }
     }
 }
