@@ -1,0 +1,104 @@
+//! What an id costs under a fixed clock: with each word, without the cipher, and from a pool.
+//!
+//! The baselines are the cipher alone and the word's exchange alone.
+
+#![expect(clippy::expect_used, reason = "the setting is known to be valid")]
+
+use core::hint::black_box;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::time::Duration;
+
+use criterion::{
+    BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime,
+};
+use randflake_core::{
+    AtomicWord, Clock, Generator, Layout, Lease, LocalWord, Permutation, Plain, Pool, Randflake,
+    Sequencer, Snowflake, Sparx64,
+};
+
+struct FixedClock(Duration);
+
+impl Clock for FixedClock {
+    fn now(&self) -> Option<Duration> {
+        Some(black_box(self.0))
+    }
+}
+
+/// Ids of one tick that are never used up within a sample.
+const IDS: u32 = 4_096;
+const TICK: u64 = 1_000;
+
+fn clock<L: Layout>() -> FixedClock {
+    FixedClock(Duration::from_millis(L::SPEC.unix_ms(TICK)))
+}
+
+fn sequencer<L: Layout, W: AtomicWord>(node_id: u32) -> Sequencer<L, W> {
+    let lease = Lease::new(node_id, TICK, TICK + 60).expect("the lease is of the layout");
+    Sequencer::new(lease).expect("the lease is short")
+}
+
+/// Times `IDS` ids of a fresh generator.
+fn bench<G>(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    fresh: impl Fn() -> G,
+    generate: impl Fn(&G),
+) {
+    group.bench_function(name, |b| {
+        let fill = |generator: G| (0..IDS).for_each(|_| generate(&generator));
+        b.iter_batched(&fresh, fill, BatchSize::SmallInput);
+    });
+}
+
+fn bench_generator<L: Layout, W: AtomicWord>(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    permutation: impl Fn() -> L::Permutation,
+) {
+    let fresh = || {
+        let lease = Lease::new(42, TICK, TICK + 60).expect("the lease is of the layout");
+        Generator::<L, W, _>::new(lease, clock::<L>(), permutation()).expect("the lease is short")
+    };
+    bench(group, name, fresh, |generator| {
+        black_box(generator.generate().expect("the tick has ids"));
+    });
+}
+
+fn generate(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("generate");
+    group.throughput(criterion::Throughput::Elements(IDS.into()));
+    let cipher = || Sparx64::new(&[7; 16]);
+    bench_generator::<Randflake, AtomicU64>(&mut group, "randflake/atomic_u64", cipher);
+    bench_generator::<Randflake, AtomicU32>(&mut group, "randflake/atomic_u32", cipher);
+    bench_generator::<Randflake, LocalWord<u64>>(&mut group, "randflake/local_u64", cipher);
+    bench_generator::<Snowflake, AtomicU64>(&mut group, "snowflake/atomic_u64", || Plain);
+    bench_generator::<Snowflake, LocalWord<u64>>(&mut group, "snowflake/local_u64", || Plain);
+    let pool = || {
+        let members = [1, 2, 3, 4].map(sequencer::<Randflake, AtomicU64>);
+        Pool::<_, AtomicU64, _, _>::new(members, clock::<Randflake>(), cipher())
+    };
+    bench(&mut group, "pool_of_4/atomic_u64", pool, |pool| {
+        black_box(pool.generate().expect("the tick has ids"));
+    });
+    bench(&mut group, "baseline/cipher", cipher, |cipher| {
+        black_box(cipher.permute(black_box(1)));
+    });
+    bench(
+        &mut group,
+        "baseline/exchange",
+        || AtomicU64::new(0),
+        |word| {
+            let value = word.load(Ordering::Acquire);
+            let _ = black_box(word.compare_exchange(
+                value,
+                value + 1,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ));
+        },
+    );
+    group.finish();
+}
+
+criterion_group!(benches, generate);
+criterion_main!(benches);

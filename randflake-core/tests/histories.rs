@@ -1,0 +1,178 @@
+//! Random histories of clock jumps, ids, extensions and seals, beside a generator that is written
+//! down as plainly as possible: no position is repeated, none is outside the lease, none is lost.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use randflake_core::{
+    AtomicWord, Codec, Field, Fields, GenerateError, Layout, Lease, LocalWord, ManualClock, Parts,
+    Plain, Sequencer, Spec,
+};
+
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: if cfg!(miri) { 4 } else { 1_024 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+const EPOCH_UNIX_MS: u64 = 1_000;
+const MAX_TICK: u64 = 63;
+const NODE_ID: u32 = 2;
+
+/// Small layouts: `$sequence` bits of sequence, ticks of `$tick_ms`.
+macro_rules! layout {
+    ($name:ident, $sequence:literal, $tick_ms:literal) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        struct $name;
+
+        impl Layout for $name {
+            type Permutation = Plain;
+            const SPEC: Spec = Spec::declare(Fields {
+                timestamp: Field { bits: 6, shift: 2 },
+                node_id: Field { bits: 2, shift: 0 },
+                sequence: Field {
+                    bits: $sequence,
+                    shift: 8,
+                },
+                epoch_unix_ms: EPOCH_UNIX_MS,
+                tick_ms: $tick_ms,
+            });
+        }
+    };
+}
+
+layout!(NoSequence, 0, 1);
+layout!(OneBit, 1, 3);
+layout!(TwoBits, 2, 10);
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    SetClock(u64),
+    Advance(u64),
+    TurnBack(u64),
+    Generate(usize),
+    Extend(u64),
+    Seal,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => (900..1_700_u64).prop_map(Step::SetClock),
+        6 => (0..25_u64).prop_map(Step::Advance),
+        3 => (0..25_u64).prop_map(Step::TurnBack),
+        12 => (1..8_usize).prop_map(Step::Generate),
+        2 => (1..=MAX_TICK + 1).prop_map(Step::Extend),
+        1 => Just(Step::Seal),
+    ]
+}
+
+/// The plain generator: the last issued (tick, sequence), and the rules as the docs say them.
+struct Model {
+    lease: core::ops::Range<u64>,
+    last: Option<(u64, u32)>,
+    sealed: bool,
+}
+
+impl Model {
+    fn generate<L: Layout>(&mut self, unix_ms: u64, tolerance: u32) -> Option<(u64, u32)> {
+        let now = unix_ms.checked_sub(EPOCH_UNIX_MS)? / L::SPEC.tick_ms();
+        let (tick, sequence) = match self.last {
+            None => (now.max(self.lease.start), 0),
+            Some((tick, _)) if now > tick => (now, 0),
+            Some((tick, sequence)) if sequence == L::SPEC.max_sequence() => (tick + 1, 0),
+            Some((tick, sequence)) => (tick, sequence + 1),
+        };
+        let in_time = tick <= now + u64::from(tolerance);
+        if self.sealed || !in_time || !self.lease.contains(&tick) {
+            return None;
+        }
+        self.last = Some((tick, sequence));
+        self.last
+    }
+
+    fn extend<L: Layout>(&mut self, unix_ms: u64, end: u64) -> bool {
+        let end_unix_ms = EPOCH_UNIX_MS + self.lease.end * L::SPEC.tick_ms();
+        let extended = !self.sealed && unix_ms < end_unix_ms;
+        if extended {
+            self.lease.end = self.lease.end.max(end);
+        }
+        extended
+    }
+
+    fn seal(&mut self) -> Option<u64> {
+        let unused_from = self.last.map_or(self.lease.start, |(tick, _)| tick + 1);
+        (!core::mem::replace(&mut self.sealed, true)).then_some(unused_from)
+    }
+}
+
+fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
+    (start, length): (u64, u64),
+    tolerance: u32,
+    steps: &[Step],
+) -> Result<(), TestCaseError> {
+    let end = (start + length).min(MAX_TICK + 1);
+    let lease = |end| Lease::<L>::new(NODE_ID, start, end);
+    let sequencer = Sequencer::<L, W>::new(lease(end)?)?;
+    let mut model = Model {
+        lease: start..end,
+        last: None,
+        sealed: false,
+    };
+    let mut unix_ms = EPOCH_UNIX_MS;
+    let mut issued = HashSet::new();
+    let codec = Codec::<L>::new(Plain);
+    for &step in steps {
+        match step {
+            Step::SetClock(ms) => unix_ms = ms,
+            Step::Advance(ms) => unix_ms += ms,
+            Step::TurnBack(ms) => unix_ms -= ms.min(unix_ms),
+            Step::Generate(count) => {
+                let clock = ManualClock::at_unix_ms(unix_ms);
+                for _ in 0..count {
+                    let result = sequencer.take(&clock, tolerance);
+                    let parts = result.ok().map(|raw| codec.inspect(codec.id(raw)));
+                    let expected = model.generate::<L>(unix_ms, tolerance);
+                    let expected = expected.map(|(tick, sequence)| Parts {
+                        tick,
+                        node_id: NODE_ID,
+                        sequence,
+                    });
+                    prop_assert_eq!(parts, expected);
+                    if let Ok(raw) = result {
+                        prop_assert!(issued.insert(raw), "{} twice", raw);
+                    }
+                    let sealed = result == Err(GenerateError::Sealed);
+                    prop_assert_eq!(sealed, model.sealed);
+                }
+            }
+            Step::Extend(end) if end > start => {
+                let clock = ManualClock::at_unix_ms(unix_ms);
+                let extended = sequencer.extend(lease(end)?, &clock).is_ok();
+                prop_assert_eq!(extended, model.extend::<L>(unix_ms, end));
+                prop_assert_eq!(sequencer.lease().end(), model.lease.end);
+            }
+            Step::Extend(_) => {}
+            Step::Seal => prop_assert_eq!(sequencer.seal(), model.seal()),
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn no_history_repeats_an_id_or_leaves_the_lease(
+        lease in (0..60_u64, 1..20_u64),
+        tolerance in prop_oneof![3 => Just(0), 2 => 1..4_u32, 1 => Just(u32::MAX)],
+        steps in prop::collection::vec(any_step(), 1..60),
+    ) {
+        replay::<NoSequence, AtomicU64>(lease, tolerance, &steps)?;
+        replay::<OneBit, AtomicU32>(lease, tolerance, &steps)?;
+        replay::<OneBit, LocalWord<u64>>(lease, tolerance, &steps)?;
+        replay::<TwoBits, LocalWord<u32>>(lease, tolerance, &steps)?;
+    }
+}

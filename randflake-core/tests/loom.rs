@@ -1,0 +1,274 @@
+//! The generator's word under every interleaving that loom's memory model allows.
+//!
+//! Loom's atomic is one more [`AtomicWord`]; nothing in the crate knows of it. Most models are
+//! explored completely. Those of three threads and a clock are bounded to [`PREEMPTIONS`]: five take
+//! most of a minute, each more up to ten times as long, and a faulty word shows with one.
+
+#![cfg(all(not(miri), any(target_arch = "x86_64", target_arch = "aarch64")))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::sync::atomic;
+use core::time::Duration;
+use std::sync::Arc;
+
+use loom::model::Builder;
+use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use loom::thread;
+use randflake_core::{
+    AtomicWord, Clock, Field, Fields, GenerateError, Layout, Lease, Plain, Sequencer, Spec,
+};
+
+const PREEMPTIONS: usize = if cfg!(debug_assertions) { 3 } else { 4 };
+
+/// Two ids a millisecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tiny;
+
+impl Layout for Tiny {
+    type Permutation = Plain;
+    const SPEC: Spec = Spec::declare(Fields {
+        timestamp: Field { bits: 8, shift: 1 },
+        node_id: Field { bits: 1, shift: 9 },
+        sequence: Field { bits: 1, shift: 0 },
+        epoch_unix_ms: 0,
+        tick_ms: 1,
+    });
+}
+
+/// With the orderings of the native words.
+struct LoomWord(AtomicU32);
+
+impl AtomicWord for LoomWord {
+    type Value = u32;
+
+    fn new(value: u32) -> Self {
+        Self(AtomicU32::new(value))
+    }
+
+    fn load(&self) -> u32 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn compare_exchange(&self, current: u32, new: u32) -> bool {
+        self.0
+            .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+}
+
+/// A word that is wrong: another thread may write between its comparison and its exchange.
+struct TornWord(AtomicU32);
+
+impl AtomicWord for TornWord {
+    type Value = u32;
+
+    fn new(value: u32) -> Self {
+        Self(AtomicU32::new(value))
+    }
+
+    fn load(&self) -> u32 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn compare_exchange(&self, current: u32, new: u32) -> bool {
+        let equal = self.0.load(Ordering::Acquire) == current;
+        if equal {
+            self.0.store(new, Ordering::Release);
+        }
+        equal
+    }
+}
+
+/// A clock in milliseconds, which threads may see late.
+struct LoomClock(AtomicU64);
+
+impl Clock for LoomClock {
+    fn now(&self) -> Option<Duration> {
+        Some(Duration::from_millis(self.0.load(Ordering::Relaxed)))
+    }
+}
+
+struct World<W> {
+    sequencer: Sequencer<Tiny, W>,
+    clock: LoomClock,
+}
+
+impl<W: AtomicWord + Send + Sync + 'static> World<W> {
+    /// A lease of ticks 0 to `end - 1`, and the clock at tick 0.
+    fn new(end: u64) -> Arc<Self> {
+        Arc::new(Self {
+            sequencer: Sequencer::new(lease(end)).unwrap(),
+            clock: LoomClock(AtomicU64::new(0)),
+        })
+    }
+
+    fn take(&self) -> Result<u64, GenerateError> {
+        self.sequencer.take(&self.clock, 0)
+    }
+
+    fn tick_on(&self) {
+        self.clock.0.store(1, Ordering::Relaxed);
+    }
+
+    /// A thread that takes `count` times, and what it got.
+    fn taker(self: &Arc<Self>, count: usize) -> thread::JoinHandle<Vec<u64>> {
+        let world = Arc::clone(self);
+        thread::spawn(move || (0..count).filter_map(|_| world.take().ok()).collect())
+    }
+}
+
+fn lease(end: u64) -> Lease<Tiny> {
+    Lease::new(0, 0, end).unwrap()
+}
+
+fn tick(raw: u64) -> u64 {
+    raw >> 1
+}
+
+/// Explores all interleavings, or those with at most so many preemptions.
+fn explore(preemptions: impl Into<Option<usize>>, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = preemptions.into();
+    builder.check(model);
+}
+
+/// What the takers and the model's own thread got.
+fn join(
+    takers: impl IntoIterator<Item = thread::JoinHandle<Vec<u64>>>,
+    own: impl IntoIterator<Item = u64>,
+) -> Vec<u64> {
+    let taken = takers.into_iter().flat_map(|taker| taker.join().unwrap());
+    let mut raws: Vec<u64> = taken.chain(own).collect();
+    raws.sort_unstable();
+    raws
+}
+
+fn assert_distinct(raws: &[u64]) {
+    assert!(raws.windows(2).all(|pair| pair[0] != pair[1]), "{raws:?}");
+}
+
+#[test]
+fn two_threads_across_a_tick_change() {
+    explore(None, || {
+        let world = World::<LoomWord>::new(4);
+        let taker = world.taker(2);
+        let first = world.take().ok();
+        world.tick_on();
+        let second = world.take().ok();
+        let raws = join([taker], first.into_iter().chain(second));
+        assert_distinct(&raws);
+        assert!(raws.len() >= 2, "some were refused, but not all");
+    });
+}
+
+#[test]
+fn three_threads_across_a_tick_change() {
+    explore(PREEMPTIONS, || {
+        let world = World::<LoomWord>::new(4);
+        let takers = [world.taker(1), world.taker(2)];
+        world.tick_on();
+        let raws = join(takers, world.take().ok());
+        assert_distinct(&raws);
+        assert!(raws.len() >= 2, "some were refused, but not all");
+    });
+}
+
+#[test]
+fn three_threads_exhaust_a_tick() {
+    explore(None, || {
+        let world = World::<LoomWord>::new(4);
+        let takers = [world.taker(1), world.taker(1)];
+        let own = world.take().ok();
+        assert_eq!(join(takers, own), [0, 1], "the tick's ids, each once");
+        let exhausted = GenerateError::SequenceExhausted { retry_in_ms: 1 };
+        assert_eq!(world.take(), Err(exhausted));
+    });
+}
+
+#[test]
+fn two_threads_take_runs() {
+    explore(None, || {
+        let world = World::<LoomWord>::new(4);
+        // The sequence is the lowest field, so the raw ids of a run are consecutive.
+        let take_run = |world: &World<LoomWord>, tolerance| {
+            let run = world.sequencer.take_run(2, &world.clock, tolerance);
+            run.map_or(vec![], |run| (run.first()..).take(run.len()).collect())
+        };
+        let taker = {
+            let world = Arc::clone(&world);
+            thread::spawn(move || take_run(&world, 1))
+        };
+        let first = world.take().ok();
+        world.tick_on();
+        let own = take_run(&world, 0);
+        let raws = join([taker], first.into_iter().chain(own));
+        assert_distinct(&raws);
+        assert!(raws.len() >= 2, "some were refused, but not all");
+    });
+}
+
+#[test]
+fn nothing_is_issued_after_seal_returned() {
+    explore(PREEMPTIONS, || {
+        let world = World::<LoomWord>::new(4);
+        let sealed = Arc::new(AtomicBool::new(false));
+        let takers = [1, 2].map(|count| {
+            let (world, sealed) = (Arc::clone(&world), Arc::clone(&sealed));
+            thread::spawn(move || {
+                let take = |_| {
+                    let was_sealed = sealed.load(Ordering::Acquire);
+                    let raw = world.take();
+                    assert!(!was_sealed || raw == Err(GenerateError::Sealed));
+                    raw.ok()
+                };
+                (0..count).filter_map(take).collect()
+            })
+        });
+        world.tick_on();
+        let unused_from = world.sequencer.seal().unwrap();
+        sealed.store(true, Ordering::Release);
+        let raws = join(takers, []);
+        assert_distinct(&raws);
+        assert_eq!(unused_from, raws.last().map_or(0, |&raw| tick(raw) + 1));
+        assert_eq!(world.take(), Err(GenerateError::Sealed));
+    });
+}
+
+#[test]
+fn an_extension_is_seen_whole() {
+    explore(PREEMPTIONS, || {
+        let world = World::<LoomWord>::new(1);
+        let taker = world.taker(2);
+        let other = {
+            let world = Arc::clone(&world);
+            thread::spawn(move || world.sequencer.extend(lease(2), &world.clock).is_ok())
+        };
+        world.tick_on();
+        let extended = other.join().unwrap();
+        let own = world.take();
+        let raws = join([taker], own.ok());
+        assert_distinct(&raws);
+        if extended {
+            assert_eq!(world.sequencer.lease().end(), 2);
+            assert!(raws.iter().any(|&raw| tick(raw) == 1));
+        } else {
+            assert_eq!(own, Err(GenerateError::LeaseOver { since_ms: 0 }));
+            assert!(raws.iter().all(|&raw| tick(raw) == 0));
+        }
+    });
+}
+
+/// The models do find what they look for.
+#[test]
+fn a_torn_word_is_caught() {
+    static REPEATED: atomic::AtomicBool = atomic::AtomicBool::new(false);
+    explore(1, || {
+        let world = World::<TornWord>::new(4);
+        let taker = world.taker(1);
+        let own = world.take().ok();
+        if taker.join().unwrap().into_iter().eq(own) {
+            REPEATED.store(true, Ordering::Relaxed);
+        }
+    });
+    assert!(REPEATED.load(Ordering::Relaxed));
+}

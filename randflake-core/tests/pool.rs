@@ -1,0 +1,194 @@
+//! Several leases behind one call: who issues, who is passed over, and what is said when none can.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::cell::RefCell;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use randflake_core::{
+    AtomicWord, Field, Fields, GenerateError, Layout, Lease, LocalWord, ManualClock, Parts, Plain,
+    Pool, Sequencer, Spec, first_ready,
+};
+
+/// Two ids a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slow;
+
+impl Layout for Slow {
+    type Permutation = Plain;
+    const SPEC: Spec = Spec::declare(Fields {
+        timestamp: Field {
+            bits: 40,
+            shift: 10,
+        },
+        node_id: Field { bits: 8, shift: 0 },
+        sequence: Field { bits: 1, shift: 8 },
+        epoch_unix_ms: 0,
+        tick_ms: 1_000,
+    });
+}
+
+type Members<W> = Vec<Sequencer<Slow, W>>;
+type TestPool<'a, W> = Pool<Slow, W, &'a ManualClock, Members<W>>;
+
+/// Members of the node ids 1, 2, .. with leases of the given ticks.
+fn pool<'a, W: AtomicWord>(clock: &'a ManualClock, leases: &[(u64, u64)]) -> TestPool<'a, W> {
+    let sequencers = (1..).zip(leases).map(|(node_id, &(start, end))| {
+        Sequencer::new(Lease::new(node_id, start, end).unwrap()).unwrap()
+    });
+    Pool::new(sequencers.collect(), clock, Plain)
+}
+
+/// The node ids and ticks of the next ids, until an error.
+fn drain<W: AtomicWord>(pool: &TestPool<'_, W>) -> (Vec<(u32, u64)>, GenerateError) {
+    let mut issued = Vec::new();
+    loop {
+        match pool.generate() {
+            Ok(id) => {
+                let Parts { tick, node_id, .. } = pool.codec().inspect(id);
+                issued.push((node_id, tick));
+            }
+            Err(error) => return (issued, error),
+        }
+    }
+}
+
+fn node_ids<W: AtomicWord>(pool: &TestPool<'_, W>) -> Vec<u32> {
+    drain(pool)
+        .0
+        .into_iter()
+        .map(|(node_id, _)| node_id)
+        .collect()
+}
+
+#[test]
+fn it_stays_with_a_member_until_it_is_exhausted() {
+    let clock = ManualClock::at_unix_ms(100_000);
+    let pool = pool::<AtomicU64>(&clock, &[(100, 200); 3]);
+    assert_eq!(node_ids(&pool), [1, 1, 2, 2, 3, 3]);
+    clock.advance_ms(1_250);
+    let (issued, error) = drain(&pool);
+    assert_eq!(
+        issued,
+        [(3, 101), (3, 101), (1, 101), (1, 101), (2, 101), (2, 101)]
+    );
+    assert_eq!(error, GenerateError::SequenceExhausted { retry_in_ms: 750 });
+}
+
+#[test]
+fn a_member_ahead_of_the_clock_is_passed_over() {
+    let clock = ManualClock::at_unix_ms(150_000);
+    let pool = pool::<AtomicU32>(&clock, &[(100, 200), (100, 200)]);
+    pool.generate().unwrap();
+    clock.turn_back_ms(10_000);
+    let (issued, error) = drain(&pool);
+    assert_eq!(issued, [(2, 140), (2, 140)], "the clock step was survived");
+    assert_eq!(
+        error,
+        GenerateError::SequenceExhausted { retry_in_ms: 1_000 },
+        "not in 10 s"
+    );
+    clock.advance_ms(10_000);
+    assert_eq!(node_ids(&pool), [2, 2, 1]);
+}
+
+#[test]
+fn with_a_tolerance_none_is_ahead_while_another_is_in_time() {
+    let clock = ManualClock::at_unix_ms(100_000);
+    let pool = pool::<LocalWord<u32>>(&clock, &[(100, 200), (100, 200)]).with_tolerance(1);
+    let (issued, error) = drain(&pool);
+    let in_time = [(1, 100), (1, 100), (2, 100), (2, 100)];
+    let ahead = [(2, 101), (2, 101), (1, 101), (1, 101)];
+    assert_eq!(issued, [in_time, ahead].concat());
+    assert_eq!(
+        error,
+        GenerateError::SequenceExhausted { retry_in_ms: 1_000 }
+    );
+}
+
+#[test]
+fn members_outside_their_lease_are_passed_over() {
+    let clock = ManualClock::at_unix_ms(110_000);
+    let pool = pool::<AtomicU64>(&clock, &[(100, 110), (110, 120), (120, 130)]);
+    assert_eq!(node_ids(&pool), [2, 2]);
+    clock.set_unix_ms(100_000);
+    assert_eq!(node_ids(&pool), [1, 1]);
+    clock.set_unix_ms(125_000);
+    assert_eq!(node_ids(&pool), [3, 3]);
+    assert_eq!(pool.sequencers()[2].seal(), Some(126));
+    clock.set_unix_ms(126_000);
+    let (issued, error) = drain(&pool);
+    assert_eq!(issued, []);
+    assert_eq!(
+        error,
+        GenerateError::LeaseOver { since_ms: 16_000 },
+        "rather than sealed"
+    );
+}
+
+#[test]
+fn a_pool_knows_no_more_than_its_clock_and_members() {
+    let clock = ManualClock::unknown();
+    let two = pool::<AtomicU64>(&clock, &[(0, 10), (0, 10)]);
+    assert_eq!(two.generate(), Err(GenerateError::ClockUnknown));
+    clock.set_unix_ms(0);
+    let none = pool::<AtomicU64>(&clock, &[]);
+    assert_eq!(
+        none.generate(),
+        Err(GenerateError::LeaseOver { since_ms: 0 })
+    );
+    for sequencer in two.sequencers() {
+        assert_eq!(sequencer.seal(), Some(0));
+    }
+    assert_eq!(two.generate(), Err(GenerateError::Sealed));
+}
+
+/// Of the members' errors the pool gives the one that passes soonest, else the least final.
+#[test]
+fn errors_are_combined() {
+    use GenerateError::{ClockBehind, ClockUnknown, LeaseOver, Sealed, SequenceExhausted};
+    let exhausted = |retry_in_ms| SequenceExhausted { retry_in_ms };
+    let behind = |behind_ms| ClockBehind { behind_ms };
+    let over = |since_ms| LeaseOver { since_ms };
+    for (errors, expected) in [
+        ([exhausted(5), behind(3), exhausted(4)], behind(3)),
+        ([behind(5), over(0), exhausted(5)], behind(5)),
+        ([over(1), Sealed, exhausted(900)], exhausted(900)),
+        ([Sealed, over(1), over(2)], over(1)),
+        ([Sealed, Sealed, over(2)], over(2)),
+        ([Sealed, ClockUnknown, Sealed], ClockUnknown),
+        ([Sealed, Sealed, Sealed], Sealed),
+    ] {
+        let cursor = AtomicU64::new(0);
+        let combined = first_ready(&errors, &cursor, |&error| Err::<(), _>(error));
+        assert_eq!(combined, Err(expected), "{errors:?}");
+    }
+}
+
+#[test]
+fn members_are_asked_in_turn_from_the_one_that_answered_last() {
+    let members = [0, 1, 2, 3];
+    // A cursor beyond the members, as after a pool that shrank, begins at the first.
+    for (cursor_at, ready, expected) in [
+        (0, 0, vec![0]),
+        (0, 2, vec![0, 1, 2]),
+        (2, 1, vec![2, 3, 0, 1]),
+        (9, 1, vec![0, 1]),
+        (3, 9, vec![3, 0, 1, 2]),
+    ] {
+        let cursor = AtomicU32::new(cursor_at);
+        let asked = RefCell::new(Vec::new());
+        let answer = first_ready(&members, &cursor, |&member| {
+            asked.borrow_mut().push(member);
+            if member == ready {
+                Ok(member)
+            } else {
+                Err(GenerateError::Sealed)
+            }
+        });
+        assert_eq!(*asked.borrow(), expected);
+        assert_eq!(answer.is_ok(), ready < 4);
+        let moved_to = if ready < 4 { ready } else { cursor_at };
+        assert_eq!(AtomicWord::load(&cursor), moved_to);
+    }
+}

@@ -1,0 +1,150 @@
+//! Ids that other implementations made (`vectors/README.md` names them), composed, taken apart, read,
+//! written and issued.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::time::Duration;
+
+use randflake_core::{
+    AtomicWord, Codec, Id, Layout, Lease, ManualClock, Parts, Plain, Randflake, Sequencer,
+    Snowflake, Sonyflake, Sparx64,
+};
+use serde_json::Value;
+
+/// An entry of any of the files.
+struct Vector {
+    unix_ms: u64,
+    node_id: u32,
+    sequence: u32,
+    raw: u64,
+    id: Id,
+}
+
+/// A number, which some files write as a string.
+fn number<T: core::str::FromStr<Err: core::fmt::Debug>>(entry: &Value, name: &str) -> T {
+    let value = &entry[name];
+    let digits = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
+    digits.parse().unwrap()
+}
+
+fn entries(json: &str) -> Vec<Value> {
+    serde_json::from_str(json).unwrap()
+}
+
+fn randflake(entry: &Value) -> (Vector, Sparx64) {
+    let secret = u128::from_str_radix(entry["secret"].as_str().unwrap(), 16).unwrap();
+    let vector = Vector {
+        unix_ms: 1_000 * number::<u64>(entry, "timestamp"),
+        node_id: number(entry, "node_id"),
+        sequence: number(entry, "sequence"),
+        raw: number(entry, "raw_id"),
+        id: Id::from_i64(number(entry, "encrypted_id")),
+    };
+    (vector, Sparx64::new(&secret.to_be_bytes()))
+}
+
+fn classic(entry: &Value) -> Vector {
+    let raw = number(entry, "id");
+    Vector {
+        unix_ms: number(entry, "unix_ms"),
+        node_id: number(entry, "node_id"),
+        sequence: number(entry, "sequence"),
+        raw,
+        id: Id::from_u64(raw),
+    }
+}
+
+/// The vector holds in both directions, and is what a generator issues.
+fn check<L: Layout>(vector: &Vector, permutation: L::Permutation) {
+    let codec = Codec::<L>::new(permutation);
+    let unix = Duration::from_millis(vector.unix_ms);
+    let tick = L::SPEC.tick_at(unix).unwrap();
+    let parts = Parts {
+        tick,
+        node_id: vector.node_id,
+        sequence: vector.sequence,
+    };
+    assert_eq!(codec.compose(parts), Ok(vector.id));
+    assert_eq!(
+        codec.compose_at(unix, vector.node_id, vector.sequence),
+        Ok(vector.id)
+    );
+    assert_eq!(codec.id(vector.raw), vector.id);
+    assert_eq!(codec.raw(vector.id), vector.raw);
+    assert_eq!(codec.inspect(vector.id), parts);
+    assert_eq!(codec.unix_ms(vector.id), vector.unix_ms);
+    check_issued::<L, AtomicU64>(&codec, vector, tick);
+    check_issued::<L, AtomicU32>(&codec, vector, tick);
+}
+
+/// A lease of the vector's tick issues it after the sequences before it.
+fn check_issued<L: Layout, W: AtomicWord>(codec: &Codec<L>, vector: &Vector, tick: u64) {
+    if cfg!(miri) && vector.sequence > 10 {
+        return;
+    }
+    let lease = Lease::new(vector.node_id, tick, tick + 1).unwrap();
+    let sequencer = Sequencer::<L, W>::new(lease).unwrap();
+    let clock = ManualClock::at_unix_ms(vector.unix_ms);
+    for _ in 0..vector.sequence {
+        sequencer.take(&clock, 0).unwrap();
+    }
+    let raw = sequencer.take(&clock, 0).unwrap();
+    assert_eq!(raw, vector.raw);
+    assert_eq!(codec.id(raw), vector.id);
+}
+
+/// Checks a file of Randflake ids and their texts, and counts those after 2041.
+fn check_randflake(json: &str, expected_count: usize) -> usize {
+    let entries = entries(json);
+    assert_eq!(entries.len(), expected_count);
+    let mut after_2041 = 0;
+    for entry in &entries {
+        let (vector, cipher) = randflake(entry);
+        let text = entry["encoded_id"].as_str().unwrap();
+        assert_eq!(vector.id.to_text().as_str(), text);
+        assert_eq!(Id::from_text(text.as_bytes()), Ok(vector.id));
+        assert_eq!(
+            Id::from_text_lenient(text.to_uppercase().as_bytes()),
+            Ok(vector.id)
+        );
+        after_2041 += usize::from(vector.raw >> 63 == 1);
+        check::<Randflake>(&vector, cipher);
+    }
+    after_2041
+}
+
+#[test]
+fn the_packages_own_vectors() {
+    let json = include_str!("vectors/reference.json");
+    assert!(check_randflake(json, 18) > 0);
+}
+
+#[test]
+fn randflake_vectors() {
+    let json = include_str!("vectors/randflake.json");
+    assert!(check_randflake(json, 200) >= 100);
+}
+
+#[test]
+fn snowflake_vectors() {
+    let entries = entries(include_str!("vectors/snowflake.json"));
+    assert_eq!(entries.len(), 40);
+    for entry in &entries {
+        let vector = classic(entry);
+        let (datacenter, worker) = Snowflake::datacenter_and_worker(vector.node_id);
+        assert_eq!(Snowflake::node_id(datacenter, worker), Ok(vector.node_id));
+        check::<Snowflake>(&vector, Plain);
+    }
+}
+
+#[test]
+fn sonyflake_vectors() {
+    let entries = entries(include_str!("vectors/sonyflake.json"));
+    assert_eq!(entries.len(), 40);
+    for entry in &entries {
+        check::<Sonyflake>(&classic(entry), Plain);
+    }
+}
