@@ -16,11 +16,16 @@ fn an_unknown_word_is_said_with_what_it_may_mean() {
     assert_said(&[
         (
             "inspct",
-            "unrecognized subcommand 'inspct'; tip: a similar subcommand exists: 'inspect'",
+            "unrecognized subcommand 'inspct'; tip: a similar subcommand exists: 'inspect'; usage: randflake <COMMAND>",
         ),
         (
             "generate --fromat json",
-            "unexpected argument '--fromat' found; tip: a similar argument exists: '--format'",
+            "unexpected argument '--fromat' found; tip: a similar argument exists: '--format'; \
+             usage: randflake generate --format <FORMAT>",
+        ),
+        (
+            "generate 5",
+            "unexpected argument '5' found; usage: randflake generate [OPTIONS]",
         ),
         (
             "man lease relase",
@@ -39,10 +44,19 @@ fn what_is_missing_is_named() {
     assert_said(&[
         (
             "compose --node 1",
-            &format!("{missing} --time <UNIX> --sequence <S>"),
+            &format!(
+                "{missing} --time <UNIX> --sequence <S>; \
+                 usage: randflake compose --time <UNIX> --node <N> --sequence <S>"
+            ),
         ),
-        ("convert 3vgoe12ccb8gh", &format!("{missing} --to <FORM>")),
-        ("lease release", &format!("{missing} <NODE>...")),
+        (
+            "convert 3vgoe12ccb8gh",
+            &format!("{missing} --to <FORM>; usage: randflake convert --to <FORM> <VALUE>..."),
+        ),
+        (
+            "lease release",
+            &format!("{missing} <NODE>...; usage: randflake lease release <NODE>..."),
+        ),
     ]);
 }
 

@@ -111,12 +111,12 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
 }
 
-/// Clap's paragraphs without the usage and the advice to look for help.
+/// Clap's paragraphs without the advice to look for help.
 fn short(text: &str) -> String {
     let paragraphs: Vec<_> = text
         .split("\n\n")
-        .filter(|paragraph| !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more"))
+        .filter(|paragraph| !paragraph.starts_with("For more information"))
         .map(one_line)
         .collect();
-    paragraphs.join("; ")
+    paragraphs.join("; ").replace("; Usage:", "; usage:")
 }

@@ -21,13 +21,14 @@ pub(crate) fn for_each_id(
         return for_each_line(|number, line| match form.read(line) {
             Ok(id) => each(id),
             Err(problem) => Err(Failure::usage(format!(
-                "line {number}: {line:?}: {problem}"
+                "line {number}: {}: {problem}",
+                shown(line)
             ))),
         });
     }
     let read = |value: &String| {
         form.read(value)
-            .map_err(|problem| Failure::usage(format!("{value:?}: {problem}")))
+            .map_err(|problem| Failure::usage(format!("{}: {problem}", shown(value))))
     };
     let ids: Result<Vec<_>, _> = given.iter().map(read).collect();
     ids?.into_iter().try_for_each(each)
@@ -52,4 +53,13 @@ fn for_each_line(mut each: impl FnMut(u64, &str) -> Result<(), Failure>) -> Resu
         }
     }
     Ok(())
+}
+
+/// As much of a value as tells which it is.
+fn shown(value: &str) -> String {
+    const MOST: usize = 40;
+    match value.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}...", &value[..end]),
+        None => format!("{value:?}"),
+    }
 }

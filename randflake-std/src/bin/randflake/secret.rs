@@ -63,17 +63,19 @@ impl SecretArgs {
 impl Source {
     /// The secret, or `None` when the default file is not there.
     pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
-        match self {
-            Self::Given(path) => Secret::from_file(path).map_err(Failure::failed).map(Some),
+        let read = match self {
+            Self::Given(path) | Self::Default(path) => Secret::from_file(path),
+            Self::Variable => Secret::from_env(VARIABLE),
+        };
+        match (read, self) {
+            (Ok(secret), _) => Ok(Some(secret)),
+            (Err(error), Self::Default(_)) if is_not_found(&error) => Ok(None),
             // What a variable holds was given, what a file holds was found.
-            Self::Variable => match Secret::from_env(VARIABLE) {
-                Err(error) => Err(Failure::usage(format!("{VARIABLE}: {error}"))),
-                Ok(secret) => Ok(Some(secret)),
-            },
-            Self::Default(path) => match Secret::from_file(path) {
-                Err(error) if is_not_found(&error) => Ok(None),
-                outcome => outcome.map_err(Failure::failed).map(Some),
-            },
+            (Err(error), Self::Variable) => Err(Failure::usage(format!("{VARIABLE}: {error}"))),
+            (Err(error @ SecretError::Hex { .. }), Self::Given(path) | Self::Default(path)) => Err(
+                Failure::failed(format!("secret file {}: {error}", path.display())),
+            ),
+            (Err(error), _) => Err(Failure::failed(error)),
         }
     }
 
