@@ -5,14 +5,28 @@ use crate::matrix::LIBRARIES;
 use crate::report::Report;
 use crate::setup::Need;
 
-/// The first has no compare-and-swap, the next two no 64-bit atomics, `riscv32imc` none but loads and stores.
-const TARGETS: &[&str] = &[
-    "thumbv6m-none-eabi",
-    "thumbv7em-none-eabi",
-    "riscv32imac-unknown-none-elf",
-    "riscv32imc-unknown-none-elf",
-    "wasm32-unknown-unknown",
-    HOST_32_BIT,
+/// A machine, and what the compiler is told beyond its name.
+struct Machine {
+    target: &'static str,
+    flags: &'static str,
+}
+
+const fn machine(target: &'static str, flags: &'static str) -> Machine {
+    Machine { target, flags }
+}
+
+const MACHINES: &[Machine] = &[
+    // No compare-and-swap.
+    machine("thumbv6m-none-eabi", ""),
+    machine("riscv32imc-unknown-none-elf", ""),
+    // No 64-bit atomics.
+    machine("thumbv7em-none-eabi", ""),
+    machine("riscv32imac-unknown-none-elf", ""),
+    // NEON.
+    machine("aarch64-unknown-none", ""),
+    machine("wasm32-unknown-unknown", ""),
+    machine("wasm32-unknown-unknown", "-Ctarget-feature=+simd128"),
+    machine(HOST_32_BIT, ""),
 ];
 
 /// Rust brings all that is needed to link for musl, so no 32-bit C library is asked for.
@@ -28,52 +42,58 @@ const HOST_32_BIT_C: [(&str, &str); 2] = [
 const TESTED: &[&str] = &["sparx64", "randflake-core"];
 
 pub(crate) fn needs() -> Vec<Need> {
-    TARGETS.iter().map(|target| Need::Target(target)).collect()
+    let targets = MACHINES.iter().map(|machine| machine.target);
+    targets.map(Need::Target).collect()
 }
 
 pub(crate) fn run(report: &mut Report) {
-    for target in TARGETS {
+    for Machine { target, flags } in MACHINES {
         for library in LIBRARIES.iter().filter(|library| library.no_std) {
-            let feature_sets: &[&str] = if library.features.is_empty() {
-                &["--no-default-features"]
-            } else {
-                &["--no-default-features", "--all-features"]
-            };
-            for features in feature_sets {
-                let arguments = [
-                    "build",
-                    "--package",
-                    library.name,
-                    "--lib",
-                    "--target",
-                    target,
-                    features,
-                ];
-                // Nothing else is built for these targets, so the flags cost no second build.
-                let mut command = cargo(&arguments);
-                report.check(
-                    &format!("{} {features} for {target}", library.name),
-                    command.env("RUSTFLAGS", "-Dwarnings"),
-                );
+            build(report, library.name, "--no-default-features", target, flags);
+            if !library.features.is_empty() {
+                build(report, library.name, "--all-features", target, flags);
             }
         }
     }
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         for package in TESTED {
-            let arguments = [
-                "test",
-                "--no-fail-fast",
-                "--package",
-                package,
-                "--all-features",
-                "--target",
-                HOST_32_BIT,
-            ];
-            let mut command = cargo(&arguments);
-            command.env("RUSTFLAGS", "-Dwarnings").envs(HOST_32_BIT_C);
-            report.tests(&format!("{package}, 32-bit"), &mut command);
+            test_32_bit(report, package);
         }
     } else {
         report.leave_out("the tests as 32-bit programs (they need Linux on x86-64)");
     }
+}
+
+fn build(report: &mut Report, package: &str, features: &str, target: &str, flags: &str) {
+    let what = format!("{package} {features} for {target} {flags}");
+    let arguments = [
+        "build",
+        "--package",
+        package,
+        "--lib",
+        "--target",
+        target,
+        features,
+    ];
+    // Nothing else is built for these targets, so the flags cost no second build.
+    let flags = format!("-Dwarnings {flags}");
+    report.check(
+        what.trim_end(),
+        cargo(&arguments).env("RUSTFLAGS", flags.trim_end()),
+    );
+}
+
+fn test_32_bit(report: &mut Report, package: &str) {
+    let arguments = [
+        "test",
+        "--no-fail-fast",
+        "--package",
+        package,
+        "--all-features",
+        "--target",
+        HOST_32_BIT,
+    ];
+    let mut command = cargo(&arguments);
+    command.env("RUSTFLAGS", "-Dwarnings").envs(HOST_32_BIT_C);
+    report.tests(&format!("{package}, 32-bit"), &mut command);
 }
