@@ -47,10 +47,13 @@ impl SecretArgs {
     /// The secret, made if none was ever given or made: for issuing ids.
     pub(crate) fn read_or_make(&self) -> Result<Secret, Failure> {
         let source = self.source()?;
-        match (source.read(), &source) {
-            (Ok(None), Source::Default(path)) => make(path),
-            (outcome, _) => outcome?.ok_or_else(|| source.missing()),
+        if let Some(secret) = source.read()? {
+            return Ok(secret);
         }
+        if let Source::Default(path) = &source {
+            make(path)?;
+        }
+        source.read()?.ok_or_else(|| source.missing())
     }
 
     /// The secret. A new one could tell nothing of ids that exist, so none is made.
@@ -97,11 +100,11 @@ fn is_not_found(error: &SecretError) -> bool {
     matches!(error, SecretError::File { source, .. } if source.kind() == ErrorKind::NotFound)
 }
 
-/// Makes the secret at the default place. Of several processes that do so at once one wins, and all
-/// return its secret.
+/// Makes the secret at the default place. Of several processes that do so at once one wins, and its
+/// secret is everybody's.
 ///
 /// The file is whole when it gets its name, by a hard link, which fails where the name is taken.
-fn make(path: &Path) -> Result<Secret, Failure> {
+fn make(path: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::failed(format!("secret file {}: {error}", path.display()));
     let directory = path.parent().unwrap_or(path);
     state_directory::create(directory)?;
@@ -112,18 +115,18 @@ fn make(path: &Path) -> Result<Secret, Failure> {
         .map_err(Failure::failed)?;
     let linked = fs::hard_link(&draft, path);
     fs::remove_file(&draft).map_err(failed)?;
+    let is_ours = linked.is_ok();
     match linked {
-        Ok(()) => {
-            sync(directory).map_err(failed)?;
-            say(&format!("made a new secret in {}", path.display()));
-        }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(failed(error)),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(failed(error)),
+        _ => sync(directory).map_err(failed)?,
     }
-    Secret::from_file(path).map_err(Failure::failed)
+    if is_ours {
+        say(&format!("made a new secret in {}", path.display()));
+    }
+    Ok(())
 }
 
-/// After a crash of the machine the name must be there, or the ids already made were under a lost secret.
+/// After a crash of the machine the name must be there: ids were made under that secret.
 #[cfg(unix)]
 fn sync(directory: &Path) -> std::io::Result<()> {
     fs::File::open(directory)?.sync_all()
