@@ -130,9 +130,13 @@ pub fn first_ready_within<M, W: AtomicWord, T>(
     tolerance: u32,
     mut ask: impl FnMut(&M, u32) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
-    match first_ready(members, cursor, |member| ask(member, 0)) {
-        Err(_) if tolerance > 0 => first_ready(members, cursor, |member| ask(member, tolerance)),
-        result => result,
+    let mut ticks = 0;
+    loop {
+        let result = first_ready(members, cursor, |member| ask(member, ticks));
+        if result.is_ok() || ticks == tolerance {
+            return result;
+        }
+        ticks = tolerance;
     }
 }
 

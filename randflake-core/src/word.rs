@@ -132,6 +132,7 @@ impl<V: Word> AtomicWord for LocalWord<V> {
     }
 }
 
+#[cfg(target_has_atomic = "32")]
 macro_rules! native {
     ($atomic:ident, $value:ty) => {
         impl AtomicWord for core::sync::atomic::$atomic {

@@ -227,25 +227,22 @@ impl Spec {
     /// ```
     #[must_use]
     #[inline]
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "the divisors are not zero, and both sums fit"
-    )]
     pub const fn tick_at(&self, unix: Duration) -> Option<u64> {
         let Fields {
             epoch_unix_ms,
             tick_ms,
             ..
         } = self.0;
-        // Whole seconds need no sub-second part: for a constant layout this leaves one subtraction.
+        // The divisors are not zero: checked division leaves no panic in the code.
         if tick_ms.is_multiple_of(MS_PER_SECOND) && epoch_unix_ms.is_multiple_of(MS_PER_SECOND) {
+            // No sub-second part is needed: for a constant layout this leaves one subtraction.
             return match unix.as_secs().checked_sub(epoch_unix_ms / MS_PER_SECOND) {
-                Some(seconds) => Some(seconds / (tick_ms / MS_PER_SECOND)),
+                Some(seconds) => seconds.checked_div(tick_ms / MS_PER_SECOND),
                 None => None,
             };
         }
         match unix_ms(unix).checked_sub(epoch_unix_ms) {
-            Some(ms) => Some(ms / tick_ms),
+            Some(ms) => ms.checked_div(tick_ms),
             None => None,
         }
     }
