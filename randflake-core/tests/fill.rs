@@ -1,7 +1,9 @@
 //! Ids in bulk: the same ids as one at a time, as many as there are, nothing lost.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use proptest::prelude::*;
 use randflake_core::{
@@ -48,7 +50,17 @@ fn same_as_one_at_a_time<W: AtomicWord>(lengths: &[usize]) {
     }
 }
 
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: if cfg!(miri) { 1 } else { 256 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn bulk_is_the_same_as_one_at_a_time(lengths in prop::collection::vec(0_usize..3000, 1..20)) {
         same_as_one_at_a_time::<AtomicU64>(&lengths);
@@ -92,6 +104,7 @@ fn a_sequence_above_the_node_id_does_not_carry_into_it() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "uses up several ticks of 4,096 ids")]
 fn a_tolerance_lets_a_buffer_cross_ticks() {
     let clock = clock();
     let generator = generator::<AtomicU64>(&clock).with_tolerance(2);
@@ -114,6 +127,7 @@ fn an_empty_buffer_consumes_nothing_and_is_no_error() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "uses up several ticks of 4,096 ids")]
 fn a_pool_fills_from_one_member_after_another() {
     let clock = clock();
     let sequencer = |node_id| {

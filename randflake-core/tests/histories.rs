@@ -54,6 +54,7 @@ enum Step {
     Advance(u64),
     TurnBack(u64),
     Generate(usize),
+    TakeRun(u32),
     Extend(u64),
     Seal,
 }
@@ -64,6 +65,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         6 => (0..25_u64).prop_map(Step::Advance),
         3 => (0..25_u64).prop_map(Step::TurnBack),
         12 => (1..8_usize).prop_map(Step::Generate),
+        4 => (0..6_u32).prop_map(Step::TakeRun),
         2 => (1..=MAX_TICK + 1).prop_map(Step::Extend),
         1 => Just(Step::Seal),
     ]
@@ -146,6 +148,33 @@ fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
                     }
                     let sealed = result == Err(GenerateError::Sealed);
                     prop_assert_eq!(sealed, model.sealed);
+                }
+            }
+            // As many as wanted, at least one, that the model issues in one tick.
+            Step::TakeRun(most) => {
+                let clock = ManualClock::at_unix_ms(unix_ms);
+                let run = sequencer.take_run(most, &clock, tolerance);
+                let expected = model.generate::<L>(unix_ms, tolerance);
+                prop_assert_eq!(run.is_ok(), expected.is_some());
+                if let (Ok(run), Some((tick, sequence))) = (run, expected) {
+                    let left_in_tick = L::SPEC.max_sequence() - sequence;
+                    let more = most.saturating_sub(1).min(left_in_tick);
+                    prop_assert_eq!(run.len(), more as usize + 1);
+                    let first = codec.inspect(codec.id(run.first()));
+                    prop_assert_eq!((first.tick, first.sequence), (tick, sequence));
+                    prop_assert!(issued.insert(run.first()));
+                    for _ in 0..more {
+                        let Some((tick, sequence)) = model.generate::<L>(unix_ms, tolerance) else {
+                            return Err(TestCaseError::fail("the run left its tick"));
+                        };
+                        let next = Parts {
+                            tick,
+                            node_id: NODE_ID,
+                            sequence,
+                        };
+                        let raw = codec.compose(next).map(|id| codec.raw(id))?;
+                        prop_assert!(issued.insert(raw), "{} twice", raw);
+                    }
                 }
             }
             Step::Extend(end) if end > start => {

@@ -1,6 +1,12 @@
 //! Every word under threads that fight for it: each position comes out exactly once.
 
-use std::sync::atomic::AtomicU32;
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use core::sync::atomic::AtomicU32;
 use std::thread;
 
 use randflake_core::{AtomicWord, GenerateError, Lease, ManualClock, Sequencer, Snowflake};
