@@ -18,8 +18,8 @@ Environment:
   RANDFLAKE_KEY        the secret, 32 hex digits, unless --key-file
   RANDFLAKE_STORE      where leases are kept, unless --store
   RANDFLAKE_NAMESPACE  whose leases, unless --namespace
-  XDG_STATE_HOME       its folder randflake has the key and the leases
-                       unless said; ~/.local/state by default
+  XDG_STATE_HOME       its folder randflake has the default key and leases;
+                       ~/.local/state unless set
 
 Exit status:
   0  all is well, or the reader of the output has gone

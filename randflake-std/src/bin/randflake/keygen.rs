@@ -1,8 +1,9 @@
 //! `randflake keygen`
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use randflake_std::Secret;
+use randflake_std::{Secret, SecretError};
 
 use crate::failure::Failure;
 use crate::output::stdout;
@@ -26,10 +27,22 @@ impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let secret = Secret::generate().map_err(Failure::failed)?;
         if let Some(path) = &self.out {
-            return secret.write_new(path).map_err(Failure::failed);
+            return secret.write_new(path).map_err(refusal);
         }
         let mut out = stdout();
         writeln!(out, "{}", secret.to_hex().as_str())?;
         Ok(out.flush()?)
+    }
+}
+
+fn refusal(error: SecretError) -> Failure {
+    match error {
+        SecretError::File { path, source } if source.kind() == ErrorKind::AlreadyExists => {
+            let path = path.display();
+            Failure::failed(format!(
+                "{path} exists and is not overwritten: name a new file"
+            ))
+        }
+        error => Failure::failed(error),
     }
 }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
+const ALTERNATIVES: &str = "set XDG_STATE_HOME to the absolute path of a directory that may be written, or \
+                            give both --key-file (or RANDFLAKE_KEY) and --store (or RANDFLAKE_STORE)";
+
 /// `$XDG_STATE_HOME/randflake`, or `~/.local/state/randflake` when that variable is not an absolute path
 /// (XDG Base Directory Specification 0.8).
 pub(crate) fn path() -> Result<PathBuf, Failure> {
@@ -15,10 +18,9 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
         .filter(is_absolute);
     let home = || env::home_dir().filter(is_absolute);
     let Some(state_home) = state_home.or_else(|| Some(home()?.join(".local/state"))) else {
-        return Err(Failure::failed(
-            "there is no home directory: set HOME or XDG_STATE_HOME to an absolute path, or give both \
-             --key-file (or RANDFLAKE_KEY) and --store (or RANDFLAKE_STORE)",
-        ));
+        return Err(Failure::failed(format!(
+            "there is no home directory: {ALTERNATIVES}"
+        )));
     };
     Ok(state_home.join("randflake"))
 }
@@ -28,7 +30,10 @@ pub(crate) fn create(path: &Path) -> Result<(), Failure> {
     private_directory()
         .recursive(true)
         .create(path)
-        .map_err(|error| Failure::failed(format!("state directory {}: {error}", path.display())))
+        .map_err(|error| {
+            let path = path.display();
+            Failure::failed(format!("state directory {path}: {error}: {ALTERNATIVES}"))
+        })
 }
 
 #[cfg(unix)]

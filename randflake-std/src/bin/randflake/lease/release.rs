@@ -52,7 +52,7 @@ impl Args {
         let ahead = Duration::from_millis(MAX_TOLERANCE_MS);
         let unused_from = snapshot.tick() + 1 + store.namespace().ticks(ahead);
         let ended = |record: &&Record| Grant {
-            end: unused_from.min(record.grant.end),
+            end: unused_from,
             ..record.grant
         };
         store.release(&live.iter().map(ended).collect::<Vec<_>>())?;
