@@ -59,11 +59,12 @@ impl Tenant {
             count,
             ttl: self.ttl_ticks,
         };
+        let before = wall_exact().unwrap_or_default();
         let sent = Monotonic::now::<L>();
         let outcome = self.store.acquire(&request);
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(pending);
         let acquired = outcome?;
-        if let Err(error) = check_skew(acquired.now) {
+        if let Err(error) = check_skew(acquired.now, before) {
             self.release_unused(&acquired.grants);
             return Err(error);
         }
@@ -99,11 +100,40 @@ impl Tenant {
     }
 }
 
-/// A store whose clock leapt ahead would grant node ids far into the future.
-fn check_skew(store: Duration) -> Result<(), StoreError> {
-    let here = wall_exact().unwrap_or_default();
+/// A store whose clock leapt ahead would grant node ids far into the future. It was read at some time
+/// since `before`, however long the request took.
+fn check_skew(store: Duration, before: Duration) -> Result<(), StoreError> {
+    let after = wall_exact().unwrap_or_default();
+    let here = store.clamp(before.min(after), before.max(after));
     if store.abs_diff(here) > MAX_SKEW {
         return Err(StoreError::ClockSkew { store, here });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_answer_is_no_skew() {
+        let hour_ago = wall_exact()
+            .unwrap()
+            .saturating_sub(Duration::from_secs(3_600));
+        let at = |seconds| hour_ago + Duration::from_secs(seconds);
+        for (store, before, is_skewed) in [
+            (at(3_591), at(3_600), false),
+            (at(3_589), at(3_600), true),
+            (at(3_609), at(3_600), false),
+            (at(3_620), at(3_600), true),
+            (at(3_540), at(3_540), false),
+            (at(3_600), at(3_540), false),
+            (at(3_520), at(3_540), true),
+            // The wall clock here was set back during the request.
+            (at(3_600), at(3_660), false),
+        ] {
+            let error = check_skew(store, before).err();
+            assert_eq!(error.is_some(), is_skewed, "{error:?}");
+        }
+    }
 }
