@@ -108,9 +108,12 @@ pub(crate) struct Endless {
 
 impl Endless {
     /// The next ids. When it returns, leases are held.
+    #[track_caller]
     pub(crate) fn read(&mut self, count: usize) -> Vec<String> {
         let lines = self.ids.by_ref().lines();
-        lines.take(count).map(Result::unwrap).collect()
+        let ids: Vec<_> = lines.take(count).map(Result::unwrap).collect();
+        assert_eq!(ids.len(), count, "it ended early");
+        ids
     }
 
     pub(crate) fn process_id(&self) -> u32 {
