@@ -328,6 +328,7 @@ impl Leases {
             });
         }
         free.extend(unused.take(count - free.len()));
+        free.sort_unstable();
         Ok(free)
     }
 

@@ -158,7 +158,7 @@ impl Grant {
 /// What an acquire granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acquired {
-    /// As many as were asked for, of distinct node ids.
+    /// As many as were asked for, of distinct node ids and in their order.
     pub grants: Vec<Grant>,
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,

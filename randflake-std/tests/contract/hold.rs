@@ -2,6 +2,7 @@
 
 use randflake_std::lease::Grant;
 
+use super::referee::Referee;
 use super::{Backend, TTL, acquire, acquire_one, eight, record_of, tick_at, ticks};
 
 pub(crate) fn a_renewal_moves_the_end(backend: &impl Backend) {
@@ -88,6 +89,34 @@ pub(crate) fn a_release_frees_the_rest(backend: &impl Backend) {
     // Released a second time, when others have it: no effect.
     store.release(&released).unwrap();
     assert_eq!(record_of(&mut *store, grant.node_id).grant, grant);
+}
+
+pub(crate) fn a_release_counts_once(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let grant = acquire_one(&mut *store, 1);
+    let used = Grant {
+        end: grant.start + 20,
+        ..grant
+    };
+    store.release(&[used]).unwrap();
+    for end in [grant.start, grant.start + 30] {
+        store.release(&[Grant { end, ..grant }]).unwrap();
+        assert_eq!(record_of(&mut *store, grant.node_id).grant, used);
+    }
+}
+
+pub(crate) fn what_was_not_used_is_granted_in_the_same_tick(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let mut referee = Referee::default();
+    for number in 1..10 {
+        let mut grants = acquire(&mut *store, number, 8).unwrap().grants;
+        referee.granted(&grants);
+        for grant in &mut grants {
+            grant.end = grant.start;
+            referee.released(grant);
+        }
+        store.release(&grants).unwrap();
+    }
 }
 
 pub(crate) fn a_release_never_lengthens(backend: &impl Backend) {

@@ -61,6 +61,8 @@ macro_rules! contract {
             a_lease_that_is_over_cannot_be_renewed,
             a_release_frees_the_rest,
             a_release_never_lengthens,
+            a_release_counts_once,
+            what_was_not_used_is_granted_in_the_same_tick,
             only_the_holder_of_a_grant_can_change_it,
             what_was_answered_is_kept,
             a_clock_that_steps_back_frees_nothing,

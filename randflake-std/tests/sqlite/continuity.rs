@@ -1,12 +1,14 @@
 //! Whether the store notices that it has forgotten leases, or is one of two.
 
 use std::fs;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore};
+use rusqlite::Connection;
 
-use super::{Place, TTL, acquire, fenced, namespace, unusable};
+use super::{Place, TTL, acquire, fenced, namespace, processes, unusable};
 
 /// Puts a file's earlier content back, into the same file.
 fn restore_in_place(path: &Path, backup: &[u8]) {
@@ -140,6 +142,20 @@ fn a_fence_outlives_the_process_that_set_it() {
 }
 
 #[test]
+fn a_second_loss_does_not_shorten_the_fence() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    let backup = fs::read(place.database()).unwrap();
+    acquire(&mut place.open()).unwrap();
+    restore_in_place(&place.database(), &backup);
+    let first = fenced(&mut place.open());
+    // The clock of who notices the second is behind.
+    place.clock.turn_back_ms(100_000);
+    restore_anew(&place.database(), &fs::read(place.database()).unwrap());
+    assert_eq!(fenced(&mut place.open()).as_secs(), first.as_secs() + 100);
+}
+
+#[test]
 fn an_unharmed_store_is_never_fenced() {
     let place = Place::new();
     let mut store = place.open();
@@ -201,19 +217,24 @@ fn a_store_moved_to_another_disk_is_fenced() {
     acquire(&mut place.try_open(&moved).unwrap()).unwrap();
 }
 
+/// Another program: reads the database, says so, and keeps it open until told to end.
+pub(crate) fn reader(path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    let leases: i64 = connection
+        .query_row("SELECT count(*) FROM lease", [], |row| row.get(0))
+        .unwrap();
+    eprintln!("read {leases}");
+    io::stdin().read_line(&mut String::new()).unwrap();
+}
+
 #[test]
 fn what_is_left_of_a_deleted_database_is_not_read_into_the_new_one() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
-    // Another program has it open, so the write-ahead log stays.
-    let other = rusqlite::Connection::open(place.database()).unwrap();
-    let count = "SELECT count(*) FROM lease";
-    let leases = |connection: &rusqlite::Connection| {
-        connection
-            .query_row(count, [], |row| row.get::<_, i64>(0))
-            .unwrap()
-    };
-    assert_eq!(leases(&other), 1);
+    let mut other = processes::spawn("reader", &place, "");
+    let mut lines = BufReader::new(other.stderr.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "read 1");
+    // As long as it has the database open, the write-ahead log stays.
     acquire(&mut place.open()).unwrap();
     assert!(place.files().contains(&"leases.db-wal".to_owned()));
     fs::remove_file(place.database()).unwrap();
@@ -221,7 +242,8 @@ fn what_is_left_of_a_deleted_database_is_not_read_into_the_new_one() {
     let mut store = place.open();
     assert_eq!(store.list().unwrap(), []);
     recovers(&place, &mut store);
-    drop(other);
+    drop(other.stdin.take());
+    assert!(other.wait().unwrap().success());
     acquire(&mut store).unwrap();
     assert_eq!(store.list().unwrap().len(), 3);
 }

@@ -1,16 +1,15 @@
 //! Many at once, and some of them killed.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Barrier;
 use std::thread;
 
 use randflake_std::lease::{Grant, LeaseStore, SqliteStore};
 
-use super::{Place, acquire, namespace};
+use super::{Place, acquire, namespace, processes};
 
 const CROWD: usize = 100;
 
@@ -40,17 +39,10 @@ fn threads_that_all_create_the_store() {
     assert_eq!(node_ids.len(), CROWD);
 }
 
-const STORE: &str = "CROWD_STORE";
-const ACQUIRES: &str = "CROWD_ACQUIRES";
-
-/// What a process of the crowd does; without its variables, nothing.
-#[test]
-fn one_of_the_crowd() {
-    let (Ok(store), Ok(acquires)) = (env::var(STORE), env::var(ACQUIRES)) else {
-        return;
-    };
+/// Acquires one node id after the other, and reports each.
+pub(crate) fn acquirer(path: &Path, acquires: &str) {
     for _ in 0..acquires.parse::<u32>().unwrap() {
-        let grant = open_and_acquire(Path::new(&store));
+        let grant = open_and_acquire(path);
         // In one piece, or not at all.
         let line = format!("granted {} {} {}\n", grant.node_id, grant.start, grant.end);
         io::stderr().write_all(line.as_bytes()).unwrap();
@@ -58,12 +50,7 @@ fn one_of_the_crowd() {
 }
 
 fn spawn(place: &Place, acquires: u32) -> Child {
-    let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", "crowd::one_of_the_crowd", "--nocapture"]);
-    command.env(STORE, place.database());
-    command.env(ACQUIRES, acquires.to_string());
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
-    command.spawn().unwrap()
+    processes::spawn("acquirer", place, &acquires.to_string())
 }
 
 /// Node id, start and end of each grant that a process has reported.

@@ -9,6 +9,7 @@
 mod continuity;
 mod crowd;
 mod files;
+mod processes;
 
 use core::time::Duration;
 use std::fs;

@@ -63,6 +63,14 @@ impl Place {
         }
         Ok(inode(&metadata))
     }
+
+    /// The inode of the file that is there now.
+    pub(super) fn inode(&self) -> Result<Option<u64>, StoreError> {
+        let metadata = self.database.metadata();
+        metadata
+            .map(|metadata| inode(&metadata))
+            .map_err(|error| io(&self.database, error))
+    }
 }
 
 /// A name whose file does not exist yet.

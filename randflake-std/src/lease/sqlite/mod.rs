@@ -50,7 +50,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// | both files were deleted while a process runs      | a new store, fenced by that process    |
 ///
 /// Fenced is [`StoreError::Fenced`]: for the longest TTL and 10 s, and until the last lease that the
-/// lock file knows of is over. Leases from before are not renewed any more.
+/// lock file knows of is over: that is long if a clock was far ahead once. Leases from before are not
+/// renewed any more.
 ///
 /// # What it cannot notice
 ///
@@ -199,7 +200,7 @@ impl Session<'_> {
     ) -> Result<T, Failure> {
         let inode = self.place.prepare()?;
         let mut connection = connect(&self.place.database)?;
-        if self.place.prepare()? != inode {
+        if self.place.inode()? != inode {
             return Err(StoreError::unavailable("the database was replaced meanwhile").into());
         }
         self.check(&mut connection, inode)?;

@@ -1,5 +1,8 @@
 //! The leases of one namespace, in a transaction.
 
+#[cfg(test)]
+mod tests;
+
 use core::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
@@ -8,15 +11,20 @@ use super::failure::Failure;
 use crate::lease::moment::Moment;
 use crate::lease::{AcquireRequest, Grant, Namespace, Record, StoreError, Token};
 
+// Each statement says which index it needs: SQLite would choose a scan for some of them, and fails
+// if it cannot use what it is told.
+
 /// The leases that ended first.
 const FREE: &str = "
-    SELECT node_id, fencing_token FROM lease
+    SELECT node_id, fencing_token FROM lease INDEXED BY lease_by_end
     WHERE namespace = ?1 AND end_tick <= ?2
     ORDER BY end_tick LIMIT ?3";
 
 /// When the n-th lease ends, n from 0.
-const NTH_END: &str =
-    "SELECT end_tick FROM lease WHERE namespace = ?1 ORDER BY end_tick LIMIT 1 OFFSET ?2";
+const NTH_END: &str = "
+    SELECT end_tick FROM lease INDEXED BY lease_by_end
+    WHERE namespace = ?1
+    ORDER BY end_tick LIMIT 1 OFFSET ?2";
 
 const TAKE: &str = "
     INSERT INTO lease
@@ -38,11 +46,14 @@ const RELEASE: &str = "
         AND fencing_token = :fencing_token AND token = :token AND held = 1";
 
 const BY_TOKEN: &str = "
-    SELECT node_id, start_tick, end_tick, fencing_token, token, holder FROM lease
+    SELECT node_id, start_tick, end_tick, fencing_token, token, holder
+    FROM lease INDEXED BY lease_by_token
     WHERE namespace = ?1 AND token = ?2 AND held = 1
     ORDER BY node_id";
 
-const LET_GO: &str = "UPDATE lease SET held = 0 WHERE namespace = ?1 AND token = ?2";
+const LET_GO: &str = "
+    UPDATE lease INDEXED BY lease_by_token SET held = 0
+    WHERE namespace = ?1 AND token = ?2";
 
 const LIST: &str = "
     SELECT node_id, start_tick, end_tick, fencing_token, token, holder FROM lease
@@ -208,6 +219,7 @@ impl<'c> Leases<'c> {
             nodes.push((u32::try_from(node_id).unwrap_or(u32::MAX), 0));
         }
         self.unused = unused_end;
+        nodes.sort_unstable();
         Ok(nodes)
     }
 
