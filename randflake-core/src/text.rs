@@ -238,9 +238,10 @@ mod tests {
 
     #[test]
     fn every_foreign_byte_is_refused_wherever_it_stands() {
+        let one_in = if cfg!(miri) { 31 } else { 1 };
         for len in 1..=MAX_LEN {
             for index in 0..len {
-                for byte in 0..=u8::MAX {
+                for byte in (0..=u8::MAX).step_by(one_in) {
                     let mut text = [b'1'; MAX_LEN];
                     text[index] = byte;
                     let expected = match digit(byte) {

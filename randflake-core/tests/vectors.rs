@@ -21,6 +21,9 @@ struct Vector {
     id: Id,
 }
 
+/// Under Miri a few vectors must do.
+const ONE_IN: usize = if cfg!(miri) { 16 } else { 1 };
+
 /// A number, which some files write as a string.
 fn number<T: core::str::FromStr<Err: core::fmt::Debug>>(entry: &Value, name: &str) -> T {
     let value = &entry[name];
@@ -101,7 +104,7 @@ fn check_randflake(json: &str, expected_count: usize) -> usize {
     let entries = entries(json);
     assert_eq!(entries.len(), expected_count);
     let mut after_2041 = 0;
-    for entry in &entries {
+    for entry in entries.iter().step_by(ONE_IN) {
         let (vector, cipher) = randflake(entry);
         let text = entry["encoded_id"].as_str().unwrap();
         assert_eq!(vector.id.to_text().as_str(), text);
@@ -119,20 +122,22 @@ fn check_randflake(json: &str, expected_count: usize) -> usize {
 #[test]
 fn the_packages_own_vectors() {
     let json = include_str!("vectors/reference.json");
-    assert!(check_randflake(json, 18) > 0);
+    let after_2041 = check_randflake(json, 18);
+    assert!(cfg!(miri) || after_2041 == 2);
 }
 
 #[test]
 fn randflake_vectors() {
     let json = include_str!("vectors/randflake.json");
-    assert!(check_randflake(json, 200) >= 100);
+    let after_2041 = check_randflake(json, 200);
+    assert!(cfg!(miri) || after_2041 == 102);
 }
 
 #[test]
 fn snowflake_vectors() {
     let entries = entries(include_str!("vectors/snowflake.json"));
     assert_eq!(entries.len(), 40);
-    for entry in &entries {
+    for entry in entries.iter().step_by(ONE_IN) {
         let vector = classic(entry);
         let (datacenter, worker) = Snowflake::datacenter_and_worker(vector.node_id);
         assert_eq!(Snowflake::node_id(datacenter, worker), Ok(vector.node_id));
@@ -144,7 +149,7 @@ fn snowflake_vectors() {
 fn sonyflake_vectors() {
     let entries = entries(include_str!("vectors/sonyflake.json"));
     assert_eq!(entries.len(), 40);
-    for entry in &entries {
+    for entry in entries.iter().step_by(ONE_IN) {
         check::<Sonyflake>(&classic(entry), Plain);
     }
 }
