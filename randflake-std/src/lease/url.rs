@@ -4,9 +4,9 @@ use super::{LeaseStore, Namespace, StoreError};
 
 /// Opens the store that a URL names.
 ///
-/// | URL           | store                                                       | cargo feature |
-/// |---------------|-------------------------------------------------------------|---------------|
-/// | `sqlite:PATH` | [`SqliteStore`](super::SqliteStore): a file of this machine | `sqlite`      |
+/// | URL           | store                                    | cargo feature |
+/// |---------------|------------------------------------------|---------------|
+/// | `sqlite:PATH` | `SqliteStore`: a file of this machine    | `sqlite`      |
 ///
 /// A path may be relative, or absolute as in `sqlite:/var/lib/ids/leases.db`; two slashes before it,
 /// as in `sqlite:///var/lib/ids/leases.db` and `sqlite://leases.db`, make no difference.

@@ -28,7 +28,7 @@ fn namespace(taken: u64, used: u64) -> Connection {
         WITH RECURSIVE node(id) AS
             (SELECT 0 WHERE ?2 > 0 UNION ALL SELECT id + 1 FROM node WHERE id + 1 < ?2)
         INSERT INTO lease
-        SELECT 1, id, 0, iif(id < ?1, 2000, 500 + id % 2), 1, randomblob(16), 1, 'holder' FROM node";
+        SELECT 1, id, 0, iif(id < ?1, 2000, 500 + id % 2), 1, CAST(printf('%016d', id) AS BLOB), 1, 'holder' FROM node";
     connection
         .execute(fill, params![sql(taken), sql(used)])
         .unwrap();
