@@ -74,7 +74,10 @@ impl Backend for Sqlite {
     }
 
     fn lose_memory(&self) {
-        fs::remove_file(self.folder.path().join("leases.db")).unwrap();
+        let path = self.folder.path().join("leases.db");
+        if path.exists() {
+            fs::remove_file(path).unwrap();
+        }
     }
 
     fn history_steps(&self) -> usize {
