@@ -75,7 +75,37 @@ fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError
 
 #[cfg(test)]
 mod tests {
-    use super::sqlite_path;
+    use super::{open, sqlite_path};
+    use crate::Randflake;
+    use crate::lease::{Namespace, StoreError};
+
+    #[test]
+    fn no_error_shows_what_may_be_a_password() {
+        let namespace = Namespace::of::<Randflake>("orders").unwrap();
+        for url in [
+            "ftp://me:secret@host",
+            "me:secret@host",
+            "secret",
+            "://secret",
+            "sec ret:",
+            "",
+        ] {
+            let error = open(url, &namespace).unwrap_err();
+            assert!(matches!(error, StoreError::Invalid(_)), "{url}: {error}");
+            assert!(!error.to_string().contains("sec"), "{url}: {error}");
+        }
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    #[test]
+    fn a_store_that_was_left_out_is_named() {
+        let namespace = Namespace::of::<Randflake>("orders").unwrap();
+        let error = open("sqlite:leases.db", &namespace).unwrap_err();
+        assert!(
+            error.to_string().contains("cargo feature `sqlite`"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn paths() {
