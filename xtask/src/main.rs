@@ -4,6 +4,7 @@
     reason = "a command-line tool speaks on its standard output"
 )]
 
+mod bench;
 mod cargo;
 mod counts;
 mod faults;
@@ -101,9 +102,13 @@ const PARTS: &[Part] = &[
 ];
 
 fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if let Some(("bench", rest)) = arguments.split_first().map(|(name, rest)| (&**name, rest)) {
+        return bench::main(rest);
+    }
     let mut name = None;
     let mut host_only = false;
-    for argument in env::args().skip(1) {
+    for argument in arguments {
         match argument.as_str() {
             "--help" | "-h" | "help" => {
                 print!("{}", usage());
@@ -163,6 +168,7 @@ fn usage() -> String {
     {
         _ = writeln!(text, "  {name:10} {about}");
     }
+    text.push_str("\napart:\n  bench      what things cost, beside other crates too; see `cargo xtask bench --help`\n");
     text.push_str("\nflags:\n  --host-only  leave out what needs tools other than Rust's, and say what was left out\n");
     text
 }

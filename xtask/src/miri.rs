@@ -4,27 +4,39 @@ use crate::cargo::nightly;
 use crate::report::Report;
 use crate::setup::Need;
 
-/// What is run: arguments of `cargo miri test`.
-const RUNS: &[&[&str]] = &[
-    &["--package", "sparx64", "--all-features"],
-    &[
-        "--package",
-        "sparx64",
-        "--test",
-        "vectors",
-        "--target",
-        BIG_ENDIAN,
-    ],
-    &["--package", "randflake-core", "--lib"],
-    &[
-        "--package",
-        "randflake-core",
-        "--lib",
-        "--target",
-        BIG_ENDIAN,
-    ],
+/// Arguments of `cargo miri test`, and what the compiler is told: the interpreter has the instruction sets that the
+/// build enables.
+const RUNS: &[(&[&str], &str)] = &[
+    (&["--package", "sparx64", "--all-features"], ""),
+    (&["--package", "sparx64", "--test", "bulk"], AVX2),
+    (&["--package", "sparx64", "--test", "bulk"], AVX512),
+    (
+        &[
+            "--package",
+            "sparx64",
+            "--test",
+            "vectors",
+            "--target",
+            BIG_ENDIAN,
+        ],
+        "",
+    ),
+    (&["--package", "randflake-core", "--lib"], ""),
+    (
+        &[
+            "--package",
+            "randflake-core",
+            "--test",
+            "vectors",
+            "--target",
+            BIG_ENDIAN,
+        ],
+        "",
+    ),
 ];
 
+const AVX2: &str = "-Ctarget-feature=+avx2";
+const AVX512: &str = "-Ctarget-feature=+avx512f,+avx512bw,+avx512vbmi2";
 const BIG_ENDIAN: &str = "s390x-unknown-linux-gnu";
 
 pub(crate) fn needs() -> Vec<Need> {
@@ -32,13 +44,16 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    for arguments in RUNS {
+    for (arguments, flags) in RUNS {
         let mut command = nightly(&["cargo", "miri", "test", "--no-fail-fast"]);
         command
             .args(*arguments)
             // For property tests that choose no number of cases themselves; they read their regression files, too.
             .env("PROPTEST_CASES", "4")
             .env("MIRIFLAGS", "-Zmiri-disable-isolation");
-        report.interpreted_tests(&arguments.join(" "), &mut command);
+        if !flags.is_empty() {
+            command.env("RUSTFLAGS", flags);
+        }
+        report.interpreted_tests(&[arguments, &[*flags][..]].concat().join(" "), &mut command);
     }
 }

@@ -1,0 +1,47 @@
+//! The benchmarks of the workspace.
+
+use crate::cargo::cargo;
+use crate::report::Report;
+
+/// All targets of a crate at once, so that a new one is run without being named here. `load` and the
+/// stores take their own time.
+const PACKAGES: [&str; 3] = ["sparx64", "randflake-core", "randflake-std"];
+
+/// A second for each case.
+const SHORT: [&str; 6] = [
+    "--warm-up-time",
+    "0.3",
+    "--measurement-time",
+    "0.7",
+    "--sample-size",
+    "20",
+];
+
+pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
+    let settings: &[&str] = match arguments {
+        [] => &SHORT,
+        [full] if full == "--full" => &[],
+        _ => return Err(format!("unknown arguments {}", arguments.join(" "))),
+    };
+    for package in PACKAGES {
+        let mut command = cargo(&[
+            "bench",
+            "--package",
+            package,
+            "--all-features",
+            "--bench",
+            "*",
+        ]);
+        report.check(package, command.arg("--").args(settings));
+    }
+    Ok(())
+}
+
+pub(crate) fn load(report: &mut Report, arguments: &[String]) -> Result<(), String> {
+    if !arguments.is_empty() {
+        return Err(format!("unknown arguments {}", arguments.join(" ")));
+    }
+    let mut command = cargo(&["bench", "--package", "randflake-std", "--bench", "load"]);
+    report.check("load", &mut command);
+    Ok(())
+}

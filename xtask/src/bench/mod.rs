@@ -1,0 +1,110 @@
+//! `bench`: what things cost. No part of `test`: figures are for people.
+
+mod criterion;
+mod instructions;
+mod peers;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::cargo::root;
+use crate::report::Report;
+use crate::setup::{self, Need};
+
+const USAGE: &str = "usage: cargo xtask bench [--full]
+       cargo xtask bench peers [--rounds N] [--json FILE] [--svg FILE]
+       cargo xtask bench load
+       cargo xtask bench instructions
+
+  (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
+  peers         ids of other crates beside ours, in one process
+  load          the real clock for some seconds: whether the rate is kept, and how waiting ends
+  instructions  how many instructions an id takes, counted by valgrind, into the record
+
+flags:
+  --host-only   leave out what needs tools other than Rust's, and say what was left out
+";
+
+/// A benchmark, and what must be on the machine for it.
+struct Bench {
+    name: &'static str,
+    needs: fn() -> Vec<Need>,
+    run: fn(&mut Report, &[String]) -> Result<(), String>,
+}
+
+const BENCHES: [Bench; 4] = [
+    Bench {
+        name: "",
+        needs: Vec::new,
+        run: criterion::run,
+    },
+    Bench {
+        name: "peers",
+        needs: peers::needs,
+        run: peers::run,
+    },
+    Bench {
+        name: "load",
+        needs: Vec::new,
+        run: criterion::load,
+    },
+    Bench {
+        name: "instructions",
+        needs: instructions::needs,
+        run: instructions::run,
+    },
+];
+
+/// The subcommand, with what was typed behind it.
+pub(crate) fn main(arguments: &[String]) -> ExitCode {
+    let mut arguments = arguments.to_vec();
+    let typed = arguments.len();
+    arguments.retain(|argument| argument != "--host-only");
+    let host_only = arguments.len() < typed;
+    if arguments.iter().any(|a| a == "--help" || a == "-h") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let (name, rest) = match arguments.split_first() {
+        Some((name, rest)) if !name.starts_with('-') => (name.as_str(), rest),
+        _ => ("", arguments.as_slice()),
+    };
+    let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
+        return usage_error(&format!("no benchmark {name}"));
+    };
+    let mut report = Report::new(host_only);
+    report.begin("setup");
+    setup::prepare(&(bench.needs)(), &mut report);
+    report.begin("bench");
+    if let Err(message) = (bench.run)(&mut report, rest) {
+        return usage_error(&message);
+    }
+    if report.finish() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
+fn usage_error(message: &str) -> ExitCode {
+    eprint!("error: {message}\n\n{USAGE}");
+    ExitCode::from(2)
+}
+
+/// A workspace beside the project's own.
+fn workspace(name: &str) -> PathBuf {
+    root().join("randflake-std/benches").join(name)
+}
+
+/// Where such a workspace is built.
+fn target(name: &str) -> PathBuf {
+    let target =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    root().join(target).join(name)
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,123 @@
+//! `bench peers`: the crates in one process, and the published Python package in its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{target, text, workspace};
+use crate::cargo::{cargo, output_of, program};
+use crate::report::Report;
+use crate::scratch::Scratch;
+use crate::setup::Need;
+use crate::tools::PYTHON;
+
+const PACKAGE: &str = "randflake==2.1.0";
+
+pub(super) fn needs() -> Vec<Need> {
+    vec![Need::Tool(&PYTHON)]
+}
+
+pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
+    let options = options(arguments)?;
+    let folder = workspace("peers");
+    // Some of the crates ask for a newer compiler than they need.
+    let mut build = cargo(&["build", "--release", "--locked", "--ignore-rust-version"]);
+    build
+        .current_dir(&folder)
+        .arg("--target-dir")
+        .arg(target("peers"));
+    if !report.check("build", &mut build) {
+        return Ok(());
+    }
+    let scratch = match Scratch::new("bench") {
+        Ok(scratch) => scratch,
+        Err(error) => {
+            report.verdict("temporary directory", Err(error.to_string()));
+            return Ok(());
+        }
+    };
+    let mut measure = Command::new(target("peers").join("release/peers"));
+    measure.args(options).args(["--caption", &caption()]);
+    if let Some(figures) = python_figures(report, &folder, scratch.path()) {
+        measure.arg("--with").arg(figures);
+    }
+    report.check("peers", &mut measure);
+    Ok(())
+}
+
+/// What the program is given: paths are of the directory where this was typed.
+fn options(arguments: &[String]) -> Result<Vec<String>, String> {
+    let mut options = Vec::new();
+    for pair in arguments.chunks(2) {
+        let [name, value] = pair else {
+            return Err(format!("{} needs a value", pair.join(" ")));
+        };
+        let value = match name.as_str() {
+            "--rounds" => value.clone(),
+            "--json" | "--svg" => {
+                let path = std::path::absolute(value).map_err(|error| error.to_string())?;
+                text(&path)
+            }
+            _ => return Err(format!("unknown argument {name}")),
+        };
+        options.extend([name.clone(), value]);
+    }
+    Ok(options)
+}
+
+/// When, on what, and how it was measured.
+fn caption() -> String {
+    let date = output_of(&mut program("date", &["-u", "+%F"])).unwrap_or_default();
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = info
+            .lines()
+            .find(|line| line.split(':').next().unwrap_or("").trim() == name);
+        line.and_then(|line| line.split_once(": "))
+            .map_or("?", |(_, value)| value.trim())
+    };
+    let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
+    let rustc = rustc.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let cores = info
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    format!(
+        "{date}; {} (family {}, model {}), {cores} cores of a virtual machine; {rustc}; cargo xtask bench peers",
+        field("model name"),
+        field("cpu family"),
+        field("model"),
+    )
+}
+
+/// The figures of the Python package, measured in a virtual environment made for it.
+fn python_figures(report: &mut Report, folder: &Path, scratch: &Path) -> Option<PathBuf> {
+    let python = report.tool(&PYTHON, "the Python package")?;
+    let venv = text(scratch);
+    let made = report.check(
+        "virtual environment",
+        &mut program(&text(&python), &["-m", "venv", &venv]),
+    );
+    let python = text(&scratch.join("bin/python"));
+    let install = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--only-binary",
+        ":all:",
+        PACKAGE,
+    ];
+    if !made || !report.check(PACKAGE, &mut program(&python, &install)) {
+        return None;
+    }
+    let script = text(&folder.join("package.py"));
+    let figures = output_of(&mut program(&python, &[script]));
+    let path = scratch.join("figures");
+    let written = figures
+        .ok_or_else(|| "it did not run".to_owned())
+        .and_then(|figures| fs::write(&path, figures).map_err(|error| error.to_string()));
+    report
+        .verdict("the Python package", written)
+        .then_some(path)
+}
