@@ -54,20 +54,22 @@ pub(crate) fn wall_exact() -> Option<Duration> {
 pub(crate) struct Monotonic(u64);
 
 impl Monotonic {
-    /// The clock that is exact enough for the layout's ticks, and no dearer.
+    pub(crate) fn exact() -> Self {
+        Self(os::monotonic_exact_ns())
+    }
+
+    /// Never ahead of an exact reading, and behind by some milliseconds where that is much cheaper.
     #[inline]
-    pub(crate) fn now<L: Layout>() -> Self {
-        let coarse_is_enough = const { L::SPEC.tick_ms() >= 1_000 };
-        Self(if coarse_is_enough {
-            os::monotonic_coarse_ns()
-        } else {
-            os::monotonic_exact_ns()
-        })
+    fn coarse() -> Self {
+        Self(os::monotonic_coarse_ns())
     }
 }
 
 /// The store's time, carried on by this machine's monotonic clock: jumps of the local wall clock have
 /// no effect, and it never goes back.
+///
+/// Where a tick is long it is read coarsely, so it is up to some milliseconds late: good enough to
+/// say that a tick has ids, and too late to say that it has none.
 ///
 /// After a suspend it is behind until the next renewal. Ids carry old times then, of their own lease.
 #[derive(Debug)]
@@ -78,6 +80,9 @@ pub(crate) struct AnchoredClock<L> {
 }
 
 impl<L: Layout> AnchoredClock<L> {
+    /// Whether there is a more exact reading than the clock's own.
+    pub(crate) const IS_COARSE: bool = L::SPEC.tick_ms() >= 1_000;
+
     /// The clock of a store that answered `unix` to a request sent at `sent`. It is ahead of the
     /// store's by at most the time that the request took, so a lease ends here no later than there.
     pub(crate) fn new(unix: Duration, sent: Monotonic) -> Self {
@@ -95,20 +100,44 @@ impl<L: Layout> AnchoredClock<L> {
         self.offset_ns
             .fetch_max(unix_ns.saturating_sub(sent.0), Ordering::Relaxed);
     }
+
+    /// The same clock, read to the nanosecond.
+    pub(crate) fn exact(&self) -> Exact<'_, L> {
+        Exact(self)
+    }
+
+    #[inline]
+    fn at(&self, monotonic: Monotonic) -> Duration {
+        let offset_ns = self.offset_ns.load(Ordering::Relaxed);
+        Duration::from_nanos(monotonic.0.saturating_add(offset_ns))
+    }
 }
 
 impl<L: Layout> Clock for AnchoredClock<L> {
     #[inline]
     fn now(&self) -> Option<Duration> {
-        let offset_ns = self.offset_ns.load(Ordering::Relaxed);
-        Some(Duration::from_nanos(
-            Monotonic::now::<L>().0.saturating_add(offset_ns),
-        ))
+        Some(self.at(if Self::IS_COARSE {
+            Monotonic::coarse()
+        } else {
+            Monotonic::exact()
+        }))
+    }
+}
+
+/// An [`AnchoredClock`], read to the nanosecond.
+#[derive(Debug)]
+pub(crate) struct Exact<'a, L>(&'a AnchoredClock<L>);
+
+impl<L: Layout> Clock for Exact<'_, L> {
+    fn now(&self) -> Option<Duration> {
+        Some(self.0.at(Monotonic::exact()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use randflake_core::{Randflake, Snowflake};
 
     use super::*;
@@ -127,8 +156,8 @@ mod tests {
     #[test]
     fn an_anchored_clock_goes_on_from_the_store_s_time() {
         for now in [wall_exact().unwrap() + HOUR, wall_exact().unwrap() - HOUR] {
-            let coarse = AnchoredClock::<Randflake>::new(now, Monotonic::now::<Randflake>());
-            let exact = AnchoredClock::<Snowflake>::new(now, Monotonic::now::<Snowflake>());
+            let coarse = AnchoredClock::<Randflake>::new(now, Monotonic::exact());
+            let exact = AnchoredClock::<Snowflake>::new(now, Monotonic::exact());
             assert!(difference(coarse.now(), Some(now)) < Duration::from_secs(1));
             assert!(difference(exact.now(), Some(now)) < Duration::from_secs(1));
         }
@@ -136,12 +165,25 @@ mod tests {
 
     #[test]
     fn a_store_that_went_back_does_not_turn_the_clock_back() {
-        let sent = Monotonic::now::<Snowflake>();
+        let sent = Monotonic::exact();
         let now = wall_exact().unwrap();
         let clock = AnchoredClock::<Snowflake>::new(now, sent);
         clock.anchor(now - HOUR, sent);
         assert!(clock.now().unwrap() >= now);
         clock.anchor(now + HOUR, sent);
         assert!(clock.now().unwrap() >= now + HOUR);
+    }
+    #[test]
+    fn an_anchored_clock_is_ahead_neither_of_the_store_s_nor_of_its_exact_reading() {
+        // At several places between the steps of the coarse clock.
+        for _ in 0..20 {
+            let (start, now) = (Instant::now(), wall_exact().unwrap());
+            let clock = AnchoredClock::<Randflake>::new(now, Monotonic::exact());
+            let coarse = clock.now().unwrap();
+            let exact = clock.exact().now().unwrap();
+            assert!(coarse <= exact);
+            assert!(exact <= now + start.elapsed());
+            std::thread::sleep(Duration::from_micros(300));
+        }
     }
 }

@@ -99,7 +99,7 @@ impl<L: Layout> Builder<L> {
         let holder = self.holder.unwrap_or_else(crate::holder::process_name);
         let holder = crate::holder::unique(&holder).map_err(StoreError::unavailable)?;
         let mut tenant = Tenant::new(self.store, holder, self.ttl);
-        let (acquired, sent) = acquire_first::<L>(&mut tenant, self.node_ids)?;
+        let (acquired, sent) = acquire_first(&mut tenant, self.node_ids)?;
         let issuers: Result<Vec<_>, _> = acquired
             .grants
             .iter()
@@ -140,13 +140,13 @@ impl<L: Layout> Builder<L> {
     }
 }
 
-fn acquire_first<L: Layout>(
+fn acquire_first(
     tenant: &mut Tenant,
     count: u32,
 ) -> Result<(crate::lease::Acquired, crate::clock::Monotonic), StoreError> {
     let mut tries = 1;
     loop {
-        match tenant.acquire::<L>(count as usize) {
+        match tenant.acquire(count as usize) {
             Err(StoreError::Unavailable(_)) if tries < ACQUIRE_TRIES => {
                 thread::sleep(ACQUIRE_PAUSE * tries);
                 tries += 1;

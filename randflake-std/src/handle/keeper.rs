@@ -100,7 +100,7 @@ impl<L: Layout> Keeper<L> {
         if grants.is_empty() {
             return Ok(());
         }
-        let (renewed, sent) = self.tenant.renew::<L>(&grants)?;
+        let (renewed, sent) = self.tenant.renew(&grants)?;
         let slots = self.holdings.iter_mut().zip(&self.shared.slots);
         for ((holding, slot), end) in slots.filter(|(holding, _)| holding.held).zip(renewed.ends) {
             let issuer = slot.get();
@@ -131,7 +131,7 @@ impl<L: Layout> Keeper<L> {
         if ending.is_empty() {
             return Ok(());
         }
-        let (acquired, sent) = self.tenant.acquire::<L>(ending.len())?;
+        let (acquired, sent) = self.tenant.acquire(ending.len())?;
         let mut to_release = Vec::new();
         for ((holding, slot), grant) in ending.iter_mut().zip(acquired.grants) {
             let issuer = Issuer::new(&grant, acquired.now, sent)

@@ -156,7 +156,8 @@ impl<L: Layout> Handle<L> {
             let wait = match error {
                 GenerateError::Refused(Refusal::LeaseOver { .. }) => left,
                 _ => match error.retry_in_ms().map(Duration::from_millis) {
-                    Some(wait) if wait <= left => wait,
+                    // To the beginning of the tick, not of the millisecond after.
+                    Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
                     _ => return Err(error),
                 },
             };

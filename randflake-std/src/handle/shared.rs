@@ -18,6 +18,8 @@ use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::lease::{Grant, StoreError};
 
+const NANOS_PER_MS: u32 = 1_000_000;
+
 /// A grant at work: its positions, and the clock of the store that granted it.
 #[derive(Debug)]
 pub(super) struct Issuer<L: Layout> {
@@ -35,12 +37,18 @@ impl<L: Layout> Issuer<L> {
     }
 
     #[inline]
-    fn take(&self, tolerance: u32) -> Result<u64, Refusal> {
-        self.sequencer.take(&self.clock, tolerance)
+    fn take(&self, reading: Reading, tolerance: u32) -> Result<u64, Refusal> {
+        self.take_run(1, reading, tolerance).map(|run| run.first())
     }
 
-    fn take_run(&self, most: u32, tolerance: u32) -> Result<Run<L>, Refusal> {
-        self.sequencer.take_run(most, &self.clock, tolerance)
+    #[inline]
+    fn take_run(&self, most: u32, reading: Reading, tolerance: u32) -> Result<Run<L>, Refusal> {
+        match reading {
+            Reading::Usual => self.sequencer.take_run(most, &self.clock, tolerance),
+            Reading::Exact => self
+                .sequencer
+                .take_run(most, &self.clock.exact(), tolerance),
+        }
     }
 
     pub(super) fn extend(&self, extended: Lease<L>) -> Result<(), ExtendError> {
@@ -52,6 +60,13 @@ impl<L: Layout> Issuer<L> {
         let end = Duration::from_millis(L::SPEC.unix_ms(self.sequencer.lease().end()));
         end.saturating_sub(self.clock.now().unwrap_or_default())
     }
+}
+
+/// How the clock is read.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    Usual,
+    Exact,
 }
 
 #[derive(Debug)]
@@ -119,8 +134,8 @@ impl<L: Layout> Shared<L> {
         self.check_process()?;
         let mut remaining = Duration::MAX;
         let count = self.codec.fill_with(ids, |most| {
-            self.first_ready(|issuer, tolerance| {
-                let run = issuer.take_run(most, tolerance)?;
+            self.first_ready(|issuer, reading, tolerance| {
+                let run = issuer.take_run(most, reading, tolerance)?;
                 remaining = remaining.min(issuer.remaining());
                 Ok(run)
             })
@@ -136,18 +151,49 @@ impl<L: Layout> Shared<L> {
         Ok(())
     }
 
+    /// The answer of the first issuer that has one. Only the exact clock says that none has: by the
+    /// usual one, which may be late, a tick would begin some milliseconds after its time.
     #[inline]
     fn first_ready<T>(
         &self,
-        mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, Refusal>,
+        mut ask: impl FnMut(&Issuer<L>, Reading, u32) -> Result<T, Refusal>,
+    ) -> Result<T, GenerateError> {
+        match self.first_ready_by(Reading::Usual, &mut ask) {
+            Err(_) if AnchoredClock::<L>::IS_COARSE => self.first_ready_exactly(ask),
+            answer => answer,
+        }
+    }
+
+    #[cold]
+    fn first_ready_exactly<T>(
+        &self,
+        ask: impl FnMut(&Issuer<L>, Reading, u32) -> Result<T, Refusal>,
+    ) -> Result<T, GenerateError> {
+        self.first_ready_by(Reading::Exact, ask)
+    }
+
+    #[inline]
+    fn first_ready_by<T>(
+        &self,
+        reading: Reading,
+        mut ask: impl FnMut(&Issuer<L>, Reading, u32) -> Result<T, Refusal>,
     ) -> Result<T, GenerateError> {
         first_ready_within(
             &self.slots,
             &self.cursor,
             self.tolerance,
-            |slot, tolerance| ask(slot.get(), tolerance),
+            |slot, tolerance| ask(slot.get(), reading, tolerance),
         )
         .map_err(GenerateError::Refused)
+    }
+
+    /// How much of its millisecond is over: waits are told in whole ones, rounded up.
+    pub(super) fn past_millisecond(&self) -> Duration {
+        let now = self
+            .slots
+            .first()
+            .and_then(|slot| slot.get().clock.exact().now());
+        Duration::from_nanos(now.map_or(0, |now| u64::from(now.subsec_nanos() % NANOS_PER_MS)))
     }
 
     /// The pulse for prefetched blocks; the first call starts it.

@@ -2,8 +2,6 @@
 
 use core::time::Duration;
 
-use randflake_core::Layout;
-
 use crate::clock::{Monotonic, wall_exact};
 use crate::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, MAX_SKEW, Renewed, StoreError, Token,
@@ -41,10 +39,7 @@ impl Tenant {
     }
 
     /// Acquires this many node ids, or as many as an acquire of unknown outcome asked for before.
-    pub(super) fn acquire<L: Layout>(
-        &mut self,
-        count: usize,
-    ) -> Result<(Acquired, Monotonic), StoreError> {
+    pub(super) fn acquire(&mut self, count: usize) -> Result<(Acquired, Monotonic), StoreError> {
         let pending = match self.pending {
             Some(pending) => pending,
             None => Pending {
@@ -60,7 +55,7 @@ impl Tenant {
             ttl: self.ttl_ticks,
         };
         let before = wall_exact().unwrap_or_default();
-        let sent = Monotonic::now::<L>();
+        let sent = Monotonic::exact();
         let outcome = self.store.acquire(&request);
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(pending);
         let acquired = outcome?;
@@ -71,11 +66,8 @@ impl Tenant {
         Ok((acquired, sent))
     }
 
-    pub(super) fn renew<L: Layout>(
-        &mut self,
-        grants: &[Grant],
-    ) -> Result<(Renewed, Monotonic), StoreError> {
-        let sent = Monotonic::now::<L>();
+    pub(super) fn renew(&mut self, grants: &[Grant]) -> Result<(Renewed, Monotonic), StoreError> {
+        let sent = Monotonic::exact();
         Ok((self.store.renew(grants, self.ttl_ticks)?, sent))
     }
 
