@@ -37,18 +37,21 @@ impl<L: Layout> Issuer<L> {
     }
 
     #[inline]
-    fn take(&self, reading: Reading, tolerance: u32) -> Result<u64, Refusal> {
-        self.take_run(1, reading, tolerance).map(|run| run.first())
+    fn take(&self, tolerance: u32) -> Result<u64, Refusal> {
+        self.sequencer.take(&self.clock, tolerance)
     }
 
-    #[inline]
-    fn take_run(&self, most: u32, reading: Reading, tolerance: u32) -> Result<Run<L>, Refusal> {
-        match reading {
-            Reading::Usual => self.sequencer.take_run(most, &self.clock, tolerance),
-            Reading::Exact => self
-                .sequencer
-                .take_run(most, &self.clock.exact(), tolerance),
-        }
+    fn take_exactly(&self, tolerance: u32) -> Result<u64, Refusal> {
+        self.sequencer.take(&self.clock.exact(), tolerance)
+    }
+
+    fn take_run(&self, most: u32, tolerance: u32) -> Result<Run<L>, Refusal> {
+        self.sequencer.take_run(most, &self.clock, tolerance)
+    }
+
+    fn take_run_exactly(&self, most: u32, tolerance: u32) -> Result<Run<L>, Refusal> {
+        self.sequencer
+            .take_run(most, &self.clock.exact(), tolerance)
     }
 
     pub(super) fn extend(&self, extended: Lease<L>) -> Result<(), ExtendError> {
@@ -60,13 +63,6 @@ impl<L: Layout> Issuer<L> {
         let end = Duration::from_millis(L::SPEC.unix_ms(self.sequencer.lease().end()));
         end.saturating_sub(self.clock.now().unwrap_or_default())
     }
-}
-
-/// How the clock is read.
-#[derive(Clone, Copy, Debug)]
-enum Reading {
-    Usual,
-    Exact,
 }
 
 #[derive(Debug)]
@@ -125,8 +121,18 @@ impl<L: Layout> Shared<L> {
     #[inline]
     pub(super) fn generate(&self) -> Result<Id, GenerateError> {
         self.check_process()?;
-        let raw = self.first_ready(Issuer::take)?;
+        let raw = match self.first_ready(Issuer::take) {
+            Err(_) if AnchoredClock::<L>::IS_COARSE => self.first_ready_exactly(),
+            raw => raw,
+        }?;
         Ok(self.codec.id(raw))
+    }
+
+    /// Only the exact clock says that no slot has an id: by the coarse one, which is late, a tick would
+    /// begin some milliseconds after its time.
+    #[cold]
+    fn first_ready_exactly(&self) -> Result<u64, GenerateError> {
+        self.first_ready(Issuer::take_exactly)
     }
 
     /// Fills a buffer from the front, from one slot after another.
@@ -134,11 +140,17 @@ impl<L: Layout> Shared<L> {
         self.check_process()?;
         let mut remaining = Duration::MAX;
         let count = self.codec.fill_with(ids, |most| {
-            self.first_ready(|issuer, reading, tolerance| {
-                let run = issuer.take_run(most, reading, tolerance)?;
-                remaining = remaining.min(issuer.remaining());
-                Ok(run)
-            })
+            let mut ask = |take: fn(&Issuer<L>, u32, u32) -> Result<Run<L>, Refusal>| {
+                self.first_ready(|issuer, tolerance| {
+                    let run = take(issuer, most, tolerance)?;
+                    remaining = remaining.min(issuer.remaining());
+                    Ok(run)
+                })
+            };
+            match ask(Issuer::take_run) {
+                Err(_) if AnchoredClock::<L>::IS_COARSE => ask(Issuer::take_run_exactly),
+                run => run,
+            }
         })?;
         Ok(Filled { count, remaining })
     }
@@ -151,38 +163,16 @@ impl<L: Layout> Shared<L> {
         Ok(())
     }
 
-    /// The answer of the first issuer that has one. Only the exact clock says that none has: by the
-    /// usual one, which may be late, a tick would begin some milliseconds after its time.
     #[inline]
     fn first_ready<T>(
         &self,
-        mut ask: impl FnMut(&Issuer<L>, Reading, u32) -> Result<T, Refusal>,
-    ) -> Result<T, GenerateError> {
-        match self.first_ready_by(Reading::Usual, &mut ask) {
-            Err(_) if AnchoredClock::<L>::IS_COARSE => self.first_ready_exactly(ask),
-            answer => answer,
-        }
-    }
-
-    #[cold]
-    fn first_ready_exactly<T>(
-        &self,
-        ask: impl FnMut(&Issuer<L>, Reading, u32) -> Result<T, Refusal>,
-    ) -> Result<T, GenerateError> {
-        self.first_ready_by(Reading::Exact, ask)
-    }
-
-    #[inline]
-    fn first_ready_by<T>(
-        &self,
-        reading: Reading,
-        mut ask: impl FnMut(&Issuer<L>, Reading, u32) -> Result<T, Refusal>,
+        mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, Refusal>,
     ) -> Result<T, GenerateError> {
         first_ready_within(
             &self.slots,
             &self.cursor,
             self.tolerance,
-            |slot, tolerance| ask(slot.get(), reading, tolerance),
+            |slot, tolerance| ask(slot.get(), tolerance),
         )
         .map_err(GenerateError::Refused)
     }

@@ -1,0 +1,130 @@
+//! What does an id cost when two threads want ids? Wall time by the number of both threads' ids, so
+//! that half of one thread's cost is the best there is.
+
+use std::hint::{black_box, spin_loop};
+use std::time::Duration;
+
+use ferroid::generator::AtomicSnowflakeGenerator;
+use ferroid::id::SnowflakeTwitterId;
+use ferroid::time::{MonotonicClock, TWITTER_EPOCH};
+use randflake_std::{Randflake, SystemClock};
+use typedflake::typedflake;
+
+use super::peer;
+use crate::measure::{Case, time_threads};
+use crate::ours::{IDS_PER_TICK, WHO, cipher, handle, randflake};
+
+const GROUP: &str = "two_threads";
+const THREADS: usize = 2;
+const NODE_IDS: u32 = 32;
+/// What the peers' layouts have in a tick.
+const TICK: u64 = 4_096;
+
+#[typedflake(epoch = "2025-01-01")]
+struct TypedId(i64);
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = ours();
+    cases.extend(peers());
+    cases
+}
+
+fn ours() -> Vec<Case> {
+    vec![
+        Case::new(GROUP, "generate, one word", WHO, |n| {
+            let ids = &randflake(SystemClock);
+            let call = |ids: &mut &_| generate(ids);
+            time_threads(n, THREADS, || ids, call)
+        }),
+        Case::new(GROUP, "Handle::generate, one word", WHO, |n| {
+            let ids = handle::<Randflake>(cipher(), 1);
+            time_threads(
+                n,
+                THREADS,
+                || ids.clone(),
+                |ids| ids.generate().expect("is fresh"),
+            )
+        })
+        .most(IDS_PER_TICK),
+        Case::new(GROUP, "Local::next_id", WHO, |n| {
+            let ids = handle::<Randflake>(cipher(), NODE_IDS);
+            let local = || ids.local().expect("the thread starts");
+            time_threads(n, THREADS, local, |ids| ids.next_id().expect("is fresh"))
+        })
+        .most(u64::from(NODE_IDS) * IDS_PER_TICK),
+    ]
+}
+
+#[inline]
+fn generate<C: randflake_core::Clock>(
+    ids: &randflake_core::Generator<Randflake, std::sync::atomic::AtomicU64, C>,
+) -> randflake_core::Id {
+    ids.generate().expect("borrows")
+}
+
+/// Ids of a generator that waits for ticks.
+fn exhausted<S, T>(
+    n: u64,
+    prepare: impl Fn() -> S + Sync,
+    call: impl Fn(&mut S) -> T + Sync,
+) -> Duration {
+    // To begin with a tick.
+    let mut state = prepare();
+    (0..=TICK).for_each(|_| _ = black_box(call(&mut state)));
+    time_threads(n, THREADS, prepare, call)
+}
+
+fn peers() -> Vec<Case> {
+    vec![
+        Case::new(GROUP, "random::<u64>", peer("rand"), |n| {
+            time_threads(n, THREADS, || (), |()| rand::random::<u64>())
+        }),
+        Case::new(GROUP, "v4, fast-rng", peer("uuid"), |n| {
+            time_threads(n, THREADS, || (), |()| uuid::Uuid::new_v4())
+        }),
+        Case::new(GROUP, "v7, fast-rng", peer("uuid"), |n| {
+            time_threads(n, THREADS, || (), |()| uuid::Uuid::now_v7())
+        }),
+        Case::new(GROUP, "generate (borrows)", peer("snowid"), {
+            let ids = snowid::SnowID::new(42).expect("the node is in range");
+            move |n| time_threads(n, THREADS, || &ids, |ids| ids.generate())
+        }),
+        Case::new(GROUP, "Atomic, its ticker", peer("ferroid"), {
+            let clock = MonotonicClock::<1>::with_epoch(TWITTER_EPOCH);
+            let ids = AtomicSnowflakeGenerator::<SnowflakeTwitterId, _>::new(42, clock);
+            let call = |ids: &mut &AtomicSnowflakeGenerator<_, _>| ids.next_id(|_| spin_loop());
+            move |n| exhausted(n, || &ids, call)
+        })
+        .unit(TICK)
+        .ceiling(4_096, 1),
+        Case::new(GROUP, "next_id", peer("snowflake_me"), {
+            let ids = snowflake_me::Snowflake::builder()
+                .machine_id(&|| Ok(1))
+                .data_center_id(&|| Ok(1))
+                .finalize()
+                .expect("the ids are in range");
+            move |n| exhausted(n, || &ids, |ids| ids.next_id().expect("waits"))
+        })
+        .unit(TICK)
+        .ceiling(4_096, 1),
+        Case::new(GROUP, "sync::Generator", peer("snowflaked"), {
+            let ids = snowflaked::sync::Generator::new(42);
+            move |n| exhausted(n, || &ids, |ids| ids.generate::<u64>())
+        })
+        .unit(TICK)
+        .ceiling(4_096, 1),
+        Case::new(GROUP, "generate", peer("typedflake"), {
+            let ids = TypedId::generator(42).expect("the node is in range");
+            let call = |ids: &mut typedflake::Generator<TypedId>| {
+                loop {
+                    if let Ok(id) = ids.generate() {
+                        break id.get();
+                    }
+                }
+            };
+            move |n| exhausted(n, || ids.clone(), call)
+        })
+        .unit(TICK)
+        .ceiling(4_096, 1),
+    ]
+}

@@ -1,0 +1,107 @@
+//! What this project has to measure.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use randflake_core::{AtomicWord, Clock, Generator, Layout, Lease, Permutation, Randflake, Spec};
+use randflake_std::lease::{MemoryStore, Namespace};
+use randflake_std::{Builder, ExactSystemClock, Handle};
+use sparx64::{Backend, Sparx64};
+
+pub(crate) const WHO: &str = "randflake";
+pub(crate) const KEY: [u8; 16] = *b"sixteen byte key";
+/// What [`Randflake`] has in a tick for a node id.
+pub(crate) const IDS_PER_TICK: u64 = 131_072;
+
+/// A clock that costs a load.
+pub(crate) struct FixedClock(Cell<Duration>);
+
+impl FixedClock {
+    pub(crate) fn now() -> Self {
+        Self(Cell::new(ExactSystemClock.now().unwrap_or_default()))
+    }
+}
+
+impl Clock for FixedClock {
+    #[inline]
+    fn now(&self) -> Option<Duration> {
+        Some(self.0.get())
+    }
+}
+
+pub(crate) fn cipher() -> Sparx64 {
+    Sparx64::new(&KEY)
+}
+
+/// A lease from now on, of a thousand seconds at least.
+pub(crate) fn lease<L: Layout>() -> Lease<L> {
+    let now = ExactSystemClock.now().unwrap_or_default();
+    let start = L::SPEC.tick_at(now).expect("it is after the epoch");
+    Lease::new(42, start, start + 1_000_000).expect("the lease is of the layout")
+}
+
+/// A generator that borrows from the future rather than be exhausted: the way to an id is the same.
+pub(crate) fn generator<L: Layout, W: AtomicWord, C: Clock>(
+    clock: C,
+    permutation: L::Permutation,
+) -> Generator<L, W, C> {
+    Generator::new(lease(), clock, permutation)
+        .expect("the word is wide enough")
+        .with_tolerance(u32::MAX)
+}
+
+pub(crate) fn randflake<C: Clock>(clock: C) -> Generator<Randflake, AtomicU64, C> {
+    generator(clock, cipher())
+}
+
+/// A handle whose leases have just begun, so that it has a tick's ids for each node id.
+pub(crate) fn handle<L: Layout>(permutation: L::Permutation, node_ids: u32) -> Handle<L> {
+    let namespace = Namespace::of::<L>("bench").expect("the name is valid");
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let builder = Builder::<L>::new(permutation, store).node_ids(node_ids);
+    builder.build().expect("the store is empty")
+}
+
+/// The Randflake layout with a backend of the cipher that is not the machine's best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Forced;
+
+/// The cipher with one of its backends.
+#[derive(Debug)]
+pub(crate) struct WithBackend {
+    cipher: Sparx64,
+    backend: Backend,
+}
+
+impl WithBackend {
+    pub(crate) fn new(backend: Backend) -> Self {
+        Self {
+            cipher: cipher(),
+            backend,
+        }
+    }
+}
+
+impl Permutation for WithBackend {
+    #[inline]
+    fn permute(&self, raw: u64) -> u64 {
+        self.cipher.encrypt_u64(raw)
+    }
+
+    #[inline]
+    fn permute_all(&self, ids: &mut [u64]) {
+        self.cipher.encrypt_blocks_with(self.backend, ids);
+    }
+
+    #[inline]
+    fn invert(&self, public: u64) -> u64 {
+        self.cipher.decrypt_u64(public)
+    }
+}
+
+impl Layout for Forced {
+    type Permutation = WithBackend;
+    const SPEC: Spec = Randflake::SPEC;
+}

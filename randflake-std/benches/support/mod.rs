@@ -1,0 +1,22 @@
+//! Handles to measure.
+
+use std::sync::Arc;
+
+use randflake_std::lease::{MemoryStore, Namespace};
+use randflake_std::randflake_core::Sparx64;
+use randflake_std::{Builder, ExactSystemClock, Handle, Randflake};
+
+/// What the layout has in a tick for a node id.
+pub(crate) const IDS_PER_TICK: u64 = 131_072;
+
+pub(crate) fn cipher() -> Sparx64 {
+    Sparx64::new(b"sixteen byte key")
+}
+
+/// A handle whose leases have just begun, so that it has a tick's ids for each node id.
+pub(crate) fn handle(node_ids: u32) -> Handle {
+    let namespace = Namespace::of::<Randflake>("bench").expect("the name is valid");
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let builder = Builder::new(cipher(), store).node_ids(node_ids);
+    builder.build().expect("the store is empty")
+}
