@@ -6,10 +6,10 @@
 use core::fmt;
 
 use cipher::{
-    AlgorithmName, Block, BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherDecrypt,
-    BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, InOut, Key,
-    KeyInit, KeySizeUser, ParBlocksSizeUser,
-    consts::{U1, U8, U16},
+    AlgorithmName, Array, Block, BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherDecrypt,
+    BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, InOut,
+    InOutBuf, Key, KeyInit, KeySizeUser, ParBlocks, ParBlocksSizeUser,
+    consts::{U8, U16, U64},
 };
 
 use crate::Sparx64;
@@ -49,6 +49,7 @@ impl BlockCipherDecrypt for Sparx64 {
     }
 }
 
+/// Hands blocks on 64 at a time, which every instruction set makes full use of.
 struct Backend<'a>(&'a Sparx64);
 
 impl BlockSizeUser for Backend<'_> {
@@ -56,23 +57,43 @@ impl BlockSizeUser for Backend<'_> {
 }
 
 impl ParBlocksSizeUser for Backend<'_> {
-    type ParBlocksSize = U1;
+    type ParBlocksSize = U64;
 }
 
 impl BlockCipherEncBackend for Backend<'_> {
     #[inline]
-    fn encrypt_block(&self, mut block: InOut<'_, '_, Block<Self>>) {
-        let mut bytes = block.clone_in().0;
-        self.0.encrypt_block(&mut bytes);
-        *block.get_out() = bytes.into();
+    fn encrypt_block(&self, block: InOut<'_, '_, Block<Self>>) {
+        self.0
+            .encrypt_block(block.into_out_with_copied_in().as_mut());
+    }
+
+    #[inline]
+    fn encrypt_par_blocks(&self, blocks: InOut<'_, '_, ParBlocks<Self>>) {
+        self.encrypt_tail_blocks(blocks.into_buf());
+    }
+
+    #[inline]
+    fn encrypt_tail_blocks(&self, blocks: InOutBuf<'_, '_, Block<Self>>) {
+        let blocks = Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
+        self.0.encrypt_blocks(blocks);
     }
 }
 
 impl BlockCipherDecBackend for Backend<'_> {
     #[inline]
-    fn decrypt_block(&self, mut block: InOut<'_, '_, Block<Self>>) {
-        let mut bytes = block.clone_in().0;
-        self.0.decrypt_block(&mut bytes);
-        *block.get_out() = bytes.into();
+    fn decrypt_block(&self, block: InOut<'_, '_, Block<Self>>) {
+        self.0
+            .decrypt_block(block.into_out_with_copied_in().as_mut());
+    }
+
+    #[inline]
+    fn decrypt_par_blocks(&self, blocks: InOut<'_, '_, ParBlocks<Self>>) {
+        self.decrypt_tail_blocks(blocks.into_buf());
+    }
+
+    #[inline]
+    fn decrypt_tail_blocks(&self, blocks: InOutBuf<'_, '_, Block<Self>>) {
+        let blocks = Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
+        self.0.decrypt_blocks(blocks);
     }
 }

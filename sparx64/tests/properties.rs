@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use sparx64::Sparx64;
 
 /// Blocks under which an avalanche is counted.
-const SAMPLES: u32 = if cfg!(miri) { 4 } else { 512 };
+const SAMPLES: u32 = if cfg!(miri) { 1 } else { 512 };
 
 fn config() -> ProptestConfig {
     ProptestConfig {
-        cases: if cfg!(miri) { 8 } else { 2_000 },
+        cases: if cfg!(miri) { 4 } else { 2_000 },
         // Miri's isolation forbids the file in which failures are kept.
         failure_persistence: None,
         ..ProptestConfig::default()

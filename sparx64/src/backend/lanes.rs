@@ -23,8 +23,8 @@ pub(super) trait Lanes<const BLOCKS: usize>: Word {
     fn store(state: State<Self>, blocks: &mut [[u8; 8]; BLOCKS]);
 }
 
-/// Takes the blocks through the cipher, `GROUPS` times `BLOCKS` at once for as long as there are
-/// so many, then `BLOCKS` at once.
+/// Takes the blocks through the cipher: `GROUPS` vectors side by side for as long as there are so
+/// many blocks, then two, then one.
 #[inline(always)]
 pub(super) fn run<D, W, const BLOCKS: usize, const GROUPS: usize>(
     schedule: &Schedule<W::Key>,
@@ -33,21 +33,25 @@ pub(super) fn run<D, W, const BLOCKS: usize, const GROUPS: usize>(
     D: Direction,
     W: Lanes<BLOCKS>,
 {
-    let (chunks, tail) = blocks.as_chunks_mut::<BLOCKS>();
-    let (groups, chunks) = chunks.as_chunks_mut::<GROUPS>();
+    let (vectors, tail) = blocks.as_chunks_mut::<BLOCKS>();
+    let (groups, vectors) = vectors.as_chunks_mut::<GROUPS>();
     for group in groups {
         run_group::<D, W, BLOCKS, GROUPS>(schedule, group);
     }
-    for chunk in chunks {
-        run_group::<D, W, BLOCKS, 1>(schedule, array::from_mut(chunk));
+    let (pairs, vectors) = vectors.as_chunks_mut::<2>();
+    for pair in pairs {
+        run_group::<D, W, BLOCKS, 2>(schedule, pair);
+    }
+    for vector in vectors {
+        run_group::<D, W, BLOCKS, 1>(schedule, array::from_mut(vector));
     }
     if !tail.is_empty() {
-        let mut chunk = [[0; 8]; BLOCKS];
-        for (padded, block) in zip(&mut chunk, &*tail) {
+        let mut vector = [[0; 8]; BLOCKS];
+        for (padded, block) in zip(&mut vector, &*tail) {
             *padded = *block;
         }
-        run_group::<D, W, BLOCKS, 1>(schedule, array::from_mut(&mut chunk));
-        for (padded, block) in zip(&chunk, tail) {
+        run_group::<D, W, BLOCKS, 1>(schedule, array::from_mut(&mut vector));
+        for (padded, block) in zip(&vector, tail) {
             *block = *padded;
         }
     }

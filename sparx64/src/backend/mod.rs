@@ -36,10 +36,6 @@ use crate::{
     schedule::Schedule,
 };
 
-/// Slices shorter than this go through the scalar code: a vector pass costs as much as two blocks,
-/// however few of its lanes are in use.
-const MIN_BLOCKS: usize = 3;
-
 /// One way to encrypt many blocks, which the running processor has.
 ///
 /// [`encrypt_blocks`](crate::Sparx64::encrypt_blocks) takes the best by itself. This type is for
@@ -61,6 +57,9 @@ pub struct Backend(&'static Implementation);
 /// What a platform supplies. The functions are sound where the platform calls it available.
 struct Implementation {
     name: &'static str,
+    /// Fewer blocks take less time one by one: a pass costs the same however few of its lanes are
+    /// in use.
+    min_blocks: usize,
     encrypt: Run,
     decrypt: Run,
 }
@@ -86,7 +85,7 @@ impl Backend {
     }
 
     pub(crate) fn encrypt(self, schedule: &Schedule, blocks: &mut [[u8; 8]]) {
-        if blocks.len() < MIN_BLOCKS {
+        if blocks.len() < self.0.min_blocks {
             return portable::run::<Encrypt>(schedule, blocks);
         }
         #[expect(unsafe_code, reason = "the function needs processor features")]
@@ -97,7 +96,7 @@ impl Backend {
     }
 
     pub(crate) fn decrypt(self, schedule: &Schedule, blocks: &mut [[u8; 8]]) {
-        if blocks.len() < MIN_BLOCKS {
+        if blocks.len() < self.0.min_blocks {
             return portable::run::<Decrypt>(schedule, blocks);
         }
         #[expect(unsafe_code, reason = "the function needs processor features")]

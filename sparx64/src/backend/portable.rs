@@ -13,6 +13,7 @@ use crate::{
 
 pub(super) const PORTABLE: Implementation = Implementation {
     name: "portable",
+    min_blocks: 0,
     encrypt: run::<Encrypt>,
     decrypt: run::<Decrypt>,
 };

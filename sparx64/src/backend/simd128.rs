@@ -29,6 +29,7 @@ pub(super) fn available() -> &'static [Implementation] {
 
 const SIMD128: Implementation = Implementation {
     name: "simd128",
+    min_blocks: 3,
     encrypt: run::<Encrypt>,
     decrypt: run::<Decrypt>,
 };

@@ -3,10 +3,9 @@
 //! Source of the numbers: Intel, "64 and IA-32 Architectures Software Developer's Manual", volume
 //! 1, sections 14.3 and 15.2 to 15.4, and volume 2A, "CPUID".
 
-use core::{
-    arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult},
-    sync::atomic::{AtomicU8, Ordering},
-};
+#[cfg(not(miri))]
+use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
+use core::sync::atomic::{AtomicU8, Ordering};
 
 /// The best instruction set. Each includes those before it.
 #[derive(Clone, Copy)]
@@ -72,23 +71,21 @@ fn detect() -> Level {
 
 #[cfg(not(miri))]
 fn cpuid(leaf: u32) -> CpuidResult {
-    // Safe since Rust 1.93 or so; as a pointer it is unsafe in all versions.
+    // Newer versions of Rust call it safe; as this pointer it is unsafe in all of them.
     let cpuid: unsafe fn(u32, u32) -> CpuidResult = __cpuid_count;
-    #[expect(
-        unsafe_code,
-        reason = "`__cpuid_count` is unsafe in older versions of Rust"
-    )]
-    // SAFETY: every x86-64 processor has CPUID. Only enclaves may not use it, and for those this
-    // module is not compiled.
+    #[expect(unsafe_code, reason = "an instruction that enclaves may not use")]
+    // SAFETY: every x86-64 processor has CPUID, and for SGX enclaves this module is not compiled.
     unsafe {
         cpuid(leaf, 0)
     }
 }
 
-/// Miri has no CPUID: it interprets what the build enables.
+/// Miri has no CPUID: what the build enables is there.
 #[cfg(miri)]
 fn detect() -> Level {
-    if cfg!(target_feature = "avx2") {
+    if cfg!(target_feature = "avx512vbmi2") {
+        Level::Avx512
+    } else if cfg!(target_feature = "avx2") {
         Level::Avx2
     } else {
         Level::Sse2

@@ -21,18 +21,21 @@ pub(super) fn available() -> &'static [Implementation] {
 
 const AVX512: Implementation = Implementation {
     name: "avx512",
+    min_blocks: 3,
     encrypt: avx512::run::<Encrypt>,
     decrypt: avx512::run::<Decrypt>,
 };
 
 const AVX2: Implementation = Implementation {
     name: "avx2",
+    min_blocks: 3,
     encrypt: avx2::run::<Encrypt>,
     decrypt: avx2::run::<Decrypt>,
 };
 
 const SSE2: Implementation = Implementation {
     name: "sse2",
+    min_blocks: 8,
     encrypt: sse2::run::<Encrypt>,
     decrypt: sse2::run::<Decrypt>,
 };
