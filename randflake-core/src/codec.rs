@@ -151,8 +151,8 @@ impl<L: Layout> Codec<L> {
 
     /// Writes the ids of a run to the front of a buffer, and gives what is left of that.
     fn encode_run<'a>(&self, run: Run<L>, ids: &'a mut [Id]) -> &'a mut [Id] {
-        /// Keeps the processor's units busy, and fits a microcontroller's stack.
-        const AT_ONCE: usize = 128;
+        /// Keeps the processor's units busy, and fits the stack: a microcontroller's is small.
+        const AT_ONCE: usize = if usize::BITS < 64 { 128 } else { 512 };
         let (filled, rest) = ids.split_at_mut(run.len().min(ids.len()));
         let mut buffer = [0; AT_ONCE];
         let mut next = run.first();

@@ -130,14 +130,19 @@ pub fn first_ready_within<M, W: AtomicWord, T>(
     tolerance: u32,
     mut ask: impl FnMut(&M, u32) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
-    let mut ticks = 0;
-    loop {
-        let result = first_ready(members, cursor, |member| ask(member, ticks));
-        if result.is_ok() || ticks == tolerance {
-            return result;
-        }
-        ticks = tolerance;
+    match first_ready(members, cursor, |member| ask(member, 0)) {
+        Err(_) if tolerance > 0 => borrow(members, cursor, |member| ask(member, tolerance)),
+        answer => answer,
     }
+}
+
+#[cold]
+fn borrow<M, W: AtomicWord, T>(
+    members: &[M],
+    cursor: &W,
+    ask: impl FnMut(&M) -> Result<T, GenerateError>,
+) -> Result<T, GenerateError> {
+    first_ready(members, cursor, ask)
 }
 
 /// Asks the members of a pool in turn, beginning with the one that issued last, which `cursor`
@@ -155,26 +160,41 @@ pub fn first_ready<M, W: AtomicWord, T>(
     mut ask: impl FnMut(&M) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
     let last = cursor.load();
+    let index = usize::try_from(last.into()).unwrap_or(usize::MAX);
+    let error = match members.get(index).map(&mut ask) {
+        Some(Ok(answer)) => return Ok(answer),
+        Some(Err(error)) => error,
+        None => GenerateError::LeaseOver { since_ms: 0 },
+    };
+    next_ready(members, cursor, last, error, ask)
+}
+
+/// Asks the others, when the member that issued last has none: what is seldom stays out of the way of
+/// what is not.
+#[cold]
+fn next_ready<M, W: AtomicWord, T>(
+    members: &[M],
+    cursor: &W,
+    last: W::Value,
+    mut soonest: GenerateError,
+    mut ask: impl FnMut(&M) -> Result<T, GenerateError>,
+) -> Result<T, GenerateError> {
     let last_index = usize::try_from(last.into())
         .unwrap_or(usize::MAX)
         .min(members.len());
-    let mut soonest = None;
-    for index in (last_index..members.len()).chain(0..last_index) {
-        let Some(member) = members.get(index) else {
-            break;
-        };
+    let after = members
+        .iter()
+        .enumerate()
+        .skip(last_index.saturating_add(1));
+    for (index, member) in after.chain(members.iter().enumerate().take(last_index)) {
         match ask(member) {
             Ok(answer) => {
-                if index != last_index {
-                    // Another caller may have moved it on: either place is as good.
-                    cursor.compare_exchange(last, W::Value::truncate(index as u64));
-                }
+                // Another caller may have moved it on: either place is as good.
+                cursor.compare_exchange(last, W::Value::truncate(index as u64));
                 return Ok(answer);
             }
-            Err(error) => {
-                soonest = Some(soonest.map_or(error, |other: GenerateError| other.sooner(error)));
-            }
+            Err(error) => soonest = soonest.sooner(error),
         }
     }
-    Err(soonest.unwrap_or(GenerateError::LeaseOver { since_ms: 0 }))
+    Err(soonest)
 }
