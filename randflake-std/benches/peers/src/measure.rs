@@ -200,6 +200,9 @@ pub(crate) fn time_bursts<T>(
     (0..bursts).map(one).sum()
 }
 
+/// Of as many calls there is one before the time is taken.
+pub(crate) const WARM_UP: u64 = 4;
+
 /// From the first to the last of `count` calls by several threads, each with a state of its own.
 pub(crate) fn time_threads<S, T>(
     count: u64,
@@ -207,15 +210,22 @@ pub(crate) fn time_threads<S, T>(
     prepare: impl Fn() -> S + Sync,
     call: impl Fn(&mut S) -> T + Sync,
 ) -> Duration {
-    let ready = AtomicUsize::new(0);
-    let work = || {
-        let mut state = prepare();
-        ready.fetch_add(1, Ordering::AcqRel);
-        while ready.load(Ordering::Acquire) < threads {
+    let arrived = AtomicUsize::new(0);
+    let meet = |times: usize| {
+        arrived.fetch_add(1, Ordering::AcqRel);
+        while arrived.load(Ordering::Acquire) < threads * times {
             spin_loop();
         }
+    };
+    let count = count / threads as u64;
+    let work = || {
+        let mut state = prepare();
+        meet(1);
+        // Until they have a core each, and the cores are awake.
+        time(count / WARM_UP, || call(&mut state));
+        meet(2);
         let start = Instant::now();
-        time(count / threads as u64, || call(&mut state));
+        time(count, || call(&mut state));
         (start, Instant::now())
     };
     thread::scope(|scope| {

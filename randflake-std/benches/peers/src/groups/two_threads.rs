@@ -2,6 +2,8 @@
 //! that half of one thread's cost is the best there is.
 
 use std::hint::{black_box, spin_loop};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::time::Duration;
 
 use ferroid::generator::AtomicSnowflakeGenerator;
@@ -11,12 +13,14 @@ use randflake_std::{Randflake, SystemClock};
 use typedflake::typedflake;
 
 use super::peer;
-use crate::measure::{Case, time_threads};
+use crate::measure::{Case, WARM_UP, time_threads};
 use crate::ours::{IDS_PER_TICK, WHO, cipher, handle, randflake};
 
 const GROUP: &str = "two_threads";
 const THREADS: usize = 2;
 const NODE_IDS: u32 = 32;
+/// With those before the time is taken there are enough in a tick.
+const MOST: u64 = IDS_PER_TICK - IDS_PER_TICK / WARM_UP;
 /// What the peers' layouts have in a tick.
 const TICK: u64 = 4_096;
 
@@ -24,9 +28,35 @@ const TICK: u64 = 4_096;
 struct TypedId(i64);
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = ours();
+    let mut cases = baselines();
+    cases.extend(ours());
     cases.extend(peers());
     cases
+}
+
+/// What the machine takes to pass a word from core to core, and back.
+fn baselines() -> Vec<Case> {
+    vec![
+        Case::new(GROUP, "fetch_add", "one AtomicU64", |n| {
+            let word = AtomicU64::new(0);
+            time_threads(n, THREADS, || &word, |word| word.fetch_add(1, AcqRel))
+        }),
+        Case::new(GROUP, "load, compare_exchange", "one AtomicU64", |n| {
+            let word = AtomicU64::new(0);
+            let add = |word: &mut &AtomicU64| {
+                loop {
+                    let value = word.load(Acquire);
+                    if word
+                        .compare_exchange(value, value + 1, AcqRel, Relaxed)
+                        .is_ok()
+                    {
+                        break value;
+                    }
+                }
+            };
+            time_threads(n, THREADS, || &word, add)
+        }),
+    ]
 }
 
 fn ours() -> Vec<Case> {
@@ -45,19 +75,19 @@ fn ours() -> Vec<Case> {
                 |ids| ids.generate().expect("is fresh"),
             )
         })
-        .most(IDS_PER_TICK),
+        .most(MOST),
         Case::new(GROUP, "Local::next_id", WHO, |n| {
             let ids = handle::<Randflake>(cipher(), NODE_IDS);
             let local = || ids.local().expect("the thread starts");
             time_threads(n, THREADS, local, |ids| ids.next_id().expect("is fresh"))
         })
-        .most(u64::from(NODE_IDS) * IDS_PER_TICK),
+        .most(u64::from(NODE_IDS) * MOST),
     ]
 }
 
 #[inline]
 fn generate<C: randflake_core::Clock>(
-    ids: &randflake_core::Generator<Randflake, std::sync::atomic::AtomicU64, C>,
+    ids: &randflake_core::Generator<Randflake, AtomicU64, C>,
 ) -> randflake_core::Id {
     ids.generate().expect("borrows")
 }
