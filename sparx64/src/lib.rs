@@ -7,6 +7,7 @@ mod block;
 #[cfg(feature = "cipher")]
 mod cipher_traits;
 mod round;
+mod scalar;
 mod schedule;
 mod wipe;
 
