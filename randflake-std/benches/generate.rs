@@ -6,8 +6,9 @@
 
 mod support;
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use core::hint::black_box;
+use core::time::Duration;
+use std::time::Instant;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use randflake_std::Id;

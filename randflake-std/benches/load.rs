@@ -15,10 +15,11 @@
 
 mod support;
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::env;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::{Handle, Id};
 use support::{IDS_PER_TICK, handle};
@@ -57,15 +58,15 @@ fn rate(node_ids: u32, seconds: u64) {
     let mut issued = vec![Id::from_u64(1); usize::try_from(possible).unwrap()];
     issued.clear();
     let begin = now().as_secs() + 1;
-    thread::sleep(Duration::from_secs(begin) - now());
+    thread::sleep(Duration::from_secs(begin).saturating_sub(now()));
     let worked = processor_time();
     while now().as_secs() < begin + seconds {
         for _ in 0..128 {
             issued.push(ids.generate_wait(LIMIT).unwrap());
         }
     }
-    let worked =
-        (processor_time() - worked).as_secs_f64() / f64::from(u32::try_from(seconds).unwrap());
+    let worked = processor_time().saturating_sub(worked).as_secs_f64()
+        / f64::from(u32::try_from(seconds).unwrap());
     let whole = begin..begin + seconds;
     let mut counts = BTreeMap::<_, u64>::new();
     for &id in &issued {
@@ -104,7 +105,7 @@ fn wait(samples: u32) {
         let begin = processor_time();
         let id = ids.generate_wait(LIMIT).unwrap();
         let end = now();
-        worked.push(processor_time() - begin);
+        worked.push(processor_time().saturating_sub(begin));
         late.push(end.saturating_sub(Duration::from_secs(origin(&ids, id).0)));
     }
     for (what, mut times) in [("late", late), ("at work", worked)] {

@@ -7,10 +7,11 @@
 
 mod support;
 
-use std::hint::{black_box, spin_loop};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use core::hint::{black_box, spin_loop};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use randflake_std::Handle;

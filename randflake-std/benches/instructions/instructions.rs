@@ -35,7 +35,8 @@ impl Permutation for Baseline {
 
     fn permute_all(&self, ids: &mut [u64]) {
         let backend = Backend::available().find(|backend| backend.name() == "sse2");
-        self.0.encrypt_blocks_with(backend.unwrap_or(Backend::best()), ids);
+        self.0
+            .encrypt_blocks_with(backend.unwrap_or(Backend::best()), ids);
     }
 
     fn invert(&self, public: u64) -> u64 {
@@ -150,14 +151,17 @@ fn inspect(codec: Codec<Randflake>, ids: Vec<Id>) -> impl Sized {
 #[library_benchmark]
 #[bench::once(ids())]
 fn text_encode(ids: Vec<Id>) -> impl Sized {
-    ids.iter().for_each(|id| _ = black_box(id.to_text().as_str()));
+    ids.iter()
+        .for_each(|id| _ = black_box(id.to_text().as_str()));
     ids
 }
 
 #[library_benchmark]
 #[bench::once(texts())]
 fn text_decode(texts: Vec<Text>) -> impl Sized {
-    texts.iter().for_each(|text| _ = black_box(Id::from_text(text.as_bytes())));
+    texts
+        .iter()
+        .for_each(|text| _ = black_box(Id::from_text(text.as_bytes())));
     texts
 }
 

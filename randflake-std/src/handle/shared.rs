@@ -27,6 +27,9 @@ pub(super) struct Issuer<L: Layout> {
     pub(super) clock: AnchoredClock<L>,
 }
 
+/// One of the ways of an [`Issuer`] to take a run: how many at most, and the tolerance.
+type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, Refusal>;
+
 impl<L: Layout> Issuer<L> {
     /// The issuer of a grant from a store that answered `now` to a request sent at `sent`.
     pub(super) fn new(grant: &Grant, now: Duration, sent: Monotonic) -> Result<Self, LeaseError> {
@@ -140,7 +143,7 @@ impl<L: Layout> Shared<L> {
         self.check_process()?;
         let mut remaining = Duration::MAX;
         let count = self.codec.fill_with(ids, |most| {
-            let mut ask = |take: fn(&Issuer<L>, u32, u32) -> Result<Run<L>, Refusal>| {
+            let mut ask = |take: TakeRun<L>| {
                 self.first_ready(|issuer, tolerance| {
                     let run = take(issuer, most, tolerance)?;
                     remaining = remaining.min(issuer.remaining());

@@ -230,8 +230,8 @@ pub(crate) fn time_threads<S, T>(
     };
     thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let spans = threads.into_iter().map(|thread| thread.join());
-        let spans: Vec<_> = spans.map(|span| span.expect("no thread panics")).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().expect("no panic");
+        let spans: Vec<(Instant, Instant)> = threads.into_iter().map(join).collect();
         let first = spans.iter().map(|span| span.0).min();
         let last = spans.iter().map(|span| span.1).max();
         last.zip(first)

@@ -107,7 +107,7 @@ pub(super) fn cases() -> Vec<Case> {
         &peer("ulid"),
         "Crockford base32, 128 bits",
         |n| Ulid(u128::from(n) << 64 | u128::from(n)),
-        |id| id.to_string(),
+        Ulid::to_string,
         |id| {
             let mut buffer = [0; ulid::ULID_LEN];
             _ = black_box(black_box(id).array_to_str(&mut buffer));
