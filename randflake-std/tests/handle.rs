@@ -1,10 +1,13 @@
 //! A handle and its keeper, on a store that fails on demand. Leases are as short as they may be.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::sync::atomic::{AtomicI64, Ordering};
+use core::time::Duration;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use randflake_core::{Clock, GenerateError as Refusal, Plain};
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError};
@@ -104,7 +107,7 @@ fn a_restarted_process_repeats_nothing() {
         match round % 3 {
             0 => handle.close().unwrap(),
             1 => drop(handle),
-            _ => std::mem::forget(handle), // as killed: nothing is released
+            _ => core::mem::forget(handle), // as killed: nothing is released
         }
     }
 }
@@ -310,7 +313,7 @@ fn a_store_whose_clock_is_far_off_is_refused() {
 fn settings_out_of_range_are_refused_with_what_is_allowed() {
     let message = |builder: Builder| builder.build().unwrap_err().to_string();
     assert_eq!(
-        message(builder(&store()).ttl(Duration::from_millis(2_000))),
+        message(builder(&store()).ttl(Duration::from_secs(2))),
         "a TTL of 2s is too short: at least 3s is allowed"
     );
     assert_eq!(

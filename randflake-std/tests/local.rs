@@ -1,9 +1,12 @@
 //! Ids taken in advance: the same promises, for a bounded time.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::time::Duration;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use randflake_core::GenerateError as Refusal;
 use randflake_std::lease::{MemoryStore, Namespace};

@@ -1,10 +1,11 @@
 //! A process that issues as fast as it can, under short leases, into a file.
 
+use core::time::Duration;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use randflake_std::lease::{Namespace, SqliteStore};
 use randflake_std::{Handle, Randflake, Secret};

@@ -1,10 +1,11 @@
 //! Eight processes of the command line tool on one store, one of them killed every second.
 
+use core::time::Duration;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use libtest_mimic::Failed;
 use randflake_std::Id;
@@ -67,6 +68,7 @@ fn read(stdout: ChildStdout, started: Instant) -> Output {
     output
 }
 
+#[expect(clippy::print_stdout, reason = "the figures, for people")]
 pub(crate) fn minute() -> Result<(), Failed> {
     let state = tempfile::tempdir()?;
     let mut running: Vec<_> = (0..PROCESSES)
@@ -77,7 +79,7 @@ pub(crate) fn minute() -> Result<(), Failed> {
         thread::sleep(Duration::from_secs(1));
         let victim = second as usize % PROCESSES;
         let successor = Process::start(state.path());
-        outputs.push(std::mem::replace(&mut running[victim], successor).kill());
+        outputs.push(core::mem::replace(&mut running[victim], successor).kill());
     }
     // The last successors get their chance to begin.
     thread::sleep(Duration::from_secs(2));

@@ -20,17 +20,17 @@ pub(crate) fn longer_than_the_lease() -> Result<(), Failed> {
 
     thread::sleep(TTL / 2);
     let suspended = &processes[..2];
-    suspended
-        .iter()
-        .for_each(|process| signal(process, libc::SIGSTOP));
+    for process in suspended {
+        signal(process, libc::SIGSTOP);
+    }
     thread::sleep(TTL * 2);
     // A process that starts now may get a suspended one's node id.
     let late_output = directory.path().join("ids-late");
     let late = Order::new(&store, &late_output, time).start();
     thread::sleep(TTL / 2);
-    suspended
-        .iter()
-        .for_each(|process| signal(process, libc::SIGCONT));
+    for process in suspended {
+        signal(process, libc::SIGCONT);
+    }
 
     processes
         .into_iter()

@@ -83,11 +83,12 @@ fn cpuid(leaf: u32) -> CpuidResult {
 /// Miri has no CPUID: what the build enables is there.
 #[cfg(miri)]
 fn detect() -> Level {
-    if cfg!(target_feature = "avx512vbmi2") {
-        Level::Avx512
-    } else if cfg!(target_feature = "avx2") {
-        Level::Avx2
-    } else {
-        Level::Sse2
-    }
+    ENABLED
 }
+
+#[cfg(all(miri, target_feature = "avx512vbmi2"))]
+const ENABLED: Level = Level::Avx512;
+#[cfg(all(miri, target_feature = "avx2", not(target_feature = "avx512vbmi2")))]
+const ENABLED: Level = Level::Avx2;
+#[cfg(all(miri, not(target_feature = "avx2")))]
+const ENABLED: Level = Level::Sse2;
