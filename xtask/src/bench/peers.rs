@@ -82,8 +82,13 @@ fn caption() -> String {
         .lines()
         .filter(|line| line.starts_with("processor"))
         .count();
+    let machine = if field("flags").split(' ').any(|flag| flag == "hypervisor") {
+        " of a virtual machine"
+    } else {
+        ""
+    };
     format!(
-        "{date}; {} (family {}, model {}), {cores} cores of a virtual machine; {rustc}; cargo xtask bench peers",
+        "{date}; {} (family {}, model {}), {cores} cores{machine}; {rustc}; cargo xtask bench peers",
         field("model name"),
         field("cpu family"),
         field("model"),
