@@ -9,6 +9,7 @@ mod cargo;
 mod counts;
 mod faults;
 mod features;
+mod fuzz;
 mod interop;
 mod lint;
 mod loom;
@@ -103,8 +104,10 @@ const PARTS: &[Part] = &[
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    if let Some(("bench", rest)) = arguments.split_first().map(|(name, rest)| (&**name, rest)) {
-        return bench::main(rest);
+    match arguments.split_first().map(|(name, rest)| (&**name, rest)) {
+        Some(("bench", rest)) => return bench::main(rest),
+        Some(("fuzz", rest)) => return fuzz::main(rest),
+        _ => {}
     }
     let mut name = None;
     let mut host_only = false;
@@ -168,7 +171,10 @@ fn usage() -> String {
     {
         _ = writeln!(text, "  {name:10} {about}");
     }
-    text.push_str("\napart:\n  bench      what things cost, beside other crates too; see `cargo xtask bench --help`\n");
+    text.push_str("\napart:\n");
+    for (name, about) in [("bench", bench::ABOUT), ("fuzz", fuzz::ABOUT)] {
+        _ = writeln!(text, "  {name:10} {about}");
+    }
     text.push_str("\nflags:\n  --host-only  leave out what needs tools other than Rust's, and say what was left out\n");
     text
 }
