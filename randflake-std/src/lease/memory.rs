@@ -9,7 +9,8 @@ use randflake_core::Clock;
 
 use super::moment::{self, Moment};
 use super::{
-    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, Record, Renewed, StoreError, Token,
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+    Token,
 };
 
 /// A lease store in memory, for tests and simulations: it keeps the whole contract as long as the
@@ -219,6 +220,17 @@ impl LeaseStore for MemoryStore {
 
     fn now(&mut self) -> Result<Duration, StoreError> {
         moment::read(&*self.clock)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        self.operate(|leases, now| {
+            let sentence =
+                "every lease is forgotten when the process ends: for tests and simulations";
+            Ok(vec![
+                Finding::caution("durability", "none", sentence),
+                Finding::fence(now.fence_left(leases.fence)),
+            ])
+        })
     }
 }
 

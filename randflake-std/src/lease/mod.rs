@@ -5,6 +5,7 @@
 //! holders and all restarts. Ids of a holder that was paused past its lease's end carry ticks of its
 //! own interval alone, so disjoint intervals are all the fencing there is to do.
 
+mod finding;
 mod memory;
 mod moment;
 mod namespace;
@@ -16,6 +17,7 @@ mod url;
 
 use core::time::Duration;
 
+pub use finding::{Finding, Verdict};
 pub use memory::MemoryStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
 #[cfg(feature = "sqlite")]

@@ -71,12 +71,19 @@ impl Moment {
 
     /// Refuses until the fence's tick has come.
     pub(super) fn check_fence(&self, fence: u64) -> Result<(), StoreError> {
-        if self.tick < fence {
-            return Err(StoreError::Fenced {
-                retry_in: self.until(fence),
-            });
+        match self.fence_left(fence) {
+            Duration::ZERO => Ok(()),
+            retry_in => Err(StoreError::Fenced { retry_in }),
         }
-        Ok(())
+    }
+
+    /// How long until the fence's tick; zero when it has come.
+    pub(super) fn fence_left(&self, fence: u64) -> Duration {
+        if self.tick < fence {
+            self.until(fence)
+        } else {
+            Duration::ZERO
+        }
     }
 }
 

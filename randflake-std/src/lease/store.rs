@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use randflake_core::{Layout, Lease, LeaseError};
 
-use super::{Namespace, Token};
+use super::{Finding, Namespace, Token};
 
 /// Where the leases of one namespace are kept.
 ///
@@ -83,6 +83,18 @@ pub trait LeaseStore: Send + Debug {
     ///
     /// [`StoreError::Unavailable`].
     fn now(&mut self) -> Result<Duration, StoreError>;
+
+    /// What the store says of itself, for `randflake doctor` and its like: see [`Finding`].
+    ///
+    /// Unless a store implements it, it tells nothing: an empty list.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`]. What can be asked and is not as it should be is a finding, not an
+    /// error.
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        Ok(Vec::new())
+    }
 }
 
 impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
@@ -112,6 +124,10 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn now(&mut self) -> Result<Duration, StoreError> {
         (**self).now()
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        (**self).diagnose()
     }
 }
 

@@ -18,6 +18,8 @@ fn a_fresh_home_is_well() {
         "\"default\": 131072 node ids",
         "acquired in ",
         "0 of 131072",
+        "synchronous  2",
+        "fence        none",
     ] {
         assert!(told.contains(said), "{said}: {told}");
     }
@@ -65,6 +67,15 @@ fn problems_are_told_and_counted() {
     let [directory, secret, lease] = problems[..] else {
         panic!("{}", answer.stdout);
     };
+    let fence = answer
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("caution  fence"));
+    assert!(
+        fence.is_some_and(|fence| fence.contains("for another 31")),
+        "{}",
+        answer.stdout
+    );
     assert!(
         directory.contains("mode 0777") && secret.contains("mode 0644"),
         "{problems:?}"

@@ -4,6 +4,7 @@
 //! empty store; each test gets its own.
 
 mod acquire;
+mod diagnosis;
 mod history;
 mod hold;
 mod referee;
@@ -18,6 +19,7 @@ use randflake_std::lease::{
 use randflake_std::{Layout, Plain};
 
 pub(crate) use acquire::*;
+pub(crate) use diagnosis::*;
 pub(crate) use history::*;
 pub(crate) use hold::*;
 pub(crate) use trouble::*;
@@ -70,6 +72,7 @@ macro_rules! contract {
             the_last_tick_cuts_a_lease_short,
             a_fence_holds_until_everything_is_over,
             a_store_that_forgot_waits,
+            a_diagnosis_tells_of_the_fence_and_changes_nothing,
             random_histories_grant_no_tick_twice,
         }
     };

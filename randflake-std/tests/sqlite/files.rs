@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
 
-use randflake_std::lease::{LeaseStore, StoreError};
+use randflake_std::lease::{Finding, LeaseStore, StoreError, Verdict};
 use rusqlite::Connection;
 
 use super::{Place, TTL, acquire, unusable};
@@ -221,6 +221,21 @@ fn damage_is_an_error_and_no_panic() {
         bytes[at..end].fill(if n % 2 == 0 { 0xff } else { 0 });
         damaged(&bytes, &format!("filled from {at} to {end}"));
     }
+}
+
+#[test]
+fn a_diagnosis_tells_of_damage() {
+    let place = Place::new();
+    let mut store = place.open();
+    let wrong = |finding: &Finding| matches!(finding.verdict, Verdict::Wrong(_));
+    assert!(!store.diagnose().unwrap().iter().any(wrong));
+    let damage = "PRAGMA ignore_check_constraints = on; UPDATE store SET only_row = 2";
+    let connection = Connection::open(place.database()).unwrap();
+    connection.execute_batch(damage).unwrap();
+    let findings = store.diagnose().unwrap();
+    let wrong: Vec<_> = findings.into_iter().filter(wrong).collect();
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert_eq!(wrong[0].name, "quick_check");
 }
 
 #[test]

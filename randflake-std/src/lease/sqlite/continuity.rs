@@ -78,6 +78,15 @@ pub(super) fn check(
     Ok(true)
 }
 
+/// What the continuity is known by, for people.
+pub(super) fn fingerprint(connection: &Connection) -> rusqlite::Result<String> {
+    let Stored {
+        id, writes, inode, ..
+    } = Stored::read(connection)?;
+    let inode = inode.map_or_else(|| "unknown".to_owned(), |inode| inode.to_string());
+    Ok(format!("store {id:016x}, inode {inode}, {writes} writes"))
+}
+
 /// When all leases are over that may have been granted in this file, also in namespaces that it has
 /// forgotten. The marks know of leases that a clock ahead of ours has granted.
 fn fence(

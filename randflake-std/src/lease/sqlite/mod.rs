@@ -1,6 +1,7 @@
 //! Leases in a file of this machine.
 
 mod continuity;
+mod diagnosis;
 mod failure;
 mod file;
 mod leases;
@@ -21,7 +22,9 @@ use self::file::Place;
 use self::leases::Leases;
 use self::lock::{Lock, Mark};
 use super::moment::{self, Moment};
-use super::{AcquireRequest, Acquired, Grant, LeaseStore, Namespace, Record, Renewed, StoreError};
+use super::{
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+};
 use crate::ExactSystemClock;
 
 /// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
@@ -306,5 +309,9 @@ impl LeaseStore for SqliteStore {
 
     fn now(&mut self) -> Result<Duration, StoreError> {
         moment::read(&*self.clock)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        self.operate(|leases| leases.diagnose())
     }
 }

@@ -8,7 +8,7 @@ use super::failure::{Failure, unusable};
 
 /// In the database's header, where `file` and other tools look: "rflk".
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rflk");
-const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 1;
 
 /// - `store` has one row: what is known of the database itself.
 /// - `lease` has a row for each node id that was ever leased. Node ids come into use in order, so

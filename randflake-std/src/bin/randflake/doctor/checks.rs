@@ -85,12 +85,38 @@ fn opened_store(mut opened: Box<dyn LeaseStore>, store: &StoreArgs) -> Vec<Findi
         DEFAULT_TTL.as_secs(),
         namespace.max_ttl().as_secs()
     );
-    vec![
+    let mut findings = vec![
         Finding::new("namespace", Ok(described)),
         Finding::new("store clock", skew(&mut *opened)),
+        Finding::new("latency", latency(&mut *opened)),
+    ];
+    match opened.diagnose() {
+        Ok(told) => findings.extend(told.into_iter().map(Finding::of_store)),
+        Err(error) => findings.push(Finding::new("settings", Err(problem(error)))),
+    }
+    findings.extend([
         Finding::new("lease", lease(store)),
         Finding::new("occupancy", occupancy(&mut *opened)),
-    ]
+    ]);
+    findings
+}
+
+/// How long the store takes to answer.
+fn latency(store: &mut dyn LeaseStore) -> Result<String, String> {
+    const QUESTIONS: u32 = 10;
+    let mut spans = Vec::new();
+    for _ in 0..QUESTIONS {
+        let asked = Instant::now();
+        store.now().map_err(problem)?;
+        spans.push(asked.elapsed());
+    }
+    spans.sort_unstable();
+    let (median, longest) = (spans[spans.len() / 2], spans[spans.len() - 1]);
+    Ok(format!(
+        "its clock is read in {:.3} ms (median), {:.3} ms at most",
+        ms(median),
+        ms(longest)
+    ))
 }
 
 fn skew(store: &mut dyn LeaseStore) -> Result<String, String> {
@@ -118,7 +144,6 @@ fn lease(store: &StoreArgs) -> Result<String, String> {
     let acquired = started.elapsed();
     handle.close().map_err(problem)?;
     let released = started.elapsed().saturating_sub(acquired);
-    let ms = |span: Duration| span.as_secs_f64() * 1e3;
     Ok(format!(
         "acquired in {:.1} ms, released in {:.1} ms",
         ms(acquired),
@@ -133,6 +158,10 @@ fn occupancy(store: &mut dyn LeaseStore) -> Result<String, String> {
         "{} of {node_ids} node ids leased",
         snapshot.live().count()
     ))
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e3
 }
 
 fn problem(error: impl Display) -> String {

@@ -4,6 +4,7 @@ mod checks;
 
 use std::io::{self, Write};
 
+use randflake_std::lease::{Finding as StoreFinding, Verdict};
 use serde::Serialize;
 
 use crate::failure::{Failure, one_line};
@@ -13,7 +14,8 @@ use crate::store::StoreArgs;
 
 /// Check what `generate` needs, and say what is wrong
 ///
-/// Prints a line for each check and fails if one finds a problem. It leases a node id for a moment to see
+/// Prints a line for each check, with what the lease store says of its own settings, and fails if one
+/// finds a problem. A caution names a condition that cannot be checked from here. It leases a node id for a moment to see
 /// that this works, makes the default lease store if that is not there, and no secret.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -34,8 +36,11 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 struct Finding {
     check: &'static str,
+    /// No problem: all is well, or a caution says on which condition.
     ok: bool,
     detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caution: Option<String>,
 }
 
 impl Finding {
@@ -43,13 +48,49 @@ impl Finding {
     fn new(check: &'static str, outcome: Result<String, String>) -> Self {
         let ok = outcome.is_ok();
         let detail = one_line(&outcome.unwrap_or_else(|problem| problem));
-        Self { check, ok, detail }
+        Self {
+            check,
+            ok,
+            detail,
+            caution: None,
+        }
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { check, ok, detail } = self;
-        let verdict = if *ok { "ok" } else { "problem" };
-        writeln!(out, "{verdict:<8} {check:<12} {detail}")
+    /// What a store has found about itself.
+    fn of_store(finding: StoreFinding) -> Self {
+        let StoreFinding {
+            name,
+            value,
+            verdict,
+        } = finding;
+        match verdict {
+            Verdict::Fine => Self::new(name, Ok(value)),
+            Verdict::Caution(sentence) => Self {
+                caution: Some(one_line(&sentence)),
+                ..Self::new(name, Ok(value))
+            },
+            Verdict::Wrong(sentence) => Self::new(name, Err(format!("{value}: {sentence}"))),
+            _ => Self::new(name, Err(value)),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
+        let Self {
+            check,
+            ok,
+            detail,
+            caution,
+        } = self;
+        let verdict = match (ok, caution) {
+            (false, _) => "problem",
+            (true, Some(_)) => "caution",
+            (true, None) => "ok",
+        };
+        write!(out, "{verdict:<8} {check:<width$} {detail}")?;
+        match caution {
+            Some(caution) => writeln!(out, ": {caution}"),
+            None => writeln!(out),
+        }
     }
 }
 
@@ -57,12 +98,13 @@ impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut out = stdout();
         let findings = checks::all(&self.secret, &self.store);
+        let width = findings.iter().map(|finding| finding.check.len()).max();
         for finding in &findings {
             if self.json {
                 serde_json::to_writer(&mut out, finding).map_err(io::Error::from)?;
                 writeln!(out)?;
             } else {
-                finding.write(&mut out)?;
+                finding.write(&mut out, width.unwrap_or_default())?;
             }
         }
         out.flush()?;

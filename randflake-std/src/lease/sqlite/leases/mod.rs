@@ -7,9 +7,10 @@ use core::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
+use super::diagnosis;
 use super::failure::Failure;
 use crate::lease::moment::Moment;
-use crate::lease::{AcquireRequest, Grant, Namespace, Record, StoreError, Token};
+use crate::lease::{AcquireRequest, Finding, Grant, Namespace, Record, StoreError, Token};
 
 // Each statement says which index it needs: SQLite would choose a scan for some of them, and fails
 // if it cannot use what it is told.
@@ -282,6 +283,10 @@ impl<'c> Leases<'c> {
         let mut list = self.connection.prepare(LIST)?;
         let records = list.query_map([self.row], record)?;
         Ok(records.collect::<Result<_, _>>()?)
+    }
+
+    pub(super) fn diagnose(&self) -> Result<Vec<Finding>, Failure> {
+        diagnosis::findings(self.connection, self.now.fence_left(self.fence()))
     }
 
     /// Raises this namespace's fence.

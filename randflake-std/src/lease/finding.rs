@@ -1,0 +1,104 @@
+//! What a store says of itself.
+
+use core::time::Duration;
+
+/// One thing that a store has found about itself and the server behind it.
+///
+/// A store's [`diagnose`](super::LeaseStore::diagnose) tells these, in this order, and leaves out what
+/// it does not have:
+///
+/// | name                                      | value                                              |
+/// |-------------------------------------------|----------------------------------------------------|
+/// | `server`                                  | program and version                                |
+/// | `schema`                                  | version of what the store keeps there              |
+/// | a setting's own name, as `synchronous`    | as it is in effect for the store, one finding each |
+/// | `fingerprint`                             | what the store's continuity is known by            |
+/// | `fence`                                   | none, or how long nothing is granted               |
+/// | a promise that cannot be kept, in a word  | when it is broken, as a [`Verdict::Caution`]       |
+///
+/// Not among them, because whoever asks can see it from outside: the store's latency, the skew of its
+/// clock, its occupancy, and whether an acquire and a release work. No value holds a password.
+///
+/// ```
+/// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Verdict};
+/// use randflake_std::randflake_core::ManualClock;
+/// use randflake_std::Randflake;
+/// use std::sync::Arc;
+///
+/// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
+/// let mut store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, clock);
+/// let findings = store.diagnose()?;
+/// let fence = findings.iter().find(|finding| finding.name == "fence").unwrap();
+/// assert_eq!((fence.value.as_str(), &fence.verdict), ("none", &Verdict::Fine));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at.
+    pub name: &'static str,
+    /// What is so.
+    pub value: String,
+    /// What that means.
+    pub verdict: Verdict,
+}
+
+/// What a [`Finding`] means for the promise that no id repeats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// It is as it should be.
+    Fine,
+    /// The promise holds on a condition that the store cannot see, or nothing can be granted for now:
+    /// the sentence says on which, or why.
+    Caution(String),
+    /// The promise is broken, or can be at any time: the sentence says what to change.
+    Wrong(String),
+}
+
+impl Finding {
+    /// It is as it should be.
+    pub fn fine(name: &'static str, value: impl Into<String>) -> Self {
+        let (value, verdict) = (value.into(), Verdict::Fine);
+        Self {
+            name,
+            value,
+            verdict,
+        }
+    }
+
+    /// It holds on a condition.
+    pub fn caution(
+        name: &'static str,
+        value: impl Into<String>,
+        sentence: impl Into<String>,
+    ) -> Self {
+        Self {
+            verdict: Verdict::Caution(sentence.into()),
+            ..Self::fine(name, value)
+        }
+    }
+
+    /// It must be changed.
+    pub fn wrong(
+        name: &'static str,
+        value: impl Into<String>,
+        sentence: impl Into<String>,
+    ) -> Self {
+        Self {
+            verdict: Verdict::Wrong(sentence.into()),
+            ..Self::fine(name, value)
+        }
+    }
+
+    /// The finding `fence`, of how long nothing is granted.
+    pub(crate) fn fence(left: Duration) -> Self {
+        if left.is_zero() {
+            return Self::fine("fence", "none");
+        }
+        Self::caution(
+            "fence",
+            format!("for another {} s", left.as_millis().div_ceil(1_000)),
+            "nothing is granted until every lease is over that the store may have forgotten",
+        )
+    }
+}
