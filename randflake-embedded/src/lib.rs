@@ -5,7 +5,11 @@
 
 #[cfg(feature = "critical-section")]
 mod critical_section_word;
+#[cfg(feature = "portable-atomic")]
+mod portable_word;
 
 #[cfg(feature = "critical-section")]
 pub use critical_section_word::CriticalSectionWord;
+#[cfg(feature = "portable-atomic")]
+pub use portable_word::PortableWord;
 pub use randflake_core;

@@ -10,7 +10,7 @@ use core::sync::atomic::AtomicU32;
 use std::thread;
 
 use randflake_core::{AtomicWord, GenerateError, Lease, ManualClock, Sequencer, Snowflake};
-use randflake_embedded::CriticalSectionWord;
+use randflake_embedded::{CriticalSectionWord, PortableWord};
 
 fn issues_each_position_once<W: AtomicWord + Sync>() {
     const TICKS: u64 = 50;
@@ -45,6 +45,11 @@ fn issues_each_position_once<W: AtomicWord + Sync>() {
 #[test]
 fn critical_section_word_issues_each_position_once() {
     issues_each_position_once::<CriticalSectionWord>();
+}
+
+#[test]
+fn portable_word_issues_each_position_once() {
+    issues_each_position_once::<PortableWord>();
 }
 
 #[test]

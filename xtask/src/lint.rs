@@ -1,6 +1,7 @@
 //! `lint` and `doc`.
 
 use crate::cargo::cargo;
+use crate::matrix::all_features;
 use crate::report::Report;
 use crate::setup::Need;
 
@@ -16,11 +17,18 @@ pub(crate) const DENY: [&str; 3] = ["--", "-D", "warnings"];
 
 pub(crate) fn run(report: &mut Report) {
     report.check("format", &mut cargo(&["fmt", "--all", "--check"]));
+    let features = all_features();
     let variants: [(&str, &[&str]); 3] = [
         ("clippy, default features", &["--all-targets"]),
-        ("clippy, all features", &["--all-targets", "--all-features"]),
+        (
+            "clippy, all features",
+            &["--all-targets", "--features", &features],
+        ),
         // `--all-targets` passes over the test targets that have `test = false`.
-        ("clippy, separate tests", &["--test", "*", "--all-features"]),
+        (
+            "clippy, separate tests",
+            &["--test", "*", "--features", &features],
+        ),
     ];
     for (what, selection) in variants {
         report.check(
@@ -31,6 +39,7 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 pub(crate) fn doc(report: &mut Report) {
-    let mut command = cargo(&["doc", "--workspace", "--all-features", "--no-deps"]);
+    let features = all_features();
+    let mut command = cargo(&["doc", "--workspace", "--features", &features, "--no-deps"]);
     report.check("rustdoc", command.env("RUSTDOCFLAGS", "-Dwarnings"));
 }

@@ -4,29 +4,66 @@
 pub(crate) struct Library {
     pub(crate) name: &'static str,
     pub(crate) features: &'static [&'static str],
+    /// Features that only some programs may choose: they go with neither every machine nor every other feature, so
+    /// "all features" leaves them out, and `no-std` builds each alone for its targets.
+    pub(crate) exclusive: &'static [Exclusive],
     /// Also runs where there is no operating system.
     pub(crate) no_std: bool,
+}
+
+pub(crate) struct Exclusive {
+    pub(crate) feature: &'static str,
+    pub(crate) targets: &'static [&'static str],
+}
+
+impl Library {
+    /// All features that go together, as `--features` takes them.
+    pub(crate) fn all_features(&self) -> String {
+        self.features.join(",")
+    }
+}
+
+/// The same for the whole workspace.
+pub(crate) fn all_features() -> String {
+    let features = |library: &Library| {
+        let name = library.name;
+        let of = library.features.iter();
+        of.map(move |feature| format!("{name}/{feature}"))
+    };
+    let all: Vec<String> = LIBRARIES.iter().flat_map(features).collect();
+    all.join(",")
 }
 
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         name: "sparx64",
         features: &["cipher", "zeroize"],
+        exclusive: &[],
         no_std: true,
     },
     Library {
         name: "randflake-core",
         features: &[],
+        exclusive: &[],
         no_std: true,
     },
     Library {
         name: "randflake-std",
         features: &["sqlite", "cli"],
+        exclusive: &[],
         no_std: false,
     },
     Library {
         name: "randflake-embedded",
-        features: &["critical-section"],
+        features: &[
+            "critical-section",
+            "portable-atomic",
+            "portable-atomic-critical-section",
+        ],
+        exclusive: &[Exclusive {
+            feature: "portable-atomic-unsafe-assume-single-core",
+            targets: &["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"],
+        }],
         no_std: true,
     },
 ];

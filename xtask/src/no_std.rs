@@ -49,9 +49,14 @@ pub(crate) fn needs() -> Vec<Need> {
 pub(crate) fn run(report: &mut Report) {
     for Machine { target, flags } in MACHINES {
         for library in LIBRARIES.iter().filter(|library| library.no_std) {
-            build(report, library.name, "--no-default-features", target, flags);
+            build(report, library.name, "", target, flags);
             if !library.features.is_empty() {
-                build(report, library.name, "--all-features", target, flags);
+                build(report, library.name, &library.all_features(), target, flags);
+            }
+            for exclusive in library.exclusive {
+                if exclusive.targets.contains(target) {
+                    build(report, library.name, exclusive.feature, target, flags);
+                }
             }
         }
     }
@@ -65,7 +70,7 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 fn build(report: &mut Report, package: &str, features: &str, target: &str, flags: &str) {
-    let what = format!("{package} {features} for {target} {flags}");
+    let what = format!("{package} [{features}] for {target} {flags}");
     let arguments = [
         "build",
         "--package",
@@ -73,6 +78,7 @@ fn build(report: &mut Report, package: &str, features: &str, target: &str, flags
         "--lib",
         "--target",
         target,
+        "--features",
         features,
     ];
     // Nothing else is built for these targets, so the flags cost no second build.

@@ -9,7 +9,11 @@ pub(crate) fn run(report: &mut Report) {
     for library in LIBRARIES {
         test(report, library.name, &[]);
         if !library.features.is_empty() {
-            test(report, library.name, &["--all-features"]);
+            test(
+                report,
+                library.name,
+                &["--features", &library.all_features()],
+            );
         }
     }
     test(report, "xtask", &[]);

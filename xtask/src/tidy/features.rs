@@ -1,6 +1,6 @@
 //! Every feature of a library has its comment, its row in the README, and its place in the matrix.
 
-use crate::matrix::LIBRARIES;
+use crate::matrix::{LIBRARIES, Library};
 
 use super::workspace::{Member, Workspace};
 
@@ -12,7 +12,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
             .iter()
             .find(|member| member.name == library.name)
         {
-            Some(member) => violations.extend(check_library(member, library.features)),
+            Some(member) => violations.extend(check_library(member, &every_feature(library))),
             None => violations.push(format!("{} is in xtask's matrix only", library.name)),
         }
     }
@@ -22,6 +22,11 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
         }
     }
     violations
+}
+
+fn every_feature(library: &Library) -> Vec<&'static str> {
+    let exclusive = library.exclusive.iter().map(|exclusive| exclusive.feature);
+    library.features.iter().copied().chain(exclusive).collect()
 }
 
 fn check_library(member: &Member, matrix: &[&str]) -> Vec<String> {

@@ -1,0 +1,47 @@
+//! A shared word where `portable-atomic` is configured.
+
+use portable_atomic::{AtomicU32, Ordering};
+use randflake_core::AtomicWord;
+
+/// A 32-bit word over the crate `portable-atomic`: the native exchange where the processor has one, and
+/// elsewhere the one that the *program* has chosen.
+///
+/// That choice is the feature `critical-section` or `unsafe-assume-single-core` of `portable-atomic`, or
+/// its `--cfg portable_atomic_unsafe_assume_single_core`; without it this does not compile for a
+/// processor without compare-and-swap. This crate never makes it. The first goes with any
+/// implementation of critical sections; the second is smaller, and unsound unless the program has one
+/// core and runs privileged.
+///
+/// ```
+/// use randflake_core::{AtomicWord, Generator, Lease, ManualClock, Randflake, Sparx64};
+/// use randflake_embedded::PortableWord;
+///
+/// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
+/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let cipher = Sparx64::new(&[7; 16]);
+/// let generator = Generator::<Randflake, PortableWord, _>::new(lease, &clock, cipher)?;
+/// assert_ne!(generator.generate()?, generator.generate()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct PortableWord(AtomicU32);
+
+impl AtomicWord for PortableWord {
+    type Value = u32;
+
+    fn new(value: u32) -> Self {
+        Self(AtomicU32::new(value))
+    }
+
+    #[inline]
+    fn load(&self) -> u32 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn compare_exchange(&self, current: u32, new: u32) -> bool {
+        self.0
+            .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+}
