@@ -7,6 +7,7 @@
 mod bench;
 mod cargo;
 mod counts;
+mod engines;
 mod faults;
 mod features;
 mod fuzz;
@@ -93,6 +94,12 @@ const PARTS: &[Part] = &[
         about: "ids exchanged with the published Python package (python3)",
         needs: interop::needs,
         run: interop::run,
+    },
+    Part {
+        name: "engines",
+        about: "lease stores on real servers, in temporary folders (redis, etcd, libfaketime)",
+        needs: engines::needs,
+        run: engines::run,
     },
     Part {
         name: "faults",

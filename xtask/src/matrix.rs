@@ -73,4 +73,5 @@ pub(crate) const LIBRARIES: &[Library] = &[
 pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "interop", "interop"),
     ("randflake-std", "processes", "faults"),
+    ("randflake-std", "servers", "engines"),
 ];

@@ -2,6 +2,7 @@
 //! in the `needs` of the part that uses it.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 use crate::cargo::{output_of, program, shown};
@@ -36,6 +37,30 @@ pub(crate) const LIBFAKETIME: Tool = Tool {
     },
     packages: &["libfaketime"],
 };
+
+pub(crate) const REDIS: Tool = Tool {
+    name: "redis-server",
+    find: || program_file("redis-server"),
+    packages: &["redis-server"],
+};
+
+pub(crate) const ETCD: Tool = Tool {
+    name: "etcd",
+    find: || program_file("etcd"),
+    packages: &["etcd-server"],
+};
+
+/// The services of packages above, which apt would start now and at every boot.
+const SERVICES: &[(&str, &str)] = &[
+    ("redis-server", "redis-server.service"),
+    ("etcd-server", "etcd.service"),
+];
+
+/// A program in `PATH`, or where only an administrator's `PATH` leads.
+fn program_file(name: &str) -> Option<PathBuf> {
+    let others = ["/usr/sbin", "/usr/local/sbin"].map(|folder| Path::new(folder).join(name));
+    in_path(name).chain(others).find(|file| file.is_file())
+}
 
 /// All programs of a name, in the order of `PATH`.
 fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
@@ -84,13 +109,60 @@ pub(crate) fn install(tools: &[&Tool]) {
     if !is_root || in_path("apt-get").next().is_none() {
         return;
     }
+    let _nothing_starts = NothingStarts::new();
     for arguments in [vec!["update", "--quiet"], apt_arguments(tools)] {
-        let mut command = program("apt-get", &arguments);
-        command.env("DEBIAN_FRONTEND", "noninteractive");
-        println!("\n$ {}", shown(&command));
-        // What counts is whether the tools are there afterwards.
-        _ = command.status();
+        run(program("apt-get", &arguments).env("DEBIAN_FRONTEND", "noninteractive"));
     }
+    let services = services(tools);
+    if !services.is_empty() && in_path("systemctl").next().is_some() {
+        run(&mut program(
+            "systemctl",
+            &[&["disable", "--quiet"], &*services].concat(),
+        ));
+    }
+}
+
+/// What counts is whether the tools are there afterwards.
+fn run(command: &mut Command) {
+    println!("\n$ {}", shown(command));
+    _ = command.status();
+}
+
+/// What the tools' packages would start.
+fn services(tools: &[&Tool]) -> Vec<&'static str> {
+    let brought = |package: &&str| tools.iter().any(|tool| tool.packages.contains(package));
+    let services = SERVICES.iter().filter(|(package, _)| brought(package));
+    services.map(|&(_, service)| service).collect()
+}
+
+/// While it lives, no package that is being installed starts a service: tests start servers of their own.
+struct NothingStarts {
+    /// The file that says so, unless somebody else has put one there.
+    file: Option<&'static Path>,
+}
+
+impl NothingStarts {
+    fn new() -> Self {
+        let file = Path::new("/usr/sbin/policy-rc.d");
+        let written = !file.exists()
+            && fs::write(file, "#!/bin/sh\nexit 101\n").is_ok()
+            && run_quietly(program("chmod", &["755", &file.to_string_lossy()]));
+        Self {
+            file: written.then_some(file),
+        }
+    }
+}
+
+impl Drop for NothingStarts {
+    fn drop(&mut self) {
+        if let Some(file) = self.file {
+            _ = fs::remove_file(file);
+        }
+    }
+}
+
+fn run_quietly(mut command: Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// Never at the cost of a package that is already there.
@@ -129,6 +201,11 @@ mod tests {
             "{command}"
         );
         assert!(command.ends_with(" one two"), "{command}");
+    }
+
+    #[test]
+    fn services_are_those_of_what_is_installed() {
+        assert_eq!(services(&[&ETCD, &PYTHON]), ["etcd.service"]);
     }
 
     #[test]

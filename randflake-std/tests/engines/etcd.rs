@@ -1,0 +1,91 @@
+//! Members of an etcd cluster.
+
+use core::net::Ipv4Addr;
+use core::time::Duration;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::server::Server;
+use super::{free_port, program};
+
+const PROGRAM: &str = "RANDFLAKE_ETCD";
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+pub(crate) struct EtcdCluster {
+    pub(crate) members: Vec<Member>,
+}
+
+pub(crate) struct Member {
+    pub(crate) server: Server,
+    pub(crate) port: u16,
+}
+
+impl EtcdCluster {
+    /// A cluster of some members that has a leader.
+    pub(crate) fn start(members: usize) -> Self {
+        let ports: Vec<_> = (0..members).map(|_| (free_port(), free_port())).collect();
+        let peers: Vec<_> = ports.iter().map(|&(_, peer)| named(peer)).collect();
+        let cluster = peers.join(",");
+        let members = ports.iter().map(|&(port, peer)| {
+            let cluster = cluster.clone();
+            let command = move |folder: &Path| command(folder, port, peer, &cluster);
+            let answers = move || is_healthy(port).unwrap_or(false);
+            Member {
+                server: Server::prepared(TempDir::new().unwrap(), command, answers),
+                port,
+            }
+        });
+        let mut members: Vec<_> = members.collect();
+        for member in &mut members {
+            member.server.launch();
+        }
+        for member in &mut members {
+            member.server.wait();
+        }
+        Self { members }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        let hosts: Vec<_> = self
+            .members
+            .iter()
+            .map(|member| format!("127.0.0.1:{}", member.port))
+            .collect();
+        format!("etcd://{}", hosts.join(","))
+    }
+}
+
+fn named(peer: u16) -> String {
+    format!("member-{peer}=http://127.0.0.1:{peer}")
+}
+
+fn command(folder: &Path, port: u16, peer: u16, cluster: &str) -> Command {
+    let client_url = format!("http://127.0.0.1:{port}");
+    let peer_url = format!("http://127.0.0.1:{peer}");
+    let mut command = Command::new(program(PROGRAM));
+    command
+        .arg("--data-dir")
+        .arg(folder.join("data"))
+        .args(["--name", &format!("member-{peer}")])
+        .args(["--listen-client-urls", &client_url])
+        .args(["--advertise-client-urls", &client_url])
+        .args(["--listen-peer-urls", &peer_url])
+        .args(["--initial-advertise-peer-urls", &peer_url])
+        .args(["--initial-cluster", cluster])
+        .args(["--log-level", "warn"]);
+    command
+}
+
+/// Whether it has a leader, and takes writes.
+fn is_healthy(port: u16) -> io::Result<bool> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_read_timeout(Some(TIME_LIMIT))?;
+    stream.write_all(b"GET /health HTTP/1.0\r\n\r\n")?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply)?;
+    Ok(reply.contains(r#""health":"true""#))
+}

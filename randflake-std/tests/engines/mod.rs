@@ -1,0 +1,35 @@
+//! Real servers to test against: each in a temporary folder, on free ports of the loopback interface,
+//! and gone with the test, however that ends.
+//!
+//! Where their programs are is told by environment variables, which `cargo xtask` sets.
+
+pub(crate) mod clock;
+pub(crate) mod etcd;
+pub(crate) mod redis;
+pub(crate) mod server;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// The program, or folder of programs, that an environment variable names.
+pub(crate) fn program(variable: &str) -> PathBuf {
+    let path = env::var_os(variable).map(PathBuf::from);
+    let path = path.unwrap_or_else(|| panic!("{variable} is not set: `cargo xtask` sets it"));
+    assert!(path.exists(), "{variable}: there is no {}", path.display());
+    path
+}
+
+/// A port of the loopback interface that nobody listens on, and that was not given out before.
+pub(crate) fn free_port() -> u16 {
+    static GIVEN_OUT: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        if GIVEN_OUT.lock().unwrap().insert(port) {
+            return port;
+        }
+    }
+}

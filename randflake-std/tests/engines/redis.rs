@@ -1,0 +1,74 @@
+//! A Redis server.
+
+use core::net::Ipv4Addr;
+use core::time::Duration;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::server::Server;
+use super::{free_port, program};
+
+const PROGRAM: &str = "RANDFLAKE_REDIS_SERVER";
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+pub(crate) struct RedisServer {
+    pub(crate) server: Server,
+    pub(crate) port: u16,
+}
+
+impl RedisServer {
+    /// One that writes its log to the disk before it answers.
+    pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With further settings, as on the command line: `["--replicaof", "127.0.0.1 6379"]`.
+    pub(crate) fn start_with(settings: &[&str]) -> Self {
+        let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
+        let port = free_port();
+        let command = move |folder: &std::path::Path| {
+            let mut command = Command::new(program(PROGRAM));
+            command
+                .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+                .args([
+                    "--save",
+                    "",
+                    "--appendonly",
+                    "yes",
+                    "--appendfsync",
+                    "always",
+                ])
+                .arg("--dir")
+                .arg(folder)
+                .args(&settings);
+            command
+        };
+        let answers = move || ask(port, "PING").is_ok_and(|reply| reply == "+PONG\r\n");
+        Self {
+            server: Server::start(TempDir::new().unwrap(), command, answers),
+            port,
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// The reply to a command without arguments of more than a word, as it comes.
+    pub(crate) fn ask(&self, command: &str) -> String {
+        ask(self.port, command).unwrap()
+    }
+}
+
+fn ask(port: u16, command: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_read_timeout(Some(TIME_LIMIT))?;
+    // The server closes the connection behind the reply.
+    stream.write_all(format!("{command}\r\nQUIT\r\n").as_bytes())?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply)?;
+    Ok(reply.strip_suffix("+OK\r\n").unwrap_or(&reply).to_owned())
+}

@@ -1,0 +1,56 @@
+//! `engines`: the lease stores on the servers that people run, started by the tests themselves.
+
+use crate::cargo::cargo;
+use crate::report::Report;
+use crate::setup::Need;
+use crate::tools::{ETCD, LIBFAKETIME, REDIS, Tool};
+
+/// A tool, and the environment variable that tells tests where it is.
+type Told = (&'static Tool, &'static str);
+
+const REDIS_SERVER: Told = (&REDIS, "RANDFLAKE_REDIS_SERVER");
+const ETCD_SERVER: Told = (&ETCD, "RANDFLAKE_ETCD");
+const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
+
+/// A test program, the features and the tools that it needs.
+struct Test {
+    name: &'static str,
+    features: &'static str,
+    tools: &'static [Told],
+}
+
+const TESTS: &[Test] = &[Test {
+    name: "servers",
+    features: "",
+    tools: &[REDIS_SERVER, ETCD_SERVER, WALL_CLOCK],
+}];
+
+pub(crate) fn needs() -> Vec<Need> {
+    let tools = TESTS.iter().flat_map(|test| test.tools);
+    tools.map(|(tool, _)| Need::Tool(tool)).collect()
+}
+
+pub(crate) fn run(report: &mut Report) {
+    for test in TESTS {
+        run_one(report, test);
+    }
+}
+
+fn run_one(report: &mut Report, test: &Test) {
+    let mut command = cargo(&[
+        "test",
+        "--package",
+        "randflake-std",
+        "--features",
+        test.features,
+        "--test",
+        test.name,
+    ]);
+    for (tool, variable) in test.tools {
+        let Some(path) = report.tool(tool, test.name) else {
+            return;
+        };
+        command.env(variable, path);
+    }
+    report.tests(test.name, &mut command);
+}
