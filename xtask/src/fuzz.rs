@@ -15,9 +15,6 @@ const TARGETS: &[(&str, &str)] = &[
 
 const SECONDS: u32 = 60;
 
-pub(crate) const ABOUT: &str =
-    "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N";
-
 /// The subcommand, with what was typed behind it.
 #[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
 pub(crate) fn main(arguments: &[String]) -> ExitCode {

@@ -16,6 +16,7 @@ mod lint;
 mod loom;
 mod matrix;
 mod miri;
+mod msrv;
 mod no_std;
 mod report;
 mod scratch;
@@ -109,12 +110,37 @@ const PARTS: &[Part] = &[
     },
 ];
 
+/// A subcommand that is no part of `test`, and is given what was typed behind it.
+struct Apart {
+    name: &'static str,
+    about: &'static str,
+    main: fn(&[String]) -> ExitCode,
+}
+
+const APART: &[Apart] = &[
+    Apart {
+        name: "bench",
+        about: "what things cost, beside other crates too; see `cargo xtask bench --help`",
+        main: bench::main,
+    },
+    Apart {
+        name: "fuzz",
+        about: "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N",
+        main: fuzz::main,
+    },
+    Apart {
+        name: "msrv",
+        about: "everything compiles with the oldest Rust that is promised, which rustup brings",
+        main: msrv::main,
+    },
+];
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    match arguments.split_first().map(|(name, rest)| (&**name, rest)) {
-        Some(("bench", rest)) => return bench::main(rest),
-        Some(("fuzz", rest)) => return fuzz::main(rest),
-        _ => {}
+    if let Some((name, rest)) = arguments.split_first()
+        && let Some(apart) = APART.iter().find(|apart| apart.name == name)
+    {
+        return (apart.main)(rest);
     }
     let mut name = None;
     let mut host_only = false;
@@ -179,8 +205,8 @@ fn usage() -> String {
         _ = writeln!(text, "  {name:10} {about}");
     }
     text.push_str("\napart:\n");
-    for (name, about) in [("bench", bench::ABOUT), ("fuzz", fuzz::ABOUT)] {
-        _ = writeln!(text, "  {name:10} {about}");
+    for apart in APART {
+        _ = writeln!(text, "  {:10} {}", apart.name, apart.about);
     }
     text.push_str("\nflags:\n  --host-only  leave out what needs tools other than Rust's, and say what was left out\n");
     text

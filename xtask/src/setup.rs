@@ -68,7 +68,7 @@ impl Need {
 
     fn is_there(&self) -> bool {
         match self {
-            Self::Command(command, _) => output_of(&mut cargo(&[command, "--version"])).is_some(),
+            Self::Command(command, _) => output_of(&mut cargo(&[*command, "--version"])).is_some(),
             Self::Target(target) => libraries(program("rustc", &["--print", "sysroot"]))
                 .is_some_and(|path| path.join(target).is_dir()),
             Self::Miri => {

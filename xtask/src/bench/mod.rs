@@ -12,9 +12,6 @@ use crate::cargo::root;
 use crate::report::Report;
 use crate::setup::{self, Need};
 
-pub(crate) const ABOUT: &str =
-    "what things cost, beside other crates too; see `cargo xtask bench --help`";
-
 const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench peers [--rounds N] [--json FILE] [--svg FILE]
        cargo xtask bench load
