@@ -184,6 +184,28 @@ impl Display for ExtendError {
     }
 }
 
+/// Why a clock was not set. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetClockError {
+    /// The clock cannot show that time.
+    OutOfRange,
+    /// The clock is being set already, by what this interrupted.
+    Busy,
+}
+
+impl Display for SetClockError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OutOfRange => {
+                "the clock cannot show that time: from when it started, if that was in 1970, to \
+                 2106-02-07 06:28:15 UTC is allowed"
+            }
+            Self::Busy => "the clock is being set already",
+        })
+    }
+}
+
 /// Why fields make no id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -356,6 +378,7 @@ impl Display for LayoutError {
 impl core::error::Error for GenerateError {}
 impl core::error::Error for LeaseError {}
 impl core::error::Error for ExtendError {}
+impl core::error::Error for SetClockError {}
 impl core::error::Error for FieldError {}
 impl core::error::Error for DecodeError {}
 impl core::error::Error for LayoutError {}

@@ -18,11 +18,13 @@ mod state;
 mod text;
 mod word;
 
-pub use clock::Clock;
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
+pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
 pub use codec::{Codec, Parts};
-pub use error::{DecodeError, ExtendError, FieldError, GenerateError, LayoutError, LeaseError};
+pub use error::{
+    DecodeError, ExtendError, FieldError, GenerateError, LayoutError, LeaseError, SetClockError,
+};
 pub use generator::Generator;
 pub use id::Id;
 pub use layout::{Field, Fields, Layout, Randflake, Snowflake, Sonyflake, Spec};

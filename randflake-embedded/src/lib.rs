@@ -5,11 +5,15 @@
 
 #[cfg(feature = "critical-section")]
 mod critical_section_word;
+#[cfg(feature = "embassy-time")]
+mod embassy_uptime;
 #[cfg(feature = "portable-atomic")]
 mod portable_word;
 
 #[cfg(feature = "critical-section")]
 pub use critical_section_word::CriticalSectionWord;
+#[cfg(feature = "embassy-time")]
+pub use embassy_uptime::EmbassyUptime;
 #[cfg(feature = "portable-atomic")]
 pub use portable_word::PortableWord;
 pub use randflake_core;

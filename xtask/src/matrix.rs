@@ -57,6 +57,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
         name: "randflake-embedded",
         features: &[
             "critical-section",
+            "embassy-time",
             "portable-atomic",
             "portable-atomic-critical-section",
         ],

@@ -1,6 +1,14 @@
 //! Where the time comes from.
 
+mod bounds;
+mod unix;
+mod uptime;
+
 use core::time::Duration;
+
+pub use bounds::TimeBounds;
+pub use unix::UnixClock;
+pub use uptime::Uptime;
 
 /// A source of Unix time.
 ///
@@ -20,6 +28,24 @@ impl<C: Clock + ?Sized> Clock for &C {
     #[inline]
     fn now(&self) -> Option<Duration> {
         (**self).now()
+    }
+}
+
+/// A time that only grows: since the device was started, say.
+///
+/// Its contract:
+///
+/// - `uptime` is cheap, never blocks, never fails, and may be called from an interrupt.
+/// - It never goes back, and passes as fast as time does.
+pub trait Monotonic {
+    /// The time since some fixed moment.
+    fn uptime(&self) -> Duration;
+}
+
+impl<M: Monotonic + ?Sized> Monotonic for &M {
+    #[inline]
+    fn uptime(&self) -> Duration {
+        (**self).uptime()
     }
 }
 

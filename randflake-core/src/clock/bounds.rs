@@ -1,0 +1,171 @@
+//! How far a device believes a time that it is told.
+
+use core::time::Duration;
+
+use crate::{Layout, Lease};
+
+/// What limits the time that a device takes from a real-time clock or from whoever talks to it.
+///
+/// Uniqueness does not depend on it: a wrong time makes ids old, or burns the ticks of a lease. These are
+/// the rules that keep that small:
+///
+/// - **Told too early** (a real-time clock whose battery was changed): the horizon
+///   floors it, since every tick below may have been used.
+/// - **Told too late**: it is clamped to the window of a lease that was authenticated, as by a
+///   ticket, and a step forward is capped.
+/// - **Told nothing** (no real-time clock): [`start`](TimeBounds::start) is where to begin, and the clock
+///   runs on its ticks, so that there are ids before the first synchronisation.
+///
+/// ```
+/// use core::time::Duration;
+/// use randflake_core::{Lease, Randflake, TimeBounds};
+///
+/// let s = |s: u64| Duration::from_secs(1_730_000_000 + s);
+/// let bounds = TimeBounds::from_horizon(s(500))
+///     .within(&Lease::<Randflake>::new(42, 100, 1_000)?)
+///     .with_max_step(Duration::from_secs(60));
+/// assert_eq!(bounds.start(), s(500));
+/// assert_eq!(bounds.believe(s(20), None), s(500), "floored");
+/// assert_eq!(bounds.believe(s(999_999), Some(s(700))), s(760), "capped");
+/// assert_eq!(bounds.believe(s(999_999), Some(s(980))), s(1_000), "clamped: the lease is over");
+/// # Ok::<(), randflake_core::LeaseError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeBounds {
+    floor: Duration,
+    window: Option<(Duration, Duration)>,
+    max_step: Duration,
+}
+
+impl TimeBounds {
+    /// No time before the horizon's is believed. Pass zero where there is no horizon.
+    #[must_use]
+    pub const fn from_horizon(horizon: Duration) -> Self {
+        Self {
+            floor: horizon,
+            window: None,
+            max_step: Duration::MAX,
+        }
+    }
+
+    /// No time outside the lease is believed: before its start, or past its end, at which generators
+    /// refuse. The lease must be authenticated, else whoever sends it sets the clock.
+    #[must_use]
+    pub const fn within<L: Layout>(mut self, lease: &Lease<L>) -> Self {
+        let start = Duration::from_millis(L::SPEC.unix_ms(lease.start()));
+        let end = Duration::from_millis(L::SPEC.unix_ms(lease.end()));
+        self.window = Some((start, end));
+        self
+    }
+
+    /// No step forward is longer, unlimited unless set. It is counted from what the clock shows, or while
+    /// it shows nothing from [`start`](Self::start) if there is a lease.
+    ///
+    /// Several settings, each a step, reach a time that is further away.
+    #[must_use]
+    pub const fn with_max_step(mut self, max_step: Duration) -> Self {
+        self.max_step = max_step;
+        self
+    }
+
+    /// Where to begin without being told any time: the horizon, or the lease's start if that is later.
+    #[must_use]
+    pub fn start(&self) -> Duration {
+        match self.window {
+            Some((start, _)) => start.max(self.floor),
+            None => self.floor,
+        }
+    }
+
+    /// What to take for the time when told one, while the clock shows `shown`.
+    ///
+    /// Steps back are believed down to the floor: a generator waits or refuses then.
+    #[must_use]
+    pub fn believe(&self, told: Duration, shown: Option<Duration>) -> Duration {
+        let from = shown.or(self.window.map(|_| self.start()));
+        let capped = match from {
+            Some(from) => told.min(from.saturating_add(self.max_step)),
+            None => told,
+        };
+        let clamped = match self.window {
+            Some((start, end)) => capped.max(start).min(end),
+            None => capped,
+        };
+        // Last: below the horizon nothing is right, even when the lease is over by then.
+        clamped.max(self.floor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
+
+    use super::*;
+    use crate::Randflake;
+
+    fn s(s: u64) -> Duration {
+        Duration::from_secs(1_730_000_000 + s)
+    }
+
+    fn lease() -> Lease<Randflake> {
+        Lease::new(1, 100, 1_000).unwrap()
+    }
+
+    #[test]
+    fn a_clock_behind_is_floored_by_the_horizon() {
+        let bounds = TimeBounds::from_horizon(s(500));
+        for shown in [None, Some(s(900)), Some(s(10))] {
+            assert_eq!(bounds.believe(Duration::ZERO, shown), s(500));
+            assert_eq!(bounds.within(&lease()).believe(s(0), shown), s(500));
+        }
+        assert_eq!(bounds.believe(s(501), Some(s(900))), s(501), "a step back");
+    }
+
+    #[test]
+    fn a_clock_ahead_is_clamped_to_the_window() {
+        let bounds = TimeBounds::from_horizon(s(500)).within(&lease());
+        assert_eq!(bounds.believe(s(999), None), s(999));
+        assert_eq!(bounds.believe(Duration::MAX, None), s(1_000));
+        assert_eq!(
+            TimeBounds::from_horizon(s(0))
+                .within(&lease())
+                .believe(s(0), None),
+            s(100),
+            "before the window"
+        );
+    }
+
+    #[test]
+    fn a_horizon_past_the_window_wins() {
+        let bounds = TimeBounds::from_horizon(s(2_000)).within(&lease());
+        assert_eq!(bounds.start(), s(2_000));
+        assert_eq!(bounds.believe(s(999), Some(s(998))), s(2_000));
+    }
+
+    #[test]
+    fn steps_forward_are_capped() {
+        let bounds = TimeBounds::from_horizon(s(500)).with_max_step(Duration::from_secs(60));
+        assert_eq!(bounds.believe(s(9_999), Some(s(600))), s(660));
+        assert_eq!(bounds.believe(s(640), Some(s(600))), s(640));
+        assert_eq!(
+            bounds.believe(s(9_999), None),
+            s(9_999),
+            "nothing to count from"
+        );
+        assert_eq!(bounds.within(&lease()).believe(s(9_999), None), s(560));
+        assert_eq!(bounds.believe(s(9_999), Some(Duration::MAX)), s(9_999));
+    }
+
+    #[test]
+    fn without_being_told_it_starts_at_the_horizon_or_the_lease() {
+        assert_eq!(TimeBounds::from_horizon(s(500)).start(), s(500));
+        assert_eq!(
+            TimeBounds::from_horizon(s(50)).within(&lease()).start(),
+            s(100)
+        );
+        assert_eq!(
+            TimeBounds::from_horizon(s(500)).within(&lease()).start(),
+            s(500)
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! Unix time as time since boot plus an offset.
+
+use core::time::Duration;
+
+use super::{Clock, Monotonic};
+use crate::{AtomicWord, SetClockError, TimeBounds};
+
+/// Unix time made of a [`Monotonic`] time and an offset, which synchronisation sets: unknown until then.
+///
+/// It is for devices whose time comes from outside: a server, a satellite receiver, a real-time clock
+/// on a bus. Reading never waits for who sets it, so interrupts may do both. It needs 32-bit words only,
+/// and shows times up to 2106-02-07 06:28:15 UTC.
+///
+/// ```
+/// use core::sync::atomic::AtomicU32;
+/// use core::time::Duration;
+/// use randflake_core::{Clock, Uptime, UnixClock};
+///
+/// let counter = || 5_000; // milliseconds, in earnest read from a timer
+/// let clock = UnixClock::<_, AtomicU32>::new(Uptime::<1_000, _, AtomicU32>::new(counter));
+/// assert_eq!(clock.now(), None);
+/// clock.set(Duration::from_secs(1_733_706_297))?;
+/// assert_eq!(clock.now(), Some(Duration::from_secs(1_733_706_297)));
+/// # Ok::<(), randflake_core::SetClockError>(())
+/// ```
+#[derive(Debug)]
+pub struct UnixClock<M, W> {
+    monotonic: M,
+    /// Twice the number of settings, plus 1 while another is under way. The offset of setting `n` is at
+    /// `offsets[n % 2]`, so the one in force is whole at any moment.
+    version: W,
+    offsets: [Offset<W>; 2],
+}
+
+/// What is added to the monotonic time.
+#[derive(Debug)]
+struct Offset<W> {
+    seconds: W,
+    nanos: W,
+}
+
+impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
+    /// A clock that does not know the time yet.
+    pub fn new(monotonic: M) -> Self {
+        let offset = || Offset {
+            seconds: W::new(0),
+            nanos: W::new(0),
+        };
+        Self {
+            monotonic,
+            version: W::new(0),
+            offsets: [offset(), offset()],
+        }
+    }
+
+    /// Sets the time, whichever it was. To limit what is believed use [`set_within`](Self::set_within).
+    ///
+    /// # Errors
+    ///
+    /// Nothing has changed then.
+    ///
+    /// - [`OutOfRange`](SetClockError::OutOfRange): the time is past 2106-02-07 06:28:15 UTC, or so soon
+    ///   after 1970 that the device would have started before;
+    /// - [`Busy`](SetClockError::Busy): an interrupt came while the time was being set, and sets it too.
+    pub fn set(&self, unix: Duration) -> Result<(), SetClockError> {
+        let (seconds, nanos) =
+            between(self.monotonic.uptime(), unix).ok_or(SetClockError::OutOfRange)?;
+        let version = self.version.load();
+        let claimed = version | 1;
+        if version == claimed || !self.version.compare_exchange(version, claimed) {
+            return Err(SetClockError::Busy);
+        }
+        let after = version.wrapping_add(2);
+        let slot = self.offset(after);
+        store(&slot.seconds, seconds);
+        store(&slot.nanos, nanos);
+        self.version.compare_exchange(claimed, after);
+        Ok(())
+    }
+
+    /// Sets the time to what `bounds` leave of it: see [`TimeBounds::believe`]. Gives what was set.
+    ///
+    /// # Errors
+    ///
+    /// As for [`set`](Self::set).
+    pub fn set_within(
+        &self,
+        told: Duration,
+        bounds: &TimeBounds,
+    ) -> Result<Duration, SetClockError> {
+        let believed = bounds.believe(told, self.now());
+        self.set(believed)?;
+        Ok(believed)
+    }
+
+    /// The monotonic time.
+    pub fn monotonic(&self) -> &M {
+        &self.monotonic
+    }
+
+    #[inline]
+    fn offset(&self, version: u32) -> &Offset<W> {
+        let [even, odd] = &self.offsets;
+        if version & 2 == 0 { even } else { odd }
+    }
+}
+
+/// Seconds and nanoseconds from one time to another; `Duration`'s own subtraction leaves a panic in the
+/// code.
+fn between(earlier: Duration, later: Duration) -> Option<(u32, u32)> {
+    const NANOS_PER_SECOND: u32 = 1_000_000_000;
+    let seconds = later.as_secs().checked_sub(earlier.as_secs())?;
+    let (later, earlier) = (later.subsec_nanos(), earlier.subsec_nanos());
+    let (seconds, nanos) = match later.checked_sub(earlier) {
+        Some(nanos) => (seconds, nanos),
+        None => (
+            seconds.checked_sub(1)?,
+            later.wrapping_add(NANOS_PER_SECOND).wrapping_sub(earlier),
+        ),
+    };
+    Some((u32::try_from(seconds).ok()?, nanos))
+}
+
+/// For a word that nobody else writes.
+fn store<W: AtomicWord<Value = u32>>(word: &W, value: u32) {
+    word.compare_exchange(word.load(), value);
+}
+
+impl<M: Monotonic, W: AtomicWord<Value = u32>> Clock for UnixClock<M, W> {
+    #[inline]
+    fn now(&self) -> Option<Duration> {
+        loop {
+            let version = self.version.load() & !1;
+            if version == 0 {
+                return None;
+            }
+            let offset = self.offset(version);
+            let seconds = offset.seconds.load();
+            // Below a second already: it spares a division, and a panic that nothing reaches.
+            let nanos = offset.nanos.load().min(999_999_999);
+            let offset = Duration::new(seconds.into(), nanos);
+            // The setting after the next one writes to the same place.
+            if self.version.load() & !1 == version {
+                return Some(self.monotonic.uptime().saturating_add(offset));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use core::sync::atomic::AtomicU32;
+
+    use super::*;
+    use crate::LocalWord;
+
+    struct Manual(Cell<Duration>);
+
+    impl Monotonic for &Manual {
+        fn uptime(&self) -> Duration {
+            self.0.get()
+        }
+    }
+
+    const T: Duration = Duration::from_millis(1_733_706_297_250);
+
+    #[test]
+    fn it_runs_on_from_each_setting() {
+        let uptime = Manual(Cell::new(Duration::from_millis(1_750)));
+        let clock = UnixClock::<_, LocalWord<u32>>::new(&uptime);
+        assert_eq!(clock.now(), None);
+        for told in [T, T + Duration::from_secs(9), Duration::from_secs(9)] {
+            assert_eq!(clock.set(told), Ok(()));
+            assert_eq!(clock.now(), Some(told));
+            uptime.0.set(uptime.0.get() + Duration::from_millis(800));
+            assert_eq!(clock.now(), Some(told + Duration::from_millis(800)));
+        }
+    }
+
+    #[test]
+    fn what_it_cannot_show_changes_nothing() {
+        let uptime = Manual(Cell::new(Duration::from_secs(10)));
+        let clock = UnixClock::<_, LocalWord<u32>>::new(&uptime);
+        let last = Duration::from_secs(u32::MAX.into());
+        for unix in [
+            Duration::from_secs(9),
+            Duration::MAX,
+            last + Duration::from_secs(11),
+        ] {
+            assert_eq!(clock.set(unix), Err(SetClockError::OutOfRange));
+            assert_eq!(clock.now(), None);
+        }
+        assert_eq!(clock.set(last), Ok(()));
+        assert_eq!(clock.now(), Some(last));
+    }
+
+    #[test]
+    fn an_interrupt_in_the_midst_of_a_setting_reads_the_former_time_and_is_told_to_wait() {
+        let uptime = Manual(Cell::new(Duration::ZERO));
+        let clock = UnixClock::<_, AtomicU32>::new(&uptime);
+        clock.set(T).unwrap();
+        // As the setting leaves it when it is interrupted after its claim and its first store.
+        assert!(AtomicWord::compare_exchange(&clock.version, 2, 3));
+        clock.offsets[0]
+            .seconds
+            .store(7, core::sync::atomic::Ordering::SeqCst);
+        assert_eq!(clock.now(), Some(T));
+        assert_eq!(clock.set(T), Err(SetClockError::Busy));
+        assert_eq!(clock.now(), Some(T));
+    }
+
+    /// Readers beside a writer see times that were set, never a mixture of two.
+    #[test]
+    fn no_reader_sees_half_a_setting() {
+        extern crate std;
+
+        struct Zero;
+        impl Monotonic for Zero {
+            fn uptime(&self) -> Duration {
+                Duration::ZERO
+            }
+        }
+        let times = if cfg!(miri) { 50 } else { 200_000 };
+        let clock = UnixClock::<_, AtomicU32>::new(Zero);
+        // Seconds and nanoseconds of a time that was set are equal.
+        let set = |n: u32| clock.set(Duration::new(n.into(), n)).unwrap();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| (1..=times).for_each(set));
+            while !writer.is_finished() {
+                let now = clock.now().unwrap_or_default();
+                assert_eq!(now.as_secs(), u64::from(now.subsec_nanos()));
+            }
+        });
+        assert_eq!(clock.now(), Some(Duration::new(times.into(), times)));
+    }
+}

@@ -1,0 +1,172 @@
+//! A free-running 32-bit counter made into time that does not wrap.
+
+use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
+
+use super::Monotonic;
+use crate::AtomicWord;
+
+/// The time that a counter of `HZ` ticks a second has counted: a 32-bit hardware timer that wraps is
+/// extended by one word, which holds whole seconds. It is exact, whatever `HZ` is, and there is no
+/// 64-bit number that an interrupt could find half written.
+///
+/// `uptime` may be called from interrupts. It **must be called more often than the counter wraps**:
+/// at least once in `2^32 - HZ` ticks, which are 71 minutes at 1 MHz, 36 hours at 32,768 Hz and 67 s at
+/// 64 MHz. Once less, and time is behind by the ticks of a whole turn, which makes ids old or refused,
+/// never repeated. It counts milliseconds, for 136 years; with `HZ` a power of two it has no division.
+///
+/// ```
+/// use core::cell::Cell;
+/// use core::time::Duration;
+/// use randflake_core::{LocalWord, Monotonic, Uptime};
+///
+/// let counter = Cell::new(u32::MAX - 999);
+/// let uptime = Uptime::<1_000, _, LocalWord<u32>>::new(|| counter.get());
+/// counter.set(2_500); // it has wrapped
+/// assert_eq!(uptime.uptime(), Duration::from_millis(3_500));
+/// ```
+pub struct Uptime<const HZ: u32, F, W> {
+    count: F,
+    /// What the counter showed at second 0.
+    origin: u32,
+    /// Whole seconds counted so far: `origin + seconds * HZ`, wrapping, is what the counter showed when
+    /// the last of them began.
+    seconds: W,
+}
+
+impl<const HZ: u32, F, W> Uptime<HZ, F, W>
+where
+    F: Fn() -> u32,
+    W: AtomicWord<Value = u32>,
+{
+    /// Counts from now. `count` reads the counter; it never goes back, other than from its last value
+    /// to 0, and never fails.
+    ///
+    /// `HZ` must be above 0: else this does not compile.
+    pub fn new(count: F) -> Self {
+        const { assert!(HZ > 0, "a counter counts at least once in a second") };
+        let origin = count();
+        Self {
+            count,
+            origin,
+            seconds: W::new(0),
+        }
+    }
+}
+
+impl<const HZ: u32, F, W> Monotonic for Uptime<HZ, F, W>
+where
+    F: Fn() -> u32,
+    W: AtomicWord<Value = u32>,
+{
+    #[inline]
+    fn uptime(&self) -> Duration {
+        loop {
+            let seconds = self.seconds.load();
+            let begun = self.origin.wrapping_add(seconds.wrapping_mul(HZ));
+            let ticks = (self.count)().wrapping_sub(begun);
+            // The divisor is not zero: checked division leaves no panic in the code.
+            let whole = ticks.checked_div(HZ).unwrap_or_default();
+            let now = seconds.wrapping_add(whole);
+            // Whoever slept after the first load finds that others went on, and reads both again.
+            let is_current = if whole == 0 {
+                self.seconds.load() == seconds
+            } else {
+                self.seconds.compare_exchange(seconds, now)
+            };
+            if is_current {
+                let ticks = ticks.wrapping_sub(whole.wrapping_mul(HZ));
+                return duration(now, ms::<HZ>(ticks));
+            }
+        }
+    }
+}
+
+/// The milliseconds of less than a second's ticks, in 32 bits throughout.
+#[inline]
+fn ms<const HZ: u32>(ticks: u32) -> u32 {
+    const MOST_HZ: u32 = u32::MAX / 1_000;
+    let ms = if HZ <= MOST_HZ {
+        ticks.wrapping_mul(1_000).checked_div(HZ)
+    } else {
+        ticks.checked_div(HZ / 1_000)
+    };
+    ms.unwrap_or_default().min(999)
+}
+
+/// `Duration::new` divides and may panic where the compiler does not see that `ms` is below 1,000.
+#[inline]
+fn duration(seconds: u32, ms: u32) -> Duration {
+    Duration::new(seconds.into(), ms.min(999).wrapping_mul(1_000_000))
+}
+
+impl<const HZ: u32, F, W: Debug> Debug for Uptime<HZ, F, W> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Uptime")
+            .field("hz", &HZ)
+            .field("seconds", &self.seconds)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
+
+    use core::cell::Cell;
+
+    use super::*;
+    use crate::LocalWord;
+
+    fn agrees_with_a_64_bit_counter<const HZ: u32>(from: u64, step: u64, steps: u64) {
+        let total = Cell::new(from);
+        #[expect(clippy::cast_possible_truncation, reason = "a 32-bit counter wraps")]
+        let uptime = Uptime::<HZ, _, LocalWord<u32>>::new(|| total.get() as u32);
+        for _ in 0..steps {
+            total.set(total.get() + step);
+            let ticks = total.get() - from;
+            let (seconds, ticks) = (ticks / u64::from(HZ), ticks % u64::from(HZ));
+            let shown = uptime.uptime();
+            assert_eq!(shown.as_secs(), seconds, "{HZ} {from} {step}");
+            assert_eq!(
+                u64::from(shown.subsec_millis()),
+                ticks * 1_000 / u64::from(HZ)
+            );
+        }
+    }
+
+    #[test]
+    fn it_is_exact_over_many_turns() {
+        let steps = if cfg!(miri) { 20 } else { 500 };
+        for from in [0, 1, 0xffff_fff0, 0x7fff_ffff] {
+            // The longest step that is allowed, one that is short, one that is odd.
+            for share in [1, 7, 1 << 20] {
+                let step = |hz: u64| ((1 << 32) - hz) / share;
+                agrees_with_a_64_bit_counter::<1_000>(from, step(1_000), steps);
+                agrees_with_a_64_bit_counter::<32_768>(from, step(32_768), steps);
+                agrees_with_a_64_bit_counter::<1_000_000>(from, step(1_000_000), steps);
+                agrees_with_a_64_bit_counter::<64_000_000>(from, step(64_000_000), steps);
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_is_overtaken_between_word_and_counter_reads_both_again() {
+        let (count, depth) = (Cell::new(0_u32), Cell::new(0));
+        let uptime = Cell::new(None::<&Uptime<10, &dyn Fn() -> u32, LocalWord<u32>>>);
+        let read = || {
+            // An interrupt: it comes after the word was read, and takes the time itself.
+            if depth.replace(depth.get() + 1) == 0 {
+                count.set(count.get() + 25);
+                let seen = uptime.get().map(Monotonic::uptime);
+                assert!(seen.is_none_or(|seen| seen == Duration::from_millis(2_500)));
+            }
+            count.get()
+        };
+        depth.set(1);
+        let clock = Uptime::new(&read as &dyn Fn() -> u32);
+        uptime.set(Some(&clock));
+        depth.set(0);
+        assert_eq!(clock.uptime(), Duration::from_millis(2_500));
+    }
+}
