@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::{FieldError, Id, Layout, Permutation, Run};
+use crate::{AnyLayout, FieldError, Id, Layout, Permutation, Run, Spec};
 
 /// The fields of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,14 +31,35 @@ pub struct Parts {
 /// # Ok::<(), randflake_core::FieldError>(())
 /// ```
 #[derive(Debug)]
-pub struct Codec<L: Layout> {
+pub struct Codec<L: AnyLayout> {
+    layout: L,
     permutation: L::Permutation,
 }
 
 impl<L: Layout> Codec<L> {
     /// The codec of layout `L` under a permutation.
-    pub const fn new(permutation: L::Permutation) -> Self {
-        Self { permutation }
+    pub fn new(permutation: L::Permutation) -> Self {
+        Self::of(L::default(), permutation)
+    }
+}
+
+impl<L: AnyLayout> Codec<L> {
+    /// The codec of a layout, which may be made at run time, under a permutation.
+    pub const fn of(layout: L, permutation: L::Permutation) -> Self {
+        Self {
+            layout,
+            permutation,
+        }
+    }
+
+    /// The layout.
+    pub const fn layout(&self) -> L {
+        self.layout
+    }
+
+    #[inline]
+    fn spec(&self) -> Spec {
+        self.layout.spec()
     }
 
     /// The id with these fields. Nothing is masked: a field out of range is an error.
@@ -52,7 +73,7 @@ impl<L: Layout> Codec<L> {
             node_id,
             sequence,
         } = parts;
-        let spec = L::SPEC;
+        let spec = self.spec();
         if tick > spec.max_tick() {
             return Err(FieldError::Timestamp {
                 tick,
@@ -85,9 +106,9 @@ impl<L: Layout> Codec<L> {
         node_id: u32,
         sequence: u32,
     ) -> Result<Id, FieldError> {
-        let Some(tick) = L::SPEC.tick_at(unix) else {
+        let Some(tick) = self.spec().tick_at(unix) else {
             return Err(FieldError::BeforeEpoch {
-                epoch_unix_ms: L::SPEC.epoch_unix_ms(),
+                epoch_unix_ms: self.spec().epoch_unix_ms(),
             });
         };
         self.compose(Parts {
@@ -100,13 +121,13 @@ impl<L: Layout> Codec<L> {
     /// The fields of an id. Bits that belong to no field are ignored.
     #[must_use]
     pub fn inspect(&self, id: Id) -> Parts {
-        L::SPEC.unpack(self.raw(id))
+        self.spec().unpack(self.raw(id))
     }
 
     /// The Unix time in milliseconds at which an id's tick began.
     #[must_use]
     pub fn unix_ms(&self, id: Id) -> u64 {
-        L::SPEC.unix_ms(self.inspect(id).tick)
+        self.spec().unix_ms(self.inspect(id).tick)
     }
 
     /// The packed, unencrypted form of an id.
@@ -154,13 +175,15 @@ impl<L: Layout> Codec<L> {
         /// Keeps the processor's units busy, and fits the stack: a microcontroller's is small.
         const AT_ONCE: usize = if usize::BITS < 64 { 128 } else { 512 };
         let (filled, rest) = ids.split_at_mut(run.len().min(ids.len()));
+        // The sequences are in range, so no carry leaves their field.
+        let step = self.spec().pack(0, 0, 1);
         let mut buffer = [0; AT_ONCE];
         let mut next = run.first();
         for ids in filled.chunks_mut(AT_ONCE) {
             let raws = buffer.get_mut(..ids.len()).unwrap_or_default();
             for raw in &mut *raws {
                 *raw = next;
-                next = next.wrapping_add(Run::<L>::STEP);
+                next = next.wrapping_add(step);
             }
             self.permutation.permute_all(raws);
             for (id, public) in ids.iter_mut().zip(raws) {

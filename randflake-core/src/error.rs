@@ -140,7 +140,7 @@ impl Display for LeaseError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExtendError {
-    /// The extension has another node id or another start: it is not of this lease.
+    /// The extension has another layout, node id or start: it is not of this lease.
     Foreign,
     /// The lease is already over; it needs a new one, with a generator of its own.
     Expired {
@@ -164,7 +164,7 @@ impl Display for ExtendError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Foreign => {
-                f.write_str("the extension has another node id or start than the lease")
+                f.write_str("the extension has another layout, node id or start than the lease")
             }
             Self::Expired { since_ms } => {
                 write!(

@@ -3,7 +3,7 @@
 use core::fmt::{self, Debug, Formatter};
 
 use crate::{
-    AtomicWord, Clock, Codec, ExtendError, GenerateError, Id, Layout, Lease, LeaseError, Parts,
+    AnyLayout, AtomicWord, Clock, Codec, ExtendError, GenerateError, Id, Lease, LeaseError, Parts,
     Sequencer,
 };
 
@@ -25,14 +25,14 @@ use crate::{
 /// assert_eq!(generator.generate(), Err(GenerateError::LeaseOver { since_ms: 1_500 }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Generator<L: Layout, W, C> {
+pub struct Generator<L: AnyLayout, W, C> {
     sequencer: Sequencer<L, W>,
     clock: C,
     codec: Codec<L>,
     tolerance: u32,
 }
 
-impl<L: Layout, W: AtomicWord, C: Clock> Generator<L, W, C> {
+impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
     /// The generator of a lease. One lease has one generator, also over restarts: see
     /// [`Sequencer::new`].
     ///
@@ -43,7 +43,7 @@ impl<L: Layout, W: AtomicWord, C: Clock> Generator<L, W, C> {
         Ok(Self {
             sequencer: Sequencer::new(lease)?,
             clock,
-            codec: Codec::new(permutation),
+            codec: Codec::of(lease.layout(), permutation),
             tolerance: 0,
         })
     }
@@ -124,7 +124,7 @@ impl<L: Layout, W: AtomicWord, C: Clock> Generator<L, W, C> {
 }
 
 /// Shows the lease, never the key.
-impl<L: Layout, W: AtomicWord, C: Clock> Debug for Generator<L, W, C> {
+impl<L: AnyLayout, W: AtomicWord, C: Clock> Debug for Generator<L, W, C> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Generator")
             .field("lease", &self.lease())

@@ -1,8 +1,6 @@
 //! The right to issue: one node id for an interval of ticks.
 
-use core::marker::PhantomData;
-
-use crate::{Layout, LeaseError};
+use crate::{AnyLayout, Layout, LeaseError};
 
 /// A node id of layout `L` and the half-open interval of ticks in which it may be used.
 ///
@@ -25,7 +23,7 @@ pub struct Lease<L> {
     node_id: u32,
     start: u64,
     end: u64,
-    layout: PhantomData<L>,
+    layout: L,
 }
 
 impl<L: Layout> Lease<L> {
@@ -36,12 +34,25 @@ impl<L: Layout> Lease<L> {
     ///
     /// [`LeaseError::NodeId`] when the layout has no such node id, [`LeaseError::Empty`] unless
     /// `start < end`, [`LeaseError::BeyondLayout`] when `end` is past the layout's last tick + 1.
-    pub const fn new(node_id: u32, start: u64, end: u64) -> Result<Self, LeaseError> {
-        let max_end = L::SPEC.max_tick().saturating_add(1);
-        if node_id > L::SPEC.max_node_id() {
+    #[inline]
+    pub fn new(node_id: u32, start: u64, end: u64) -> Result<Self, LeaseError> {
+        Self::of(L::default(), node_id, start, end)
+    }
+}
+
+impl<L: AnyLayout> Lease<L> {
+    /// [`new`](Lease::new) for a layout made at run time, too.
+    ///
+    /// # Errors
+    ///
+    /// As for `new`.
+    pub fn of(layout: L, node_id: u32, start: u64, end: u64) -> Result<Self, LeaseError> {
+        let spec = layout.spec();
+        let max_end = spec.max_tick().saturating_add(1);
+        if node_id > spec.max_node_id() {
             return Err(LeaseError::NodeId {
                 value: node_id,
-                max: L::SPEC.max_node_id(),
+                max: spec.max_node_id(),
             });
         }
         if start >= end {
@@ -54,18 +65,24 @@ impl<L: Layout> Lease<L> {
             node_id,
             start,
             end,
-            layout: PhantomData,
+            layout,
         })
     }
 
     /// What passed [`new`](Lease::new) before, put together again.
-    pub(crate) const fn checked_before(node_id: u32, start: u64, end: u64) -> Self {
+    pub(crate) const fn checked_before(layout: L, node_id: u32, start: u64, end: u64) -> Self {
         Self {
             node_id,
             start,
             end,
-            layout: PhantomData,
+            layout,
         }
+    }
+
+    /// The layout.
+    #[must_use]
+    pub const fn layout(&self) -> L {
+        self.layout
     }
 
     /// The node id.

@@ -27,7 +27,9 @@ pub use error::{
 };
 pub use generator::Generator;
 pub use id::Id;
-pub use layout::{Field, Fields, Layout, Randflake, Snowflake, Sonyflake, Spec};
+pub use layout::{
+    AnyLayout, AnyPermutation, Custom, Field, Fields, Layout, Randflake, Snowflake, Sonyflake, Spec,
+};
 pub use lease::Lease;
 pub use permutation::{Permutation, Plain};
 pub use pool::{Pool, first_ready, first_ready_within};

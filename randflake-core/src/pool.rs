@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Debug, Formatter};
 
-use crate::{AtomicWord, Clock, Codec, GenerateError, Id, Layout, Sequencer, Word};
+use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Layout, Sequencer, Word};
 
 /// Issues ids of several leases, each of its own node id, moving on when one is exhausted or ahead
 /// of the clock: `k` node ids give `k` times as many ids in a tick, and survive a clock step.
@@ -23,7 +23,7 @@ use crate::{AtomicWord, Clock, Codec, GenerateError, Id, Layout, Sequencer, Word
 /// assert!(pool.generate().is_err(), "both are exhausted until the next millisecond");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Pool<L: Layout, W, C, S> {
+pub struct Pool<L: AnyLayout, W, C, S> {
     sequencers: S,
     /// The sequencer that issued last.
     cursor: W,
@@ -41,11 +41,24 @@ where
 {
     /// A pool of sequencers, whose leases must have distinct node ids or disjoint intervals.
     pub fn new(sequencers: S, clock: C, permutation: L::Permutation) -> Self {
+        Self::of(sequencers, clock, Codec::new(permutation))
+    }
+}
+
+impl<L, W, C, S> Pool<L, W, C, S>
+where
+    L: AnyLayout,
+    W: AtomicWord,
+    C: Clock,
+    S: AsRef<[Sequencer<L, W>]>,
+{
+    /// [`new`](Pool::new) for a layout made at run time, too: the codec has it.
+    pub fn of(sequencers: S, clock: C, codec: Codec<L>) -> Self {
         Self {
             sequencers,
             cursor: W::new(W::Value::truncate(0)),
             clock,
-            codec: Codec::new(permutation),
+            codec,
             tolerance: 0,
         }
     }
@@ -104,7 +117,7 @@ where
 /// Shows the leases, never the key.
 impl<L, W, C, S> Debug for Pool<L, W, C, S>
 where
-    L: Layout,
+    L: AnyLayout,
     W: AtomicWord,
     S: AsRef<[Sequencer<L, W>]>,
 {

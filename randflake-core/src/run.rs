@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use crate::Layout;
+use crate::AnyLayout;
 
 /// Raw ids of one node id and one tick whose sequences follow each other: at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Run<L> {
     layout: PhantomData<L>,
 }
 
-impl<L: Layout> Run<L> {
+impl<L: AnyLayout> Run<L> {
     #[inline]
     pub(crate) const fn new(first: u64, beyond_first: u32) -> Self {
         Self {
@@ -36,7 +36,4 @@ impl<L: Layout> Run<L> {
     pub const fn len(&self) -> usize {
         (self.beyond_first as usize).saturating_add(1)
     }
-
-    /// From one raw id to the next. The sequences are in range, so no carry leaves their field.
-    pub(crate) const STEP: u64 = L::SPEC.pack(0, 0, 1);
 }

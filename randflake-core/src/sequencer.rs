@@ -1,10 +1,11 @@
 //! The positions of one lease, each issued once.
 
-use core::marker::PhantomData;
 use core::time::Duration;
 
 use crate::state::{Refusal, Terms, max_length, step};
-use crate::{AtomicWord, Clock, ExtendError, GenerateError, Layout, Lease, LeaseError, Run, Word};
+use crate::{
+    AnyLayout, AtomicWord, Clock, ExtendError, GenerateError, Lease, LeaseError, Run, Spec, Word,
+};
 
 /// Issues each (tick, sequence) of one lease at most once, whatever its clock shows.
 ///
@@ -19,7 +20,7 @@ pub struct Sequencer<L, W> {
     length: W,
     /// The raw id of the lease's first tick and sequence 0.
     origin: u64,
-    layout: PhantomData<L>,
+    layout: L,
 }
 
 /// The sequence of a position.
@@ -28,8 +29,8 @@ pub struct Sequencer<L, W> {
     clippy::cast_possible_truncation,
     reason = "a sequence has at most 32 bits"
 )]
-fn sequence<L: Layout, V: Word>(position: V) -> u32 {
-    position.into() as u32 & L::SPEC.max_sequence()
+fn sequence<V: Word>(spec: Spec, position: V) -> u32 {
+    position.into() as u32 & spec.max_sequence()
 }
 
 /// All ones: [`max_length`] keeps every position below.
@@ -37,7 +38,7 @@ const fn sealed<V: Word>() -> V {
     V::MAX
 }
 
-impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
+impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     /// The sequencer of a lease, of which nothing has been issued.
     ///
     /// One lease has one sequencer: making a second one, also after a restart or in a copy of the
@@ -48,7 +49,8 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
     /// [`LeaseError::TooLong`] when the word cannot count the lease's ticks. A 32-bit word counts
     /// 32,767 seconds of the Randflake layout (9.1 hours).
     pub fn new(lease: Lease<L>) -> Result<Self, LeaseError> {
-        let max = max_length::<W::Value>(L::SPEC.sequence_bits());
+        let spec = lease.layout().spec();
+        let max = max_length::<W::Value>(spec.sequence_bits());
         if lease.ticks() > max {
             return Err(LeaseError::TooLong {
                 ticks: lease.ticks(),
@@ -58,8 +60,8 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
         Ok(Self {
             next: W::new(W::Value::truncate(0)),
             length: W::new(W::Value::truncate(lease.ticks())),
-            origin: L::SPEC.pack(lease.start(), lease.node_id(), 0),
-            layout: PhantomData,
+            origin: spec.pack(lease.start(), lease.node_id(), 0),
+            layout: lease.layout(),
         })
     }
 
@@ -86,6 +88,7 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
         clock: &impl Clock,
         tolerance: u32,
     ) -> Result<Run<L>, GenerateError> {
+        let spec = self.spec();
         loop {
             // The word is read before the clock. So whoever falls asleep with a time in hand finds,
             // if others issued meanwhile, the word moved on, and reads both again; and nobody takes
@@ -97,11 +100,9 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
             let Some(now) = clock.now() else {
                 return Err(GenerateError::ClockUnknown);
             };
-            match step(next, L::SPEC.tick_at(now), self.terms(tolerance)) {
+            match step(next, spec.tick_at(now), self.terms(tolerance)) {
                 Ok(position) => {
-                    let left = L::SPEC
-                        .max_sequence()
-                        .wrapping_sub(sequence::<L, _>(position));
+                    let left = spec.max_sequence().wrapping_sub(sequence(spec, position));
                     // Written so that a run of one costs what one id costs.
                     let beyond_first = most.saturating_sub(1).min(left);
                     let after = position.advance(beyond_first).advance(1);
@@ -118,8 +119,8 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
     pub fn lease(&self) -> Lease<L> {
         let start = self.start();
         let end = start.saturating_add(self.length.load().into());
-        let node_id = L::SPEC.unpack(self.origin).node_id;
-        Lease::checked_before(node_id, start, end)
+        let node_id = self.spec().unpack(self.origin).node_id;
+        Lease::checked_before(self.layout, node_id, start, end)
     }
 
     /// Moves the lease's end on.
@@ -130,19 +131,21 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
     ///
     /// Nothing has changed then.
     ///
-    /// - [`Foreign`](ExtendError::Foreign): another node id or start;
+    /// - [`Foreign`](ExtendError::Foreign): another layout, node id or start;
     /// - [`TooLong`](ExtendError::TooLong): the word cannot count its ticks, see
     ///   [`new`](Sequencer::new);
     /// - [`Sealed`](ExtendError::Sealed): [`seal`](Sequencer::seal) was called;
     /// - [`ClockUnknown`](ExtendError::ClockUnknown): the clock has no time yet;
     /// - [`Expired`](ExtendError::Expired): by the clock the lease is over.
     pub fn extend(&self, extended: Lease<L>, clock: &impl Clock) -> Result<(), ExtendError> {
-        if extended.start() != self.start()
-            || extended.node_id() != L::SPEC.unpack(self.origin).node_id
+        let spec = self.spec();
+        if extended.layout() != self.layout
+            || extended.start() != self.start()
+            || extended.node_id() != spec.unpack(self.origin).node_id
         {
             return Err(ExtendError::Foreign);
         }
-        let max = max_length::<W::Value>(L::SPEC.sequence_bits());
+        let max = max_length::<W::Value>(spec.sequence_bits());
         if extended.ticks() > max {
             return Err(ExtendError::TooLong {
                 ticks: extended.ticks(),
@@ -159,9 +162,9 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
                 return Err(ExtendError::ClockUnknown);
             };
             let end = self.start().saturating_add(length.into());
-            if L::SPEC.tick_at(now).is_some_and(|tick| tick >= end) {
+            if spec.tick_at(now).is_some_and(|tick| tick >= end) {
                 return Err(ExtendError::Expired {
-                    since_ms: L::SPEC.ms_since(end, now),
+                    since_ms: spec.ms_since(end, now),
                 });
             }
             if new_length <= length || self.length.compare_exchange(length, new_length) {
@@ -182,7 +185,7 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
             }
             if self.next.compare_exchange(next, sealed()) {
                 let used = next.previous().map_or(0, |last| {
-                    let elapsed: u64 = last.shr(L::SPEC.sequence_bits()).into();
+                    let elapsed: u64 = last.shr(self.spec().sequence_bits()).into();
                     elapsed.saturating_add(1)
                 });
                 return Some(self.start().saturating_add(used));
@@ -191,8 +194,13 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
     }
 
     #[inline]
+    fn spec(&self) -> Spec {
+        self.layout.spec()
+    }
+
+    #[inline]
     fn start(&self) -> u64 {
-        L::SPEC.unpack(self.origin).tick
+        self.spec().unpack(self.origin).tick
     }
 
     #[inline]
@@ -201,7 +209,7 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
             start: self.start(),
             length: self.length.load(),
             tolerance,
-            sequence_bits: L::SPEC.sequence_bits(),
+            sequence_bits: self.spec().sequence_bits(),
         }
     }
 
@@ -209,9 +217,10 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
     /// layout, so no field carries into another.
     #[inline]
     fn raw(&self, position: W::Value) -> u64 {
-        let elapsed = position.shr(L::SPEC.sequence_bits()).into();
+        let spec = self.spec();
+        let elapsed = position.shr(spec.sequence_bits()).into();
         self.origin
-            .wrapping_add(L::SPEC.pack(elapsed, 0, sequence::<L, _>(position).into()))
+            .wrapping_add(spec.pack(elapsed, 0, sequence(spec, position).into()))
     }
 
     #[cold]
@@ -222,14 +231,14 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
         now: Duration,
         tolerance: u32,
     ) -> GenerateError {
-        let spec = L::SPEC;
+        let spec = self.spec();
         match refusal {
             Refusal::Ahead { tick } => {
                 let due = tick.saturating_sub(u64::from(tolerance));
                 let wait_ms = spec.ms_until(due, now);
                 // A tick is exhausted when its last sequence was the last thing issued and the clock
                 // still shows it.
-                let first_of_tick = sequence::<L, _>(next) == 0;
+                let first_of_tick = sequence(spec, next) == 0;
                 let one_ahead = spec.tick_at(now).and_then(|tick| tick.checked_add(1)) == Some(due);
                 if first_of_tick && one_ahead && next.previous().is_some() {
                     GenerateError::SequenceExhausted {

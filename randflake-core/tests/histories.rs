@@ -25,7 +25,7 @@ const NODE_ID: u32 = 2;
 /// Small layouts: `$sequence` bits of sequence, ticks of `$tick_ms`.
 macro_rules! layout {
     ($name:ident, $sequence:literal, $tick_ms:literal) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         struct $name;
 
         impl Layout for $name {

@@ -17,7 +17,7 @@ fn config() -> ProptestConfig {
 
 macro_rules! layout {
     ($name:ident: $t:literal << $ts:literal, $n:literal << $ns:literal, $s:literal << $ss:literal) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         struct $name;
 
         impl Layout for $name {

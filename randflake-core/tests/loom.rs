@@ -21,7 +21,7 @@ use randflake_core::{
 const PREEMPTIONS: usize = if cfg!(debug_assertions) { 3 } else { 4 };
 
 /// Two ids a millisecond.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tiny;
 
 impl Layout for Tiny {

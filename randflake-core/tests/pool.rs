@@ -11,7 +11,7 @@ use randflake_core::{
 };
 
 /// Two ids a second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Slow;
 
 impl Layout for Slow {

@@ -7,7 +7,7 @@ use randflake_core::{
     Parts, Plain, Randflake, Sequencer, Snowflake, Sparx64, Spec,
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct TickOnly;
 
 impl Layout for TickOnly {
@@ -23,7 +23,7 @@ impl Layout for TickOnly {
     });
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WideSequence;
 
 impl Layout for WideSequence {

@@ -13,5 +13,8 @@ pub use error::GenerateError;
 pub use handle::{
     BuildError, Builder, DEFAULT_MAX_AGE, DEFAULT_TTL, Handle, LeaseStatus, Local, MAX_TOLERANCE_MS,
 };
-pub use randflake_core::{self, Id, Layout, Lease, Parts, Plain, Randflake, Snowflake, Sonyflake};
+pub use randflake_core::{
+    self, AnyLayout, AnyPermutation, Custom, Id, Layout, Lease, Parts, Plain, Randflake, Snowflake,
+    Sonyflake,
+};
 pub use secret::{Secret, SecretError};

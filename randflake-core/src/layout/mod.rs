@@ -1,5 +1,6 @@
 //! Layouts: how timestamp, node id and sequence share the 64 bits of a raw id.
 
+mod any;
 mod randflake;
 mod snowflake;
 mod sonyflake;
@@ -7,6 +8,7 @@ mod spec;
 
 use core::fmt::Debug;
 
+pub use any::{AnyLayout, AnyPermutation, Custom};
 pub use randflake::Randflake;
 pub use snowflake::Snowflake;
 pub use sonyflake::Sonyflake;
@@ -23,7 +25,7 @@ use crate::Permutation;
 /// use randflake_core::{Field, Fields, Layout, Plain, Spec};
 ///
 /// /// One second ticks since 2016-05-20: 28 + 22 + 13 bits, as in Baidu's uid-generator.
-/// #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 /// struct Baidu;
 ///
 /// impl Layout for Baidu {
@@ -50,7 +52,7 @@ use crate::Permutation;
 /// });
 /// # fn main() { let _ = OVERLAPPING; }
 /// ```
-pub trait Layout: Copy + Eq + Debug + Send + Sync + 'static {
+pub trait Layout: Copy + Default + Eq + Debug + Send + Sync + 'static {
     /// What makes a raw id public: [`Sparx64`](crate::Sparx64) encrypts it, [`Plain`](crate::Plain) leaves it.
     type Permutation: Permutation + Debug + Send + Sync + 'static;
 

@@ -12,7 +12,7 @@ use crate::Sparx64;
 /// 2041-10-31 22:21:52 UTC the raw id's top bit is set. A node issues 131,072 ids a second. Source:
 /// <https://github.com/gosuda/randflake>, whose Go, Python and TypeScript packages exchange ids
 /// with this one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Randflake;
 
 impl Layout for Randflake {

@@ -11,7 +11,7 @@ use crate::{FieldError, Plain};
 /// Ticks are milliseconds since 2010-11-04 01:42:54.657 UTC and end with 2080-07-10 17:30:30.207
 /// UTC. A node issues 4,096 ids a millisecond. Source: `IdWorker.scala` in
 /// <https://github.com/twitter-archive/snowflake> (tag `snowflake-2010`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snowflake;
 
 impl Layout for Snowflake {

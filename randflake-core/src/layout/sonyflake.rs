@@ -11,7 +11,7 @@ use crate::Plain;
 ///
 /// Ticks are 10 ms since 2014-09-01 00:00:00 UTC and end with 2188-11-15 09:35:38.870 UTC. A node
 /// issues 256 ids a tick. Source: `v2/sonyflake.go` in <https://github.com/sony/sonyflake>.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sonyflake;
 
 impl Layout for Sonyflake {

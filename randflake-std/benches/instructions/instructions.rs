@@ -44,7 +44,7 @@ impl Permutation for Baseline {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct OnBaseline;
 
 impl Layout for OnBaseline {

@@ -1,11 +1,10 @@
 //! The clocks of a server.
 
-use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use randflake_core::{Clock, Layout};
+use randflake_core::{AnyLayout, Clock};
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -65,6 +64,12 @@ impl Monotonic {
     }
 }
 
+/// Whether an [`AnchoredClock`] of the layout has a more exact reading than its own.
+#[inline]
+pub(crate) fn is_coarse(layout: impl AnyLayout) -> bool {
+    layout.spec().tick_ms() >= 1_000
+}
+
 /// The store's time, carried on by this machine's monotonic clock: jumps of the local wall clock have
 /// no effect, and it never goes back.
 ///
@@ -76,19 +81,16 @@ impl Monotonic {
 pub(crate) struct AnchoredClock<L> {
     /// Unix time minus monotonic time in nanoseconds; it only grows.
     offset_ns: AtomicU64,
-    layout: PhantomData<L>,
+    layout: L,
 }
 
-impl<L: Layout> AnchoredClock<L> {
-    /// Whether there is a more exact reading than the clock's own.
-    pub(crate) const IS_COARSE: bool = L::SPEC.tick_ms() >= 1_000;
-
+impl<L: AnyLayout> AnchoredClock<L> {
     /// The clock of a store that answered `unix` to a request sent at `sent`. It is ahead of the
     /// store's by at most the time that the request took, so a lease ends here no later than there.
-    pub(crate) fn new(unix: Duration, sent: Monotonic) -> Self {
+    pub(crate) fn new(layout: L, unix: Duration, sent: Monotonic) -> Self {
         let clock = Self {
             offset_ns: AtomicU64::new(0),
-            layout: PhantomData,
+            layout,
         };
         clock.anchor(unix, sent);
         clock
@@ -113,10 +115,10 @@ impl<L: Layout> AnchoredClock<L> {
     }
 }
 
-impl<L: Layout> Clock for AnchoredClock<L> {
+impl<L: AnyLayout> Clock for AnchoredClock<L> {
     #[inline]
     fn now(&self) -> Option<Duration> {
-        Some(self.at(if Self::IS_COARSE {
+        Some(self.at(if is_coarse(self.layout) {
             Monotonic::coarse()
         } else {
             Monotonic::exact()
@@ -128,7 +130,7 @@ impl<L: Layout> Clock for AnchoredClock<L> {
 #[derive(Debug)]
 pub(crate) struct Exact<'a, L>(&'a AnchoredClock<L>);
 
-impl<L: Layout> Clock for Exact<'_, L> {
+impl<L: AnyLayout> Clock for Exact<'_, L> {
     fn now(&self) -> Option<Duration> {
         Some(self.0.at(Monotonic::exact()))
     }
@@ -159,8 +161,8 @@ mod tests {
             wall_exact().unwrap() + HOUR,
             wall_exact().unwrap().saturating_sub(HOUR),
         ] {
-            let coarse = AnchoredClock::<Randflake>::new(now, Monotonic::exact());
-            let exact = AnchoredClock::<Snowflake>::new(now, Monotonic::exact());
+            let coarse = AnchoredClock::new(Randflake, now, Monotonic::exact());
+            let exact = AnchoredClock::new(Snowflake, now, Monotonic::exact());
             assert!(difference(coarse.now(), Some(now)) < Duration::from_secs(1));
             assert!(difference(exact.now(), Some(now)) < Duration::from_secs(1));
         }
@@ -170,7 +172,7 @@ mod tests {
     fn a_store_that_went_back_does_not_turn_the_clock_back() {
         let sent = Monotonic::exact();
         let now = wall_exact().unwrap();
-        let clock = AnchoredClock::<Snowflake>::new(now, sent);
+        let clock = AnchoredClock::new(Snowflake, now, sent);
         clock.anchor(now.saturating_sub(HOUR), sent);
         assert!(clock.now().unwrap() >= now);
         clock.anchor(now + HOUR, sent);
@@ -182,7 +184,7 @@ mod tests {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_millis(8) {
             let (start, now) = (Instant::now(), wall_exact().unwrap());
-            let clock = AnchoredClock::<Randflake>::new(now, Monotonic::exact());
+            let clock = AnchoredClock::new(Randflake, now, Monotonic::exact());
             let coarse = clock.now().unwrap();
             let exact = clock.exact().now().unwrap();
             assert!(coarse <= exact);

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::{io, thread};
 
-use randflake_core::{Codec, Layout, LeaseError, Randflake};
+use randflake_core::{AnyLayout, Codec, Layout, LeaseError, Randflake};
 
 use super::keeper::Keeper;
 use super::shared::{Issuer, Shared};
@@ -30,7 +30,7 @@ const ACQUIRE_PAUSE: Duration = Duration::from_millis(100);
 /// Makes a [`Handle`]: see [`Handle::builder`].
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `build`"]
-pub struct Builder<L: Layout = Randflake> {
+pub struct Builder<L: AnyLayout = Randflake> {
     codec: Codec<L>,
     store: Box<dyn LeaseStore>,
     node_ids: u32,
@@ -50,8 +50,15 @@ impl<L: Layout> Builder<L> {
     /// A builder of a handle for ids of any layout:
     /// `Builder::<Snowflake>::new(Plain, store)`.
     pub fn new(permutation: L::Permutation, store: impl LeaseStore + 'static) -> Self {
+        Self::of(Codec::new(permutation), store)
+    }
+}
+
+impl<L: AnyLayout> Builder<L> {
+    /// [`new`](Builder::new) for a layout made at run time, too: the codec has it.
+    pub fn of(codec: Codec<L>, store: impl LeaseStore + 'static) -> Self {
         Self {
-            codec: Codec::new(permutation),
+            codec,
             store: Box::new(store),
             node_ids: 1,
             ttl: DEFAULT_TTL,
@@ -103,7 +110,7 @@ impl<L: Layout> Builder<L> {
         let issuers: Result<Vec<_>, _> = acquired
             .grants
             .iter()
-            .map(|grant| Issuer::new(grant, acquired.now, sent))
+            .map(|grant| Issuer::new(self.codec.layout(), grant, acquired.now, sent))
             .collect();
         let issuers = issuers.inspect_err(|_| tenant.release_unused(&acquired.grants))?;
         let shared = Arc::new(Shared::new(issuers, self.codec, self.tolerance));
@@ -116,20 +123,21 @@ impl<L: Layout> Builder<L> {
     }
 
     fn check(&self) -> Result<(), BuildError> {
+        let spec = self.codec.layout().spec();
         let namespace = self.store.namespace();
-        if namespace.spec() != L::SPEC {
+        if namespace.spec() != spec {
             return Err(BuildError::Layout {
                 namespace: namespace.name().to_owned(),
             });
         }
         if self.ttl < MIN_TTL || namespace.ticks(self.ttl) < MIN_TTL_TICKS {
-            let ticks = Duration::from_millis(L::SPEC.tick_ms().saturating_mul(MIN_TTL_TICKS));
+            let ticks = Duration::from_millis(spec.tick_ms().saturating_mul(MIN_TTL_TICKS));
             return Err(BuildError::Ttl {
                 ttl: self.ttl,
                 min: MIN_TTL.max(ticks),
             });
         }
-        let max_ticks = MAX_TOLERANCE_MS / L::SPEC.tick_ms();
+        let max_ticks = MAX_TOLERANCE_MS / spec.tick_ms();
         if u64::from(self.tolerance) > max_ticks {
             return Err(BuildError::Tolerance {
                 ticks: self.tolerance,

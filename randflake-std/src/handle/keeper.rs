@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_core::Layout;
+use randflake_core::AnyLayout;
 
 use super::shared::{Issuer, Shared};
 use super::tenant::Tenant;
@@ -16,7 +16,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause after a failure is this part of the TTL.
 const LONGEST_PAUSE_PER_TTL: u32 = 6;
 
-pub(super) struct Keeper<L: Layout> {
+pub(super) struct Keeper<L: AnyLayout> {
     shared: Arc<Shared<L>>,
     tenant: Tenant,
     /// One for each slot.
@@ -43,7 +43,7 @@ impl Holding {
     }
 }
 
-impl<L: Layout> Keeper<L> {
+impl<L: AnyLayout> Keeper<L> {
     pub(super) fn new(shared: Arc<Shared<L>>, tenant: Tenant, grants: Vec<Grant>) -> Self {
         let holdings = grants.into_iter().map(Holding::new).collect();
         Self {
@@ -101,6 +101,7 @@ impl<L: Layout> Keeper<L> {
             return Ok(());
         }
         let (renewed, sent) = self.tenant.renew(&grants)?;
+        let layout = self.shared.codec.layout();
         let slots = self.holdings.iter_mut().zip(&self.shared.slots);
         for ((holding, slot), end) in slots.filter(|(holding, _)| holding.held).zip(renewed.ends) {
             let issuer = slot.get();
@@ -109,7 +110,7 @@ impl<L: Layout> Keeper<L> {
                 continue;
             };
             holding.grant.end = holding.grant.end.max(end);
-            let extended = holding.grant.lease().ok();
+            let extended = holding.grant.lease_of(layout).ok();
             // The end first: the store's time may be past the one that is known here.
             let extended = extended.is_some_and(|lease| issuer.extend(lease).is_ok());
             issuer.clock.anchor(renewed.now, sent);
@@ -134,7 +135,7 @@ impl<L: Layout> Keeper<L> {
         let (acquired, sent) = self.tenant.acquire(ending.len())?;
         let mut to_release = Vec::new();
         for ((holding, slot), grant) in ending.iter_mut().zip(acquired.grants) {
-            let issuer = Issuer::new(&grant, acquired.now, sent)
+            let issuer = Issuer::new(self.shared.codec.layout(), &grant, acquired.now, sent)
                 .map_err(|error| StoreError::Unusable(format!("the store's grant: {error}")))?;
             let former = slot.get();
             slot.replace(issuer);
@@ -157,7 +158,7 @@ impl<L: Layout> Keeper<L> {
 
 impl Holding {
     /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release.
-    fn retire<L: Layout>(&self, issuer: &Issuer<L>) -> Option<Grant> {
+    fn retire<L: AnyLayout>(&self, issuer: &Issuer<L>) -> Option<Grant> {
         let unused_from = issuer.sequencer.seal()?;
         self.held.then_some(Grant {
             end: unused_from,
@@ -172,9 +173,9 @@ fn with_jitter(pause: Duration) -> Duration {
     pause.mul_f64(0.9 + 0.2 * tenths)
 }
 
-struct EndedOnDrop<L: Layout>(Arc<Shared<L>>);
+struct EndedOnDrop<L: AnyLayout>(Arc<Shared<L>>);
 
-impl<L: Layout> Drop for EndedOnDrop<L> {
+impl<L: AnyLayout> Drop for EndedOnDrop<L> {
     fn drop(&mut self) {
         self.0.change(|phase| phase.ended = true);
     }

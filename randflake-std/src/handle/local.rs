@@ -4,7 +4,7 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_core::{Id, Layout, Randflake};
+use randflake_core::{AnyLayout, Id, Randflake};
 
 use super::Handle;
 use super::pulse::{PERIOD, Pulse};
@@ -18,7 +18,7 @@ const LARGEST_BLOCK: usize = 1024;
 /// what a single id costs: see [`Handle::local`].
 ///
 /// It is an iterator without end over the results of [`next_id`](Local::next_id).
-pub struct Local<L: Layout = Randflake> {
+pub struct Local<L: AnyLayout = Randflake> {
     handle: Handle<L>,
     pulse: Arc<Pulse>,
     /// The block; those before `next` are used.
@@ -32,7 +32,7 @@ pub struct Local<L: Layout = Randflake> {
     max_age: u64,
 }
 
-impl<L: Layout> Local<L> {
+impl<L: AnyLayout> Local<L> {
     pub(super) fn new(handle: Handle<L>, pulse: Arc<Pulse>, max_age: Duration) -> Self {
         Self {
             handle,
@@ -112,7 +112,7 @@ fn pulses(time: Duration) -> u64 {
     u64::try_from(time.as_nanos() / PERIOD.as_nanos()).unwrap_or(u64::MAX)
 }
 
-impl<L: Layout> Iterator for Local<L> {
+impl<L: AnyLayout> Iterator for Local<L> {
     type Item = Result<Id, GenerateError>;
 
     #[inline]
@@ -122,7 +122,7 @@ impl<L: Layout> Iterator for Local<L> {
 }
 
 /// Shows how much of the block is left, never its ids.
-impl<L: Layout> Debug for Local<L> {
+impl<L: AnyLayout> Debug for Local<L> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Local")
             .field("handle", &self.handle)

@@ -13,7 +13,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use randflake_core::{Codec, GenerateError as Refusal, Id, Layout, Lease, Parts, Randflake};
+use randflake_core::{AnyLayout, Codec, GenerateError as Refusal, Id, Lease, Parts, Randflake};
 
 pub use builder::{BuildError, Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
 pub use local::Local;
@@ -55,12 +55,12 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 /// # #[cfg(not(feature = "sqlite"))]
 /// # fn main() {}
 /// ```
-pub struct Handle<L: Layout = Randflake>(Arc<Owner<L>>);
+pub struct Handle<L: AnyLayout = Randflake>(Arc<Owner<L>>);
 
 /// Ends the keeper when the last handle goes; the keeper itself holds only what is shared.
-struct Owner<L: Layout>(Arc<Shared<L>>);
+struct Owner<L: AnyLayout>(Arc<Shared<L>>);
 
-impl<L: Layout> Handle<L> {
+impl<L: AnyLayout> Handle<L> {
     /// The next id. It never blocks and never reads or writes a file or a socket.
     ///
     /// # Errors
@@ -222,7 +222,7 @@ impl<L: Layout> Handle<L> {
     }
 }
 
-impl<L: Layout> Drop for Owner<L> {
+impl<L: AnyLayout> Drop for Owner<L> {
     fn drop(&mut self) {
         if !self.0.fork_guard.is_in_child() {
             self.0.close();
@@ -231,14 +231,14 @@ impl<L: Layout> Drop for Owner<L> {
     }
 }
 
-impl<L: Layout> Clone for Handle<L> {
+impl<L: AnyLayout> Clone for Handle<L> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
 /// Shows the leases, never the secret.
-impl<L: Layout> Debug for Handle<L> {
+impl<L: AnyLayout> Debug for Handle<L> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Handle").field(&self.lease()).finish()
     }

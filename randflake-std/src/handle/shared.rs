@@ -7,13 +7,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use randflake_core::{
-    Clock, Codec, ExtendError, GenerateError as Refusal, Id, Layout, Lease, LeaseError, Run,
+    AnyLayout, Clock, Codec, ExtendError, GenerateError as Refusal, Id, Lease, LeaseError, Run,
     Sequencer, first_ready_within,
 };
 
 use super::pulse::Pulse;
 use super::slot::Slot;
-use crate::clock::{AnchoredClock, Monotonic};
+use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::lease::{Grant, StoreError};
@@ -22,7 +22,7 @@ const NANOS_PER_MS: u32 = 1_000_000;
 
 /// A grant at work: its positions, and the clock of the store that granted it.
 #[derive(Debug)]
-pub(super) struct Issuer<L: Layout> {
+pub(super) struct Issuer<L: AnyLayout> {
     pub(super) sequencer: Sequencer<L, AtomicU64>,
     pub(super) clock: AnchoredClock<L>,
 }
@@ -30,12 +30,17 @@ pub(super) struct Issuer<L: Layout> {
 /// One of the ways of an [`Issuer`] to take a run: how many at most, and the tolerance.
 type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, Refusal>;
 
-impl<L: Layout> Issuer<L> {
+impl<L: AnyLayout> Issuer<L> {
     /// The issuer of a grant from a store that answered `now` to a request sent at `sent`.
-    pub(super) fn new(grant: &Grant, now: Duration, sent: Monotonic) -> Result<Self, LeaseError> {
+    pub(super) fn new(
+        layout: L,
+        grant: &Grant,
+        now: Duration,
+        sent: Monotonic,
+    ) -> Result<Self, LeaseError> {
         Ok(Self {
-            sequencer: Sequencer::new(grant.lease()?)?,
-            clock: AnchoredClock::new(now, sent),
+            sequencer: Sequencer::new(grant.lease_of(layout)?)?,
+            clock: AnchoredClock::new(layout, now, sent),
         })
     }
 
@@ -63,13 +68,14 @@ impl<L: Layout> Issuer<L> {
 
     /// How long until the lease ends by its own clock.
     pub(super) fn remaining(&self) -> Duration {
-        let end = Duration::from_millis(L::SPEC.unix_ms(self.sequencer.lease().end()));
+        let lease = self.sequencer.lease();
+        let end = Duration::from_millis(lease.layout().spec().unix_ms(lease.end()));
         end.saturating_sub(self.clock.now().unwrap_or_default())
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Shared<L: Layout> {
+pub(super) struct Shared<L: AnyLayout> {
     pub(super) slots: Box<[Slot<Issuer<L>>]>,
     pub(super) codec: Codec<L>,
     pub(super) tolerance: u32,
@@ -106,7 +112,7 @@ pub(super) struct Phase {
     pub(super) last_error: Option<String>,
 }
 
-impl<L: Layout> Shared<L> {
+impl<L: AnyLayout> Shared<L> {
     pub(super) fn new(issuers: Vec<Issuer<L>>, codec: Codec<L>, tolerance: u32) -> Self {
         Self {
             slots: issuers.into_iter().map(Slot::new).collect(),
@@ -125,7 +131,7 @@ impl<L: Layout> Shared<L> {
     pub(super) fn generate(&self) -> Result<Id, GenerateError> {
         self.check_process()?;
         let raw = match self.first_ready(Issuer::take) {
-            Err(_) if AnchoredClock::<L>::IS_COARSE => self.first_ready_exactly(),
+            Err(_) if is_coarse(self.codec.layout()) => self.first_ready_exactly(),
             raw => raw,
         }?;
         Ok(self.codec.id(raw))
@@ -151,7 +157,7 @@ impl<L: Layout> Shared<L> {
                 })
             };
             match ask(Issuer::take_run) {
-                Err(_) if AnchoredClock::<L>::IS_COARSE => ask(Issuer::take_run_exactly),
+                Err(_) if is_coarse(self.codec.layout()) => ask(Issuer::take_run_exactly),
                 run => run,
             }
         })?;

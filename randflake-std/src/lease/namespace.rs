@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{Layout, Spec};
+use randflake_core::{AnyLayout, Layout, Spec};
 
 use super::StoreError;
 
@@ -44,6 +44,15 @@ impl Namespace {
     ///
     /// [`NamespaceError`] unless the name has 1 to 64 characters of `a-z`, `0-9`, `-` and `_`.
     pub fn of<L: Layout>(name: &str) -> Result<Self, NamespaceError> {
+        Self::of_layout(name, L::default())
+    }
+
+    /// [`of`](Namespace::of) for a layout made at run time, too.
+    ///
+    /// # Errors
+    ///
+    /// As for `of`.
+    pub fn of_layout(name: &str, layout: impl AnyLayout) -> Result<Self, NamespaceError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
             return Err(NamespaceError {
@@ -52,7 +61,7 @@ impl Namespace {
         }
         Ok(Self {
             name: name.to_owned(),
-            spec: L::SPEC,
+            spec: layout.spec(),
             max_ttl: DEFAULT_MAX_TTL,
         })
     }

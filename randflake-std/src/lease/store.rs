@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{Layout, Lease, LeaseError};
+use randflake_core::{AnyLayout, Layout, Lease, LeaseError};
 
 use super::{Finding, Namespace, Token};
 
@@ -167,7 +167,16 @@ impl Grant {
     ///
     /// [`LeaseError`] when the layout has no such node id or interval.
     pub fn lease<L: Layout>(&self) -> Result<Lease<L>, LeaseError> {
-        Lease::new(self.node_id, self.start, self.end)
+        self.lease_of(L::default())
+    }
+
+    /// [`lease`](Grant::lease) of a layout made at run time, too.
+    ///
+    /// # Errors
+    ///
+    /// As for `lease`.
+    pub fn lease_of<L: AnyLayout>(&self, layout: L) -> Result<Lease<L>, LeaseError> {
+        Lease::of(layout, self.node_id, self.start, self.end)
     }
 }
 

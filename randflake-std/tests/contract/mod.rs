@@ -91,7 +91,7 @@ pub(crate) use contract;
 pub(crate) const BEGIN_UNIX_MS: u64 = 1_800_000_000_000;
 
 /// Eight node ids and ticks of a second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Eight;
 
 impl Layout for Eight {

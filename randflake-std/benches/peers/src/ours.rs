@@ -65,7 +65,7 @@ pub(crate) fn handle<L: Layout>(permutation: L::Permutation, node_ids: u32) -> H
 }
 
 /// The Randflake layout with a backend of the cipher that is not the machine's best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forced;
 
 /// The cipher with one of its backends.

@@ -1,0 +1,80 @@
+//! A layout made at run time issues what its twin, declared as a type, does.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::sync::atomic::AtomicU64;
+
+use randflake_core::{
+    AnyLayout, AnyPermutation, Codec, Custom, ExtendError, Generator, Id, Layout, Lease,
+    LeaseError, ManualClock, Plain, Pool, Randflake, Sequencer, Snowflake, Sonyflake, Sparx64,
+};
+
+const KEY: [u8; 16] = [7; 16];
+
+/// Generates, fills, extends and inspects, and shows all that came of it.
+fn history<L: AnyLayout>(layout: L, permutation: L::Permutation) -> Vec<String> {
+    let spec = layout.spec();
+    let clock = ManualClock::at_unix_ms(spec.unix_ms(1_000));
+    let lease = |end| Lease::of(layout, 5, 1_000, end).unwrap();
+    let ids = Generator::<L, AtomicU64, _>::new(lease(1_002), &clock, permutation).unwrap();
+    let mut told = Vec::new();
+    let mut buffer = [Id::from_u64(0); 300];
+    for step in 0..8_u64 {
+        told.push(format!("{:?} {:?}", ids.generate(), ids.fill(&mut buffer)));
+        told.push(format!("{:?}", buffer.map(|id| (id, ids.inspect(id)))));
+        clock.advance_ms(spec.tick_ms() / 2 + step);
+        told.push(format!("{:?}", ids.extend(lease(1_002 + step))));
+    }
+    told.push(format!("{:?}", ids.seal()));
+    told
+}
+
+fn check_twins<L: Layout>(permutation: L::Permutation, any: AnyPermutation) {
+    let told = history(Custom::from(L::SPEC), any);
+    assert_eq!(told, history(L::default(), permutation));
+}
+
+#[test]
+fn a_custom_layout_issues_the_ids_of_its_twin() {
+    check_twins::<Snowflake>(Plain, AnyPermutation::Plain);
+    check_twins::<Sonyflake>(Plain, AnyPermutation::Plain);
+    let cipher = || Sparx64::new(&KEY);
+    check_twins::<Randflake>(cipher(), AnyPermutation::Sparx64(cipher()));
+}
+
+#[test]
+fn a_pool_of_a_custom_layout_goes_on_with_the_next_node_id() {
+    let layout = Custom::from(Sonyflake::SPEC);
+    let clock = ManualClock::at_unix_ms(layout.spec().unix_ms(0));
+    let sequencer = |node_id| {
+        Sequencer::<_, AtomicU64>::new(Lease::of(layout, node_id, 0, 10).unwrap()).unwrap()
+    };
+    let codec = Codec::of(layout, AnyPermutation::Plain);
+    let pool = Pool::of([sequencer(1), sequencer(2)], &clock, codec);
+    let nodes: Vec<_> = (0..512)
+        .map(|_| pool.codec().inspect(pool.generate().unwrap()).node_id)
+        .collect();
+    let of = |wanted| nodes.iter().filter(|&&node| node == wanted).count();
+    assert_eq!((of(1), of(2)), (256, 256));
+    assert!(pool.generate().is_err());
+}
+
+#[test]
+fn a_lease_is_one_of_its_layout_alone() {
+    let layout = Custom::from(Sonyflake::SPEC);
+    assert_eq!(
+        Lease::of(layout, 65_536, 0, 1),
+        Err(LeaseError::NodeId {
+            value: 65_536,
+            max: 65_535
+        })
+    );
+    let clock = ManualClock::at_unix_ms(layout.spec().unix_ms(0));
+    let sequencer = Sequencer::<_, AtomicU64>::new(Lease::of(layout, 1, 0, 10).unwrap()).unwrap();
+    let other = Custom::from(Snowflake::SPEC);
+    let extension = Lease::of(other, 1, 0, 20).unwrap();
+    assert_eq!(
+        sequencer.extend(extension, &clock),
+        Err(ExtendError::Foreign)
+    );
+}
