@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use crate::permutation::fill_ids;
 use crate::{AnyLayout, FieldError, Id, Layout, Permutation, Run, Spec};
 
 /// The fields of an id.
@@ -172,24 +173,10 @@ impl<L: AnyLayout> Codec<L> {
 
     /// Writes the ids of a run to the front of a buffer, and gives what is left of that.
     fn encode_run<'a>(&self, run: Run<L>, ids: &'a mut [Id]) -> &'a mut [Id] {
-        /// Keeps the processor's units busy, and fits the stack: a microcontroller's is small.
-        const AT_ONCE: usize = if usize::BITS < 64 { 128 } else { 512 };
         let (filled, rest) = ids.split_at_mut(run.len().min(ids.len()));
         // The sequences are in range, so no carry leaves their field.
         let step = self.spec().pack(0, 0, 1);
-        let mut buffer = [0; AT_ONCE];
-        let mut next = run.first();
-        for ids in filled.chunks_mut(AT_ONCE) {
-            let raws = buffer.get_mut(..ids.len()).unwrap_or_default();
-            for raw in &mut *raws {
-                *raw = next;
-                next = next.wrapping_add(step);
-            }
-            self.permutation.permute_all(raws);
-            for (id, public) in ids.iter_mut().zip(raws) {
-                *id = Id::from_u64(*public);
-            }
-        }
+        fill_ids(&self.permutation, run.first(), step, filled);
         rest
     }
 }

@@ -13,6 +13,7 @@ mod lease;
 mod permutation;
 mod pool;
 mod run;
+pub mod segment;
 mod sequencer;
 mod state;
 mod text;

@@ -2,6 +2,8 @@
 
 use sparx64::Sparx64;
 
+use crate::Id;
+
 /// A keyed permutation of the 64-bit numbers, which makes a raw id public.
 ///
 /// Its contract:
@@ -73,5 +75,24 @@ impl<P: Permutation> Permutation for &P {
     #[inline]
     fn invert(&self, public: u64) -> u64 {
         (**self).invert(public)
+    }
+}
+
+/// Fills a buffer with the public forms of `first`, `first + step` and so on.
+pub(crate) fn fill_ids(permutation: &impl Permutation, first: u64, step: u64, ids: &mut [Id]) {
+    /// Keeps the processor's units busy, and fits the stack: a microcontroller's is small.
+    const AT_ONCE: usize = if usize::BITS < 64 { 128 } else { 512 };
+    let mut buffer = [0; AT_ONCE];
+    let mut next = first;
+    for ids in ids.chunks_mut(AT_ONCE) {
+        let raws = buffer.get_mut(..ids.len()).unwrap_or_default();
+        for raw in &mut *raws {
+            *raw = next;
+            next = next.wrapping_add(step);
+        }
+        permutation.permute_all(raws);
+        for (id, public) in ids.iter_mut().zip(raws) {
+            *id = Id::from_u64(*public);
+        }
     }
 }

@@ -1,0 +1,245 @@
+//! Two segments: one that is issued from, one in reserve.
+
+use super::{PutError, Segment};
+use crate::permutation::fill_ids;
+use crate::{AtomicWord, Id, Permutation};
+
+/// Issues the numbers of segments, each once, to any number of threads, without a lock.
+///
+/// It holds two segments at most; when the first one is used up, another can be [`put`] while numbers
+/// of the second are issued. Segments must ascend, so numbers do as well and none repeats.
+///
+/// ```
+/// use randflake_core::segment::{Segment, SegmentBuffer};
+/// use std::sync::atomic::AtomicU64;
+///
+/// let buffer = SegmentBuffer::<AtomicU64>::new(Segment::new(1, 2)?);
+/// buffer.put(Segment::new(11, 2)?)?;
+/// let mut next = || buffer.take(1).map(|numbers| numbers.first());
+/// assert_eq!([next(), next(), next()], [Some(1), Some(2), Some(11)]);
+/// assert_eq!(buffer.remaining(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// [`put`]: SegmentBuffer::put
+#[derive(Debug)]
+pub struct SegmentBuffer<W> {
+    // Places count what was ever put in, so they only grow, and a word that compares equal has not
+    // changed. A number is its place plus its segment's offset.
+    /// The first place not taken yet.
+    taken: W,
+    /// The first place behind the last segment.
+    end: W,
+    slots: [Slot<W>; 2],
+    /// 1 while a thread puts a segment.
+    putting: W,
+}
+
+/// Where a segment's places begin, and what to add to them.
+#[derive(Debug)]
+struct Slot<W> {
+    begin: W,
+    offset: W,
+}
+
+impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
+    /// A buffer with its first segment.
+    #[must_use]
+    pub fn new(first: Segment) -> Self {
+        let slot = |begin, offset| Slot {
+            begin: W::new(begin),
+            offset: W::new(offset),
+        };
+        Self {
+            // No place is 0, so that the empty slot begins before the other.
+            taken: W::new(1),
+            end: W::new(first.len().wrapping_add(1)),
+            slots: [slot(1, first.first().wrapping_sub(1)), slot(0, 0)],
+            putting: W::new(0),
+        }
+    }
+
+    /// Takes up to `most` numbers that follow each other, at least one; `None` when there is none.
+    #[inline]
+    pub fn take(&self, most: u64) -> Option<Segment> {
+        loop {
+            // In this order: whoever sees a new end sees its slot as well, and a slot is written anew
+            // only when every place of it is taken. So if the exchange below finds `taken` as it was,
+            // what was read since then belongs to it.
+            let taken = self.taken.load();
+            let end = self.end.load();
+            if taken >= end {
+                return None;
+            }
+            let (slot, end) = self.at(taken, end);
+            let count = most.max(1).min(end.wrapping_sub(taken));
+            let first = taken.wrapping_add(slot.offset.load());
+            if self
+                .taken
+                .compare_exchange(taken, taken.wrapping_add(count))
+            {
+                return Some(Segment { first, len: count });
+            }
+        }
+    }
+
+    /// The slot of a place, and where its segment ends.
+    #[inline]
+    fn at(&self, place: u64, end: u64) -> (&Slot<W>, u64) {
+        let [a, b] = &self.slots;
+        let (a_begin, b_begin) = (a.begin.load(), b.begin.load());
+        let (slot, other_begin) = if b_begin > place || (a_begin <= place && a_begin > b_begin) {
+            (a, b_begin)
+        } else {
+            (b, a_begin)
+        };
+        let segment_end = if other_begin > place {
+            other_begin
+        } else {
+            end
+        };
+        (slot, segment_end.min(end))
+    }
+
+    /// Fills a buffer with numbers in their public form, from the front, and says how many: fewer
+    /// than it holds when there were no more.
+    pub fn fill(&self, ids: &mut [Id], permutation: &impl Permutation) -> usize {
+        let mut filled = 0;
+        while let Some(rest @ [_, ..]) = ids.get_mut(filled..) {
+            let Some(numbers) = self.take(rest.len() as u64) else {
+                break;
+            };
+            let len = usize::try_from(numbers.len()).unwrap_or(usize::MAX);
+            if let Some(ids) = rest.get_mut(..len) {
+                fill_ids(permutation, numbers.first(), 1, ids);
+            }
+            filled = filled.saturating_add(len);
+        }
+        filled
+    }
+
+    /// How many numbers it has.
+    pub fn remaining(&self) -> u64 {
+        let taken = self.taken.load(); // first: the end only grows
+        self.end.load().saturating_sub(taken)
+    }
+
+    /// How many numbers were taken since it was made.
+    pub fn taken(&self) -> u64 {
+        self.taken.load().saturating_sub(1)
+    }
+
+    /// Adds a segment behind the last one.
+    ///
+    /// # Errors
+    ///
+    /// [`PutError::Full`] unless at most one segment has numbers left, and [`PutError::WentBack`] when
+    /// the segment begins before the end of an earlier one.
+    pub fn put(&self, segment: Segment) -> Result<(), PutError> {
+        if !self.putting.compare_exchange(0, 1) {
+            return Err(PutError::Full);
+        }
+        let outcome = self.put_alone(segment);
+        set(&self.putting, 0);
+        outcome
+    }
+
+    fn put_alone(&self, segment: Segment) -> Result<(), PutError> {
+        let [a, b] = &self.slots;
+        let (older, newer) = if a.begin.load() < b.begin.load() {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        let end = self.end.load();
+        let reached = end.wrapping_add(newer.offset.load());
+        if segment.first() < reached {
+            return Err(PutError::WentBack {
+                first: segment.first(),
+                reached,
+            });
+        }
+        if self.taken.load() < newer.begin.load() {
+            return Err(PutError::Full);
+        }
+        // The slot is not read any more, and is not before its `begin` and then `end` say so.
+        set(&older.offset, segment.first().wrapping_sub(end));
+        set(&older.begin, end);
+        // Segments are disjoint and below 2^63, so their lengths add up to less.
+        set(&self.end, end.wrapping_add(segment.len()));
+        Ok(())
+    }
+}
+
+/// Sets a word that nobody else writes.
+fn set(word: &impl AtomicWord<Value = u64>, value: u64) {
+    let is_set = word.compare_exchange(word.load(), value);
+    debug_assert!(is_set, "only the putting thread writes it");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LocalWord, Plain};
+
+    fn segment(first: u64, len: u64) -> Segment {
+        Segment::new(first, len).unwrap()
+    }
+
+    fn buffer(first: u64, len: u64) -> SegmentBuffer<LocalWord<u64>> {
+        SegmentBuffer::new(segment(first, len))
+    }
+
+    #[test]
+    fn a_run_ends_with_its_segment() {
+        let buffer = buffer(1, 4);
+        buffer.put(segment(100, 4)).unwrap();
+        assert_eq!(buffer.take(3), Some(segment(1, 3)));
+        assert_eq!(buffer.take(3), Some(segment(4, 1)));
+        assert_eq!(buffer.take(0), Some(segment(100, 1)));
+        assert_eq!(buffer.take(u64::MAX), Some(segment(101, 3)));
+    }
+
+    #[test]
+    fn two_segments_are_all_it_holds() {
+        let buffer = buffer(1, 2);
+        buffer.put(segment(3, 2)).unwrap();
+        assert_eq!(buffer.put(segment(5, 2)), Err(PutError::Full));
+        buffer.take(1);
+        assert_eq!(buffer.put(segment(5, 2)), Err(PutError::Full));
+        buffer.take(1);
+        assert_eq!(buffer.put(segment(5, 2)), Ok(()));
+        assert_eq!(buffer.remaining(), 4);
+    }
+
+    #[test]
+    fn a_counter_that_went_back_is_refused() {
+        let buffer = buffer(10, 2);
+        let refused = |first, reached| Err(PutError::WentBack { first, reached });
+        for first in [1, 10, 11] {
+            assert_eq!(buffer.put(segment(first, 5)), refused(first, 12));
+        }
+        buffer.put(segment(20, 5)).unwrap();
+        buffer.take(2);
+        assert_eq!(buffer.put(segment(24, 5)), refused(24, 25));
+        assert_eq!(buffer.put(segment(25, 5)), Ok(()));
+    }
+
+    #[test]
+    fn filling_goes_over_segments() {
+        let buffer = buffer(1, 2);
+        buffer.put(segment(9, 2)).unwrap();
+        let mut ids = [Id::from_u64(0); 5];
+        assert_eq!(buffer.fill(&mut ids[..0], &Plain), 0);
+        assert_eq!(buffer.fill(&mut ids, &Plain), 4);
+        assert_eq!(ids.map(Id::to_u64), [1, 2, 9, 10, 0]);
+        assert_eq!(buffer.fill(&mut ids, &Plain), 0);
+    }
+
+    #[test]
+    fn the_last_numbers_are_issued() {
+        let buffer = buffer(super::super::MAX_NUMBER - 1, 2);
+        assert_eq!(buffer.take(9).map(|last| last.end()), Some(i64::MAX as u64));
+        assert_eq!(buffer.take(1), None);
+    }
+}

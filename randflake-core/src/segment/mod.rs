@@ -1,0 +1,113 @@
+//! Dense numbers: ranges of a counter, reserved at once and issued one by one. No clock is needed.
+
+mod buffer;
+mod error;
+mod length;
+
+pub use buffer::SegmentBuffer;
+pub use error::{PutError, ReserveError};
+pub use length::SegmentLength;
+
+/// The largest number: 2^63 - 2. The number after it, where the counter would stand, still fits a
+/// database's `bigint`.
+pub const MAX_NUMBER: u64 = i64::MAX as u64 - 1;
+
+/// Numbers that follow each other: at least one, from 1 up to [`MAX_NUMBER`].
+///
+/// Uniqueness rests on one thing alone: all segments ever reserved from a counter are disjoint. A
+/// store sees to that by never letting the counter go back.
+///
+/// ```
+/// use randflake_core::segment::{MAX_NUMBER, Segment};
+///
+/// let segment = Segment::new(1, 1_000)?;
+/// assert_eq!((segment.first(), segment.len(), segment.end()), (1, 1_000, 1_001));
+/// assert_eq!(
+///     Segment::new(MAX_NUMBER, 2).unwrap_err().to_string(),
+///     "2 numbers asked for: the counter has 1 left"
+/// );
+/// # Ok::<(), randflake_core::segment::ReserveError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    first: u64,
+    len: u64,
+}
+
+impl Segment {
+    /// `len` numbers from `first` on.
+    ///
+    /// # Errors
+    ///
+    /// [`ReserveError::First`] unless `first` is from 1 to [`MAX_NUMBER`], [`ReserveError::Empty`] when
+    /// `len` is 0, [`ReserveError::Exhausted`] when the last one would be beyond [`MAX_NUMBER`].
+    pub const fn new(first: u64, len: u64) -> Result<Self, ReserveError> {
+        if len == 0 {
+            return Err(ReserveError::Empty);
+        }
+        // A counter that has issued its last number stands one further.
+        let Some(left) = (MAX_NUMBER + 1).checked_sub(first) else {
+            return Err(ReserveError::First { first });
+        };
+        if first == 0 {
+            return Err(ReserveError::First { first });
+        }
+        if len > left {
+            return Err(ReserveError::Exhausted { asked: len, left });
+        }
+        Ok(Self { first, len })
+    }
+
+    /// The first number.
+    #[must_use]
+    #[inline]
+    pub const fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// How many numbers it has: at least 1.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "a segment is never empty")]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The first number after it: where the counter stands.
+    #[must_use]
+    #[inline]
+    pub const fn end(&self) -> u64 {
+        self.first.wrapping_add(self.len) // `new` keeps it below 2^63
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_NUMBER, ReserveError, Segment};
+
+    #[test]
+    fn every_segment_is_within_the_numbers() {
+        for (first, len) in [(1, 1), (1, MAX_NUMBER), (MAX_NUMBER, 1), (7, 1_000)] {
+            let segment = Segment::new(first, len).unwrap();
+            assert_eq!(segment.end() - segment.first(), len);
+            assert!(i64::try_from(segment.end()).is_ok());
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_is_refused() {
+        assert_eq!(Segment::new(1, 0), Err(ReserveError::Empty));
+        for first in [0, MAX_NUMBER + 2, u64::MAX] {
+            assert_eq!(Segment::new(first, 1), Err(ReserveError::First { first }));
+        }
+        for (first, asked, left) in [
+            (MAX_NUMBER + 1, 1, 0),
+            (MAX_NUMBER, 2, 1),
+            (2, MAX_NUMBER, MAX_NUMBER - 1),
+            (1, u64::MAX, MAX_NUMBER),
+        ] {
+            let refused = Segment::new(first, asked);
+            assert_eq!(refused, Err(ReserveError::Exhausted { asked, left }));
+        }
+    }
+}
