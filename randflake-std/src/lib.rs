@@ -7,6 +7,7 @@ mod handle;
 mod holder;
 pub mod lease;
 mod secret;
+pub mod segment;
 
 pub use clock::{ExactSystemClock, SystemClock};
 pub use error::GenerateError;

@@ -1,4 +1,4 @@
-//! The contract of lease stores, in memory.
+//! The contracts of stores, in memory.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,14 +7,17 @@
 )]
 
 mod contract;
+mod segment_contract;
 
 use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
+use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
+use segment_contract::{Counters, segment_contract};
 
 struct Memory {
     clock: Arc<ManualClock>,
@@ -56,4 +59,24 @@ impl Backend for Memory {
     }
 }
 
+impl Counters for Memory {
+    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+        Box::new(self.store.open(namespace.clone()).unwrap())
+    }
+
+    fn lose_counters(&self) {
+        self.store.forget();
+    }
+
+    fn counter_steps(&self) -> usize {
+        20_000
+    }
+}
+
 contract!(Memory::new());
+
+mod segments {
+    use super::{Memory, segment_contract};
+
+    segment_contract!(Memory::new());
+}

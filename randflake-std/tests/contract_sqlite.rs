@@ -1,4 +1,4 @@
-//! The contract of lease stores, in an SQLite file. Each client has a clock of its own, as processes
+//! The contracts of stores, in an SQLite file. Each client of leases has a clock of its own, as processes
 //! with different ideas of the time would.
 
 #![expect(
@@ -8,6 +8,7 @@
 )]
 
 mod contract;
+mod segment_contract;
 
 use core::mem;
 use core::time::Duration;
@@ -16,9 +17,11 @@ use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
+use randflake_std::segment::SegmentStore;
 use tempfile::TempDir;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract};
+use segment_contract::{Counters, segment_contract};
 
 struct Sqlite {
     folder: TempDir,
@@ -85,7 +88,28 @@ impl Backend for Sqlite {
     }
 }
 
+impl Counters for Sqlite {
+    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+        let path = self.folder.path().join("leases.db");
+        Box::new(SqliteStore::open(path, namespace).unwrap())
+    }
+
+    fn lose_counters(&self) {
+        self.lose_memory();
+    }
+
+    fn counter_steps(&self) -> usize {
+        500
+    }
+}
+
 contract!(Sqlite::new());
+
+mod segments {
+    use super::{Sqlite, segment_contract};
+
+    segment_contract!(Sqlite::new());
+}
 
 /// Loses its memory when a backup is restored: the state at the time of the loss before.
 struct Restored {
@@ -133,8 +157,23 @@ impl Backend for Restored {
     }
 }
 
+impl Counters for Restored {
+    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+        self.sqlite.open_counter(namespace)
+    }
+
+    fn lose_counters(&self) {
+        self.lose_memory();
+    }
+
+    fn counter_steps(&self) -> usize {
+        self.sqlite.counter_steps()
+    }
+}
+
 mod restored {
-    use super::{Restored, contract};
+    use super::{Restored, contract, segment_contract};
 
     contract!(Restored::new(); random_histories_grant_no_tick_twice,);
+    segment_contract!(Restored::new(); random_histories_reserve_no_number_twice,);
 }

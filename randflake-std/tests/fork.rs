@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use randflake_std::lease::{MemoryStore, Namespace};
+use randflake_std::segment::{SegmentError, Segments};
 use randflake_std::{ExactSystemClock, GenerateError, Handle, Randflake, Secret};
 
 const REFUSED: i32 = 0;
@@ -49,4 +50,29 @@ fn a_forked_child_is_refused_and_its_parent_goes_on() {
 
     assert_ne!(handle.generate().unwrap(), before);
     handle.close().unwrap();
+}
+
+#[test]
+fn a_forked_child_has_no_number_of_its_parent_s_segments() {
+    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let numbers = Segments::builder(store).build().unwrap();
+    assert_eq!(numbers.next().unwrap().to_u64(), 1);
+    let refused = || {
+        let mut buffer = [randflake_std::Id::from_u64(0); 2];
+        let refused = [
+            numbers.next().err(),
+            numbers.next_wait(core::time::Duration::MAX).err(),
+            numbers.fill(&mut buffer).err(),
+        ];
+        drop(numbers.clone());
+        if refused == [Some(SegmentError::InForkedChild); 3] {
+            REFUSED
+        } else {
+            ISSUED
+        }
+    };
+    assert_eq!(in_child(refused), REFUSED);
+    assert_eq!(in_child(|| in_child(refused)), REFUSED);
+    assert_eq!(numbers.next().unwrap().to_u64(), 2);
 }

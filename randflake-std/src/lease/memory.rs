@@ -1,4 +1,4 @@
-//! Leases in the memory of one process, for tests and simulations.
+//! Leases and counters in the memory of one process, for tests and simulations.
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
@@ -12,6 +12,7 @@ use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
     Token,
 };
+use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 
 /// A lease store in memory, for tests and simulations: it keeps the whole contract as long as the
 /// process lives, and forgets everything with it.
@@ -47,6 +48,9 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct State {
     namespaces: BTreeMap<String, Leases>,
+    counters: BTreeMap<String, Counter>,
+    /// How often the store has forgotten.
+    breaks: u64,
     failures: u32,
     lost_replies: u32,
 }
@@ -106,8 +110,13 @@ impl MemoryStore {
 
     /// Loses all records, as a server that restarts empty. The store notices: it grants nothing until
     /// all that it has forgotten is over.
+    ///
+    /// Counters are refused until somebody says where they go on.
     pub fn forget(&self) {
-        for leases in self.state().namespaces.values_mut() {
+        let mut state = self.state();
+        state.counters.clear();
+        state.breaks = state.breaks.wrapping_add(1);
+        for leases in state.namespaces.values_mut() {
             *leases = Leases {
                 forgot: true,
                 fence: leases.fence,
@@ -126,21 +135,42 @@ impl MemoryStore {
         &self,
         operation: impl FnOnce(&mut Leases, Moment) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        self.subject_to_faults(|state| {
+            let now = Moment::read(&*self.clock, self.namespace.spec())?;
+            let leases = state
+                .namespaces
+                .get_mut(self.namespace.name())
+                .ok_or_else(|| StoreError::unavailable("the namespace is gone"))?;
+            if leases.forgot {
+                leases.forgot = false;
+                leases.raise_fence(now);
+                leases.fence = leases.fence.max(leases.until);
+            }
+            operation(leases, now)
+        })
+    }
+
+    /// One operation on the counter: it needs no clock.
+    fn count<T>(
+        &self,
+        operation: impl FnOnce(&mut Counter, u64) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.subject_to_faults(|state| {
+            let name = self.namespace.name().to_owned();
+            let counter = state.counters.entry(name).or_insert(Counter::NEW);
+            operation(counter, state.breaks)
+        })
+    }
+
+    fn subject_to_faults<T>(
+        &self,
+        operation: impl FnOnce(&mut State) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let mut state = self.state();
         if take_one(&mut state.failures) {
             return Err(StoreError::unavailable("it was told to fail"));
         }
-        let now = Moment::read(&*self.clock, self.namespace.spec())?;
-        let leases = state
-            .namespaces
-            .get_mut(self.namespace.name())
-            .ok_or_else(|| StoreError::unavailable("the namespace is gone"))?;
-        if leases.forgot {
-            leases.forgot = false;
-            leases.raise_fence(now);
-            leases.fence = leases.fence.max(leases.until);
-        }
-        let outcome = operation(leases, now);
+        let outcome = operation(&mut state);
         if take_one(&mut state.lost_replies) {
             return Err(StoreError::unavailable("it was told to lose the reply"));
         }
@@ -231,6 +261,20 @@ impl LeaseStore for MemoryStore {
                 Finding::fence(now.fence_left(leases.fence)),
             ])
         })
+    }
+}
+
+impl SegmentStore for MemoryStore {
+    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError> {
+        self.count(|counter, breaks| counter.reserve(count, breaks))
+    }
+
+    fn counter(&mut self) -> Result<CounterStatus, StoreError> {
+        self.count(|counter, breaks| Ok(counter.status(breaks)))
+    }
+
+    fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
+        self.count(|counter, breaks| counter.resume(number, breaks))
     }
 }
 

@@ -13,7 +13,7 @@ mod namespace;
 mod sqlite;
 mod store;
 mod token;
-mod url;
+pub(crate) mod url;
 
 use core::time::Duration;
 

@@ -4,6 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
 use core::time::Duration;
 
+use randflake_core::segment::Segment;
 use randflake_core::{AnyLayout, Layout, Lease, LeaseError};
 
 use super::{Finding, Namespace, Token};
@@ -228,6 +229,12 @@ pub enum StoreError {
         /// This machine's.
         here: Duration,
     },
+    /// The store lost its continuity, and its counter may have gone back: see
+    /// [`SegmentStore::resume`](crate::segment::SegmentStore::resume).
+    CounterLost {
+        /// Where the counter is known to have stood at least.
+        reached: u64,
+    },
     /// The token of an acquire belongs to another holder: two copies of one process are running.
     Foreign,
     /// What was asked is outside the allowed range: the sentence says what is allowed.
@@ -243,6 +250,11 @@ impl StoreError {
     /// A failure of the backend.
     pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Unavailable(source.into())
+    }
+
+    /// The next numbers of a counter that stands at `next`.
+    pub(crate) fn segment(next: u64, count: u64) -> Result<Segment, Self> {
+        Segment::new(next, count).map_err(|error| Self::Invalid(error.to_string()))
     }
 
     /// Checks what an acquire asks for.
@@ -295,6 +307,12 @@ impl Display for StoreError {
                 "the store's clock is {} ms {} this machine's: at most 10000 ms are allowed",
                 store.abs_diff(*here).as_millis(),
                 if store > here { "ahead of" } else { "behind" }
+            ),
+            Self::CounterLost { reached } => write!(
+                f,
+                "the store lost its continuity (restored, replaced or deleted), so its counter may have \
+                 gone back: say where to go on, above every number ever reserved; it knows of those \
+                 below {reached}"
             ),
             Self::Foreign => f.write_str(
                 "the acquire's token belongs to another holder: are two copies of one process running?",

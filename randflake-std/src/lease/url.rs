@@ -1,6 +1,7 @@
 //! Stores by URL.
 
 use super::{LeaseStore, Namespace, StoreError};
+use crate::segment::SegmentStore;
 
 /// Opens the store that a URL names.
 ///
@@ -30,7 +31,7 @@ use super::{LeaseStore, Namespace, StoreError};
 pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
     // What follows the scheme may hold a password: no error shows it.
     match url.split_once(':') {
-        Some(("sqlite", path)) => open_sqlite(sqlite_path(path)?, namespace),
+        Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
         Some((scheme, _)) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
             "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
         ))),
@@ -40,6 +41,11 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     }
 }
 
+/// A store of both leases and counters.
+pub(crate) trait Store: LeaseStore + SegmentStore {}
+
+impl<S: LeaseStore + SegmentStore> Store for S {}
+
 const KNOWN: &str = "sqlite:PATH";
 
 fn is_scheme(scheme: &str) -> bool {
@@ -47,7 +53,7 @@ fn is_scheme(scheme: &str) -> bool {
     !scheme.is_empty() && scheme.chars().all(allowed)
 }
 
-fn sqlite_path(rest: &str) -> Result<&str, StoreError> {
+pub(crate) fn sqlite_path(rest: &str) -> Result<&str, StoreError> {
     let path = rest.strip_prefix("//").unwrap_or(rest);
     let refused = |why| {
         let sentence = format!("the lease store's URL {why}: take sqlite:PATH");
@@ -62,12 +68,12 @@ fn sqlite_path(rest: &str) -> Result<&str, StoreError> {
 }
 
 #[cfg(feature = "sqlite")]
-fn open_sqlite(path: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_sqlite(path: &str, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Ok(Box::new(super::SqliteStore::open(path, namespace)?))
 }
 
 #[cfg(not(feature = "sqlite"))]
-fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no SQLite store: build it with the cargo feature `sqlite`".to_owned(),
     ))

@@ -24,7 +24,7 @@ pub(super) struct Evidence<'a> {
 pub(super) fn begin(connection: &Connection, evidence: &Evidence<'_>) -> Result<(), Failure> {
     let id = getrandom::u64().map_err(StoreError::unavailable)?;
     connection.execute(
-        "INSERT INTO store VALUES (1, ?1, 0, ?2, ?3, 0)",
+        "INSERT INTO store VALUES (1, ?1, 0, ?2, ?3, 0, 0)",
         params![
             id.cast_signed(),
             evidence.inode.map(u64::cast_signed),
@@ -61,18 +61,21 @@ pub(super) fn check(
     if !moved && !contradicted && stored.path == name {
         return Ok(false);
     }
-    let fence_until_ms = if moved || contradicted {
+    let is_broken = moved || contradicted;
+    let fence_until_ms = if is_broken {
         connection.execute("UPDATE lease SET held = 0", [])?;
         fence(connection, namespace, marks, now)?
     } else {
         0
     };
     connection.execute(
-        "UPDATE store SET inode = ?1, path = ?2, fence_until_ms = max(fence_until_ms, ?3)",
+        "UPDATE store SET inode = ?1, path = ?2,
+            fence_until_ms = max(fence_until_ms, ?3), breaks = breaks + ?4",
         params![
             evidence.inode.map(u64::cast_signed),
             name,
-            sql(fence_until_ms)
+            sql(fence_until_ms),
+            is_broken
         ],
     )?;
     Ok(true)

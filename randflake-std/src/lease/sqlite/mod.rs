@@ -1,6 +1,7 @@
-//! Leases in a file of this machine.
+//! Leases and counters in a file of this machine.
 
 mod continuity;
+mod counter;
 mod diagnosis;
 mod failure;
 mod file;
@@ -21,16 +22,18 @@ use self::failure::{Failure, unusable};
 use self::file::Place;
 use self::leases::Leases;
 use self::lock::{Lock, Mark};
+use self::schema::Tables;
 use super::moment::{self, Moment};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
 };
 use crate::ExactSystemClock;
+use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 
 /// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A lease store in an SQLite database, shared by the processes of one machine.
+/// A store of leases and counters in an SQLite database, shared by the processes of one machine.
 ///
 /// It is a file, and another of the same name with `.lock` at its end; both are created, for their
 /// owner alone, with the directory if need be. Each operation opens the database, does its work in
@@ -56,10 +59,14 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// lock file knows of is over: that is long if a clock was far ahead once. Leases from before are not
 /// renewed any more.
 ///
+/// No time heals a counter that may have gone back. Where leases are fenced, counters are refused as
+/// [`StoreError::CounterLost`], those too that the store does not know, until somebody says where each
+/// goes on: [`resume`](SegmentStore::resume).
+///
 /// # What it cannot notice
 ///
 /// - A machine, or its disk, that was set back as a whole, with the lock file: call
-///   [`fence`](LeaseStore::fence) then.
+///   [`fence`](LeaseStore::fence) then, and [`resume`](SegmentStore::resume) each counter further on.
 /// - Both files deleted, and a lease granted by the new store before any of the processes that still
 ///   run has come back to it. Stop them first.
 /// - A path that is another disk's by mistake, because its own was not mounted: this is a new store.
@@ -158,6 +165,25 @@ impl SqliteStore {
         })
     }
 
+    /// One operation on the counter, in a transaction.
+    fn count<T>(
+        &mut self,
+        operation: impl FnOnce(&mut Counter, u64) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.locked(|session, connection| {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let (answer, is_changed) =
+                counter::operate(&transaction, session.namespace, operation)?;
+            if is_changed {
+                let mark = continuity::count_write(&transaction)?;
+                transaction.commit()?;
+                session.remember(mark)?;
+            }
+            Ok(answer)
+        })
+    }
+
     /// Work on the database under the lock, after its continuity was checked.
     fn locked<T>(
         &mut self,
@@ -218,7 +244,7 @@ impl Session<'_> {
             inode,
             marks: [self.mark, *self.seen],
         };
-        let is_there = schema::is_there(connection, evidence.path)?;
+        let tables = schema::look(connection, evidence.path)?;
         let mode: String =
             connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
         if mode != "wal" {
@@ -226,14 +252,18 @@ impl Session<'_> {
             return Err(unusable(evidence.path, &why).into());
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if !is_there {
-            schema::create(&transaction)?;
-            continuity::begin(&transaction, &evidence)?;
+        match tables {
+            Tables::All => {}
+            Tables::Earlier => schema::update(&transaction)?,
+            Tables::None => {
+                schema::create(&transaction)?;
+                continuity::begin(&transaction, &evidence)?;
+            }
         }
         let now = moment::read(&**self.clock)?;
         let changed = continuity::check(&transaction, &evidence, self.namespace, now)?;
         let created = leases::ensure_namespace(&transaction, self.namespace)?;
-        if changed || created || !is_there {
+        if changed || created || tables != Tables::All {
             let mark = continuity::count_write(&transaction)?;
             transaction.commit()?;
             self.remember(mark)?;
@@ -313,5 +343,19 @@ impl LeaseStore for SqliteStore {
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
         self.operate(|leases| leases.diagnose())
+    }
+}
+
+impl SegmentStore for SqliteStore {
+    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError> {
+        self.count(|counter, breaks| counter.reserve(count, breaks))
+    }
+
+    fn counter(&mut self) -> Result<CounterStatus, StoreError> {
+        self.count(|counter, breaks| Ok(counter.status(breaks)))
+    }
+
+    fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
+        self.count(|counter, breaks| counter.resume(number, breaks))
     }
 }

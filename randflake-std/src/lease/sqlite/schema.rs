@@ -1,4 +1,4 @@
-//! The tables, and whether a file has them.
+//! The tables, and which of them a file has.
 
 use std::path::Path;
 
@@ -8,11 +8,13 @@ use super::failure::{Failure, unusable};
 
 /// In the database's header, where `file` and other tools look: "rflk".
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rflk");
-pub(super) const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 2;
 
 /// - `store` has one row: what is known of the database itself.
 /// - `lease` has a row for each node id that was ever leased. Node ids come into use in order, so
 ///   those from the namespace's `unused` on are free and have no row.
+/// - `counter` has a row for each namespace whose numbers were ever reserved; `vouched` is the number of
+///   the store's `breaks` up to which somebody vouches for it.
 /// - Times are in the namespace's ticks, or in milliseconds of Unix time where their name says so.
 const TABLES: &str = "
     CREATE TABLE store (
@@ -21,7 +23,8 @@ const TABLES: &str = "
         writes INTEGER NOT NULL,
         inode INTEGER,
         path TEXT NOT NULL,
-        fence_until_ms INTEGER NOT NULL
+        fence_until_ms INTEGER NOT NULL,
+        breaks INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE TABLE namespace (
         id INTEGER PRIMARY KEY,
@@ -48,16 +51,39 @@ const TABLES: &str = "
     CREATE INDEX lease_by_token ON lease (namespace, token);
 ";
 
-/// Whether the file has our tables already. It is not changed.
-pub(super) fn is_there(connection: &Connection, path: &Path) -> Result<bool, Failure> {
+const COUNTER: &str = "
+    CREATE TABLE counter (
+        namespace INTEGER PRIMARY KEY,
+        next INTEGER NOT NULL,
+        vouched INTEGER NOT NULL
+    ) STRICT;
+";
+
+/// Version 1 had no counters.
+const FROM_1: &str = "ALTER TABLE store ADD COLUMN breaks INTEGER NOT NULL DEFAULT 0";
+
+/// What a file has of our tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tables {
+    /// None: it is new.
+    None,
+    /// Those of an earlier version.
+    Earlier,
+    /// All of them.
+    All,
+}
+
+/// What the file has of our tables already. It is not changed.
+pub(super) fn look(connection: &Connection, path: &Path) -> Result<Tables, Failure> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     let application_id: i32 = pragma("application_id")?;
     let version: i32 = pragma("user_version")?;
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application_id, version) {
-        (APPLICATION_ID, VERSION) => Ok(true),
-        (APPLICATION_ID | 0, 0) if tables == 0 => Ok(false),
+        (APPLICATION_ID, VERSION) => Ok(Tables::All),
+        (APPLICATION_ID, 1) => Ok(Tables::Earlier),
+        (APPLICATION_ID | 0, 0) if tables == 0 => Ok(Tables::None),
         (APPLICATION_ID, _) if version > VERSION => {
             let why = format!(
                 "a newer randflake made this lease store (version {version}; this one knows \
@@ -72,7 +98,16 @@ pub(super) fn is_there(connection: &Connection, path: &Path) -> Result<bool, Fai
 /// Creates the tables, in a transaction.
 pub(super) fn create(connection: &Connection) -> Result<(), Failure> {
     connection.execute_batch(TABLES)?;
+    connection.execute_batch(COUNTER)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    Ok(())
+}
+
+/// Adds what an earlier version lacks, in a transaction.
+pub(super) fn update(connection: &Connection) -> Result<(), Failure> {
+    connection.execute_batch(FROM_1)?;
+    connection.execute_batch(COUNTER)?;
     connection.pragma_update(None, "user_version", VERSION)?;
     Ok(())
 }

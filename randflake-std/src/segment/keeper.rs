@@ -1,0 +1,93 @@
+//! The thread that reserves segments.
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use randflake_core::segment::{PutError, SegmentLength};
+
+use super::SegmentStore;
+use super::shared::Shared;
+use crate::lease::StoreError;
+
+/// The first pause after a failure; it doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest: what is back is noticed within a second.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) struct Keeper<P> {
+    shared: Arc<Shared<P>>,
+    store: Box<dyn SegmentStore>,
+    length: SegmentLength,
+    /// When the length was adapted, and how many numbers had been taken then.
+    adapted: (Instant, u64),
+    failures: u32,
+}
+
+impl<P> Keeper<P> {
+    pub(super) fn new(
+        shared: Arc<Shared<P>>,
+        store: Box<dyn SegmentStore>,
+        length: SegmentLength,
+    ) -> Self {
+        Self {
+            shared,
+            store,
+            length,
+            adapted: (Instant::now(), 0),
+            failures: 0,
+        }
+    }
+
+    /// Refills until the last handle is gone.
+    pub(super) fn run(mut self) {
+        while !self.shared.has_ended() {
+            self.shared.looks();
+            if !self.shared.is_low() {
+                thread::park();
+                continue;
+            }
+            match self.refill() {
+                Ok(()) => self.failures = 0,
+                Err(error) => {
+                    self.shared.note(&error);
+                    let pause = FIRST_PAUSE * 2_u32.saturating_pow(self.failures.min(16));
+                    self.failures = self.failures.saturating_add(1);
+                    self.pause(pause.min(LONGEST_PAUSE));
+                }
+            }
+        }
+    }
+
+    fn refill(&mut self) -> Result<(), StoreError> {
+        // Once for each segment: in an outage the rate is not seen anew with each try.
+        if self.failures == 0 {
+            let (then, taken_then) = self.adapted;
+            self.adapted = (Instant::now(), self.shared.taken());
+            let (now, taken) = self.adapted;
+            self.length
+                .adapt(taken.wrapping_sub(taken_then), now.duration_since(then));
+        }
+        let length = self.length.get();
+        let segment = self.store.reserve(length.into())?;
+        self.shared
+            .put(segment, length)
+            .map_err(|error| match error {
+                PutError::WentBack { reached, .. } => StoreError::CounterLost { reached },
+                error => StoreError::unavailable(error),
+            })
+    }
+
+    /// Whoever finds nothing left wakes the keeper, and shall not hurry it.
+    fn pause(&self, pause: Duration) {
+        let started = Instant::now();
+        loop {
+            let left = pause.saturating_sub(started.elapsed());
+            if left.is_zero() || self.shared.has_ended() {
+                return;
+            }
+            thread::park_timeout(left);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What a handle's threads share with its keeper.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
+use std::time::Instant;
+
+use randflake_core::segment::{PutError, Segment, SegmentBuffer};
+use randflake_core::{Id, Permutation};
+
+use super::{SegmentError, SegmentsStatus};
+use crate::fork_guard::ForkGuard;
+use crate::lease::StoreError;
+
+pub(super) struct Shared<P> {
+    buffer: SegmentBuffer<AtomicU64>,
+    pub(super) permutation: P,
+    refill_at_percent: u32,
+    /// The keeper is wanted when no more than this is left.
+    refill_at: AtomicU64,
+    /// Somebody has woken the keeper since it looked last.
+    woken: AtomicBool,
+    keeper: OnceLock<Thread>,
+    fork_guard: ForkGuard,
+    phase: Mutex<Phase>,
+    changed: Condvar,
+}
+
+/// How far the keeper is.
+#[derive(Debug)]
+pub(super) struct Phase {
+    ended: bool,
+    /// How many segments it has put.
+    pub(super) puts: u64,
+    length: u32,
+    trouble: Option<Trouble>,
+}
+
+/// Why the store gives nothing.
+#[derive(Debug)]
+struct Trouble {
+    since: Instant,
+    sentence: String,
+    /// It may pass by itself.
+    is_outage: bool,
+}
+
+impl<P: Permutation> Shared<P> {
+    pub(super) fn new(first: Segment, permutation: P, refill_at_percent: u32, length: u32) -> Self {
+        let shared = Self {
+            buffer: SegmentBuffer::new(first),
+            permutation,
+            refill_at_percent,
+            refill_at: AtomicU64::new(0),
+            woken: AtomicBool::new(false),
+            keeper: OnceLock::new(),
+            fork_guard: ForkGuard::new(),
+            phase: Mutex::new(Phase {
+                ended: false,
+                puts: 0,
+                length,
+                trouble: None,
+            }),
+            changed: Condvar::new(),
+        };
+        shared.refill_after(first);
+        shared
+    }
+
+    #[inline]
+    pub(super) fn next(&self) -> Result<Id, SegmentError> {
+        self.check_process()?;
+        let Some(number) = self.buffer.take(1) else {
+            return Err(self.refusal());
+        };
+        self.wake_if_low();
+        Ok(Id::from_u64(self.permutation.permute(number.first())))
+    }
+
+    pub(super) fn fill(&self, ids: &mut [Id]) -> Result<usize, SegmentError> {
+        self.check_process()?;
+        let filled = self.buffer.fill(ids, &self.permutation);
+        if filled == 0 && !ids.is_empty() {
+            return Err(self.refusal());
+        }
+        self.wake_if_low();
+        Ok(filled)
+    }
+
+    #[inline]
+    fn check_process(&self) -> Result<(), SegmentError> {
+        if self.fork_guard.is_in_child() {
+            return Err(SegmentError::InForkedChild);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn wake_if_low(&self) {
+        if self.is_low() && !self.woken.load(Ordering::Relaxed) {
+            self.wake();
+        }
+    }
+
+    /// Why there is no number. Who gets to know it has woken the keeper.
+    #[cold]
+    fn refusal(&self) -> SegmentError {
+        self.wake();
+        match &self.phase().trouble {
+            None => SegmentError::Refilling,
+            Some(trouble) => {
+                let since = trouble.since.elapsed().as_millis();
+                let since_ms = u64::try_from(since).unwrap_or(u64::MAX);
+                if trouble.is_outage {
+                    SegmentError::StoreAway { since_ms }
+                } else {
+                    SegmentError::StoreRefuses { since_ms }
+                }
+            }
+        }
+    }
+
+    pub(super) fn status(&self) -> SegmentsStatus {
+        let phase = self.phase();
+        let trouble = phase.trouble.as_ref();
+        SegmentsStatus {
+            remaining: self.buffer.remaining(),
+            length: phase.length,
+            away_for: trouble.map(|trouble| trouble.since.elapsed()),
+            last_error: trouble.map(|trouble| trouble.sentence.clone()),
+        }
+    }
+
+    /// Waits until more segments were put than these, or the time is up.
+    pub(super) fn wait_for_put(&self, puts: u64, limit: Duration) {
+        let unchanged = |phase: &mut Phase| phase.puts == puts;
+        let _timeout = self
+            .changed
+            .wait_timeout_while(self.phase(), limit, unchanged)
+            .unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+/// For the keeper.
+impl<P> Shared<P> {
+    pub(super) fn is_low(&self) -> bool {
+        self.buffer.remaining() <= self.refill_at.load(Ordering::Relaxed)
+    }
+
+    /// Forgets that it was woken; to be called before it looks.
+    pub(super) fn looks(&self) {
+        self.woken.store(false, Ordering::SeqCst);
+    }
+
+    pub(super) fn taken(&self) -> u64 {
+        self.buffer.taken()
+    }
+
+    pub(super) fn put(&self, segment: Segment, length: u32) -> Result<(), PutError> {
+        self.buffer.put(segment)?;
+        self.refill_after(segment);
+        let mut phase = self.phase();
+        phase.puts = phase.puts.wrapping_add(1);
+        phase.length = length;
+        phase.trouble = None;
+        drop(phase);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    fn refill_after(&self, segment: Segment) {
+        // Lengths have 32 bits.
+        let refill_at = segment.len() * u64::from(self.refill_at_percent) / 100;
+        self.refill_at.store(refill_at, Ordering::Relaxed);
+    }
+
+    pub(super) fn note(&self, error: &StoreError) {
+        let mut phase = self.phase();
+        let since = phase.trouble.as_ref().map(|trouble| trouble.since);
+        phase.trouble = Some(Trouble {
+            since: since.unwrap_or_else(Instant::now),
+            sentence: error.to_string(),
+            is_outage: matches!(error, StoreError::Unavailable(_)),
+        });
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.phase().ended
+    }
+
+    pub(super) fn is_kept_by(&self, thread: &Thread) {
+        self.keeper.get_or_init(|| thread.clone());
+    }
+
+    #[cold]
+    fn wake(&self) {
+        self.woken.store(true, Ordering::SeqCst);
+        if let Some(keeper) = self.keeper.get() {
+            keeper.unpark();
+        }
+    }
+
+    /// Lets the keeper end; it may be waiting for the store, and nobody waits for it.
+    pub(super) fn end(&self) {
+        // In a forked child the keeper is not there, and the lock may be another thread's for ever.
+        if !self.fork_guard.is_in_child() {
+            self.phase().ended = true;
+            self.wake();
+        }
+    }
+
+    pub(super) fn phase(&self) -> MutexGuard<'_, Phase> {
+        // No code panics while it holds the lock; if it did, the phase would still be whole.
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

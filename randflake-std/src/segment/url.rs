@@ -1,0 +1,21 @@
+//! Counters by URL.
+
+use super::SegmentStore;
+use crate::lease::url::{open_sqlite, sqlite_path};
+use crate::lease::{Namespace, StoreError};
+
+/// Opens the store that a URL names, for the counter of a namespace: `sqlite:PATH`, as for
+/// [`lease::open`](crate::lease::open).
+///
+/// # Errors
+///
+/// As for [`lease::open`](crate::lease::open).
+pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, StoreError> {
+    // What follows the scheme may hold a password: no error shows it.
+    match url.split_once(':') {
+        Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
+        _ => Err(StoreError::Invalid(
+            "no counters are kept where this URL leads: take sqlite:PATH".to_owned(),
+        )),
+    }
+}

@@ -1,0 +1,80 @@
+//! The contract of stores that keep counters, for every store to be run against.
+//!
+//! A backend's file implements [`Counters`] and calls `segment_contract!` with an expression that makes
+//! an empty store; each test gets its own.
+
+mod history;
+mod loss;
+mod reserve;
+
+use core::fmt::Debug;
+
+use randflake_std::Randflake;
+use randflake_std::lease::{Namespace, StoreError};
+use randflake_std::segment::{Segment, SegmentStore};
+
+pub(crate) use history::*;
+pub(crate) use loss::*;
+pub(crate) use reserve::*;
+
+/// A store that starts empty, and its clients.
+pub(crate) trait Counters: Sync {
+    /// Another client, for the counter of any namespace.
+    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore>;
+
+    /// Lets the store lose all its records, in a way that it should notice.
+    fn lose_counters(&self);
+
+    /// How many steps a random history has: thousands where they are cheap.
+    fn counter_steps(&self) -> usize;
+}
+
+macro_rules! segment_contract {
+    ($backend:expr) => {
+        $crate::segment_contract! { $backend;
+            a_counter_is_dense_from_one_on,
+            each_namespace_has_its_counter,
+            what_cannot_be_reserved_is_refused,
+            the_last_numbers_are_reserved,
+            what_was_reserved_is_kept,
+            a_counter_goes_on_where_it_is_told,
+            a_counter_is_never_told_to_go_back,
+            many_clients_at_once_reserve_each_number_once,
+            a_counter_that_may_have_gone_back_waits_for_somebody,
+            a_second_loss_is_another_one,
+            random_histories_reserve_no_number_twice,
+        }
+    };
+    ($backend:expr; $($name:ident,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $crate::segment_contract::$name(&$backend);
+            }
+        )*
+    };
+}
+pub(crate) use segment_contract;
+
+pub(crate) fn namespace(name: &str) -> Namespace {
+    Namespace::of::<Randflake>(name).unwrap()
+}
+
+pub(crate) fn segment(first: u64, len: u64) -> Segment {
+    Segment::new(first, len).unwrap()
+}
+
+pub(crate) fn invalid<T: Debug>(outcome: Result<T, StoreError>) -> String {
+    match outcome {
+        Err(StoreError::Invalid(sentence)) => sentence,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// How far the counter is known to have come, by a reservation that must be refused.
+pub(crate) fn lost<T: Debug>(outcome: Result<T, StoreError>) -> u64 {
+    match outcome {
+        Err(StoreError::CounterLost { reached }) => reached,
+        other => panic!("{other:?}"),
+    }
+}

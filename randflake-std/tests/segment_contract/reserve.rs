@@ -1,0 +1,113 @@
+//! Reserving, with nothing that goes wrong.
+
+use std::thread;
+
+use randflake_std::segment::{CounterStatus, MAX_NUMBER, Segment};
+
+use super::{Counters, invalid, namespace, segment};
+
+pub(crate) fn a_counter_is_dense_from_one_on(backend: &impl Counters) {
+    let mut store = backend.open_counter(&namespace("orders"));
+    let mut other = backend.open_counter(&namespace("orders"));
+    let at = |next| CounterStatus { next, lost: false };
+    assert_eq!(store.counter().unwrap(), at(1));
+    assert_eq!(store.reserve(1).unwrap(), segment(1, 1));
+    assert_eq!(other.reserve(1_000).unwrap(), segment(2, 1_000));
+    assert_eq!(store.reserve(1 << 40).unwrap(), segment(1_002, 1 << 40));
+    assert_eq!(other.counter().unwrap(), at(1_002 + (1 << 40)));
+}
+
+pub(crate) fn each_namespace_has_its_counter(backend: &impl Counters) {
+    let mut orders = backend.open_counter(&namespace("orders"));
+    let mut bills = backend.open_counter(&namespace("bills"));
+    assert_eq!(orders.reserve(10).unwrap(), segment(1, 10));
+    assert_eq!(bills.reserve(20).unwrap(), segment(1, 20));
+    assert_eq!(orders.reserve(1).unwrap(), segment(11, 1));
+}
+
+pub(crate) fn what_cannot_be_reserved_is_refused(backend: &impl Counters) {
+    let mut store = backend.open_counter(&namespace("orders"));
+    let said = invalid(store.reserve(0));
+    assert_eq!(said, "no number was asked for: at least 1 is allowed");
+    store.reserve(7).unwrap();
+    for too_many in [MAX_NUMBER - 6, 1 << 63, u64::MAX] {
+        let said = invalid(store.reserve(too_many));
+        let left = MAX_NUMBER - 7;
+        assert_eq!(
+            said,
+            format!("{too_many} numbers asked for: the counter has {left} left")
+        );
+    }
+    for none in [0, MAX_NUMBER + 1, u64::MAX] {
+        let said = invalid(store.resume(none));
+        assert!(
+            said.contains(&none.to_string()) || said.contains("0 left"),
+            "{said}"
+        );
+    }
+    assert_eq!(store.reserve(1).unwrap(), segment(8, 1));
+}
+
+pub(crate) fn the_last_numbers_are_reserved(backend: &impl Counters) {
+    let mut store = backend.open_counter(&namespace("orders"));
+    // Beyond 2^53 a double, which some languages count with, is not exact any more.
+    for number in [(1 << 53) + 1, MAX_NUMBER - 3] {
+        assert_eq!(store.resume(number).unwrap(), number);
+        assert_eq!(store.reserve(1).unwrap(), segment(number, 1));
+    }
+    assert_eq!(store.reserve(3).unwrap(), segment(MAX_NUMBER - 2, 3));
+    let said = invalid(store.reserve(1));
+    assert_eq!(said, "1 numbers asked for: the counter has 0 left");
+    assert_eq!(store.counter().unwrap().next, MAX_NUMBER + 1);
+}
+
+pub(crate) fn what_was_reserved_is_kept(backend: &impl Counters) {
+    for n in 0..5 {
+        let mut store = backend.open_counter(&namespace("orders"));
+        assert_eq!(store.reserve(10).unwrap(), segment(n * 10 + 1, 10));
+    }
+}
+
+pub(crate) fn a_counter_goes_on_where_it_is_told(backend: &impl Counters) {
+    let mut store = backend.open_counter(&namespace("orders"));
+    assert_eq!(store.resume(1_000_000).unwrap(), 1_000_000);
+    let mut other = backend.open_counter(&namespace("orders"));
+    assert_eq!(other.reserve(2).unwrap(), segment(1_000_000, 2));
+    // Also an empty one.
+    let mut bills = backend.open_counter(&namespace("bills"));
+    assert_eq!(bills.resume(1).unwrap(), 1);
+    assert_eq!(bills.reserve(1).unwrap(), segment(1, 1));
+}
+
+pub(crate) fn a_counter_is_never_told_to_go_back(backend: &impl Counters) {
+    let mut store = backend.open_counter(&namespace("orders"));
+    store.reserve(100).unwrap();
+    for number in [1, 100, 101] {
+        assert_eq!(store.resume(number).unwrap(), 101);
+    }
+    assert_eq!(store.reserve(1).unwrap(), segment(101, 1));
+}
+
+pub(crate) fn many_clients_at_once_reserve_each_number_once(backend: &impl Counters) {
+    const CLIENTS: u64 = 8;
+    const EACH: u64 = 20;
+    let reserve = |client: u64| {
+        let mut store = backend.open_counter(&namespace("orders"));
+        let lengths = (1..=EACH).map(|n| 1 + (n * client) % 5);
+        let segments = lengths.map(|len| store.reserve(len).unwrap());
+        segments.collect::<Vec<_>>()
+    };
+    let mut segments = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|client| scope.spawn(move || reserve(client)))
+            .collect();
+        let segments = clients.into_iter().map(|client| client.join().unwrap());
+        segments.collect::<Vec<_>>().concat()
+    });
+    segments.sort_unstable_by_key(Segment::first);
+    let mut next = 1;
+    for segment in &segments {
+        assert_eq!(segment.first(), next, "they follow each other");
+        next = segment.end();
+    }
+}
