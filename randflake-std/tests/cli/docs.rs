@@ -6,12 +6,15 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 16] = [
     "keygen",
     "generate",
     "inspect",
     "compose",
     "convert",
+    "segment",
+    "segment status",
+    "segment resume",
     "lease",
     "lease list",
     "lease status",

@@ -9,4 +9,5 @@ mod generate;
 mod ids;
 mod keys;
 mod leases;
+mod segments;
 mod user;

@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{completions, compose, convert, doctor, generate, inspect, keygen, lease, man};
+use crate::{
+    completions, compose, convert, doctor, generate, inspect, keygen, lease, man, segment,
+};
 
 /// Unique, unpredictable 64-bit ids, without a server
 #[derive(Debug, Parser)]
@@ -38,6 +40,7 @@ enum Command {
     Inspect(inspect::Args),
     Compose(compose::Args),
     Convert(convert::Args),
+    Segment(segment::Args),
     Lease(lease::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -52,6 +55,7 @@ impl Cli {
             Command::Inspect(args) => args.run(),
             Command::Compose(args) => args.run(),
             Command::Convert(args) => args.run(),
+            Command::Segment(args) => args.run(),
             Command::Lease(args) => args.run(),
             Command::Doctor(args) => args.run(),
             Command::Completions(args) => args.run(),

@@ -59,6 +59,9 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Invalid(message) => Self::Usage(message),
+            StoreError::CounterLost { .. } => {
+                Self::failed(format!("{error}: randflake segment resume NUMBER"))
+            }
             error => Self::failed(error),
         }
     }

@@ -23,6 +23,7 @@ mod output;
 mod progress;
 mod record;
 mod secret;
+mod segment;
 mod state_directory;
 mod store;
 

@@ -1,16 +1,17 @@
-//! Where leases are kept.
+//! Where leases and counters are kept.
 
 use std::path::PathBuf;
 
 use randflake_std::Randflake;
 use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore};
+use randflake_std::segment::{self, SegmentStore};
 
 use crate::failure::Failure;
 use crate::state_directory;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Where leases are kept: sqlite:PATH [default: leases.db in the state directory]
+    /// Where leases and counters are kept: sqlite:PATH [default: leases.db in the state directory]
     ///
     /// The state directory is $XDG_STATE_HOME/randflake or ~/.local/state/randflake.
     #[arg(
@@ -20,7 +21,7 @@ pub(crate) struct StoreArgs {
         hide_env_values = true
     )]
     store: Option<String>,
-    /// Whose leases: ids are unique within a namespace
+    /// Whose leases or counter: ids are unique within a namespace
     ///
     /// Take another one for another secret. 1 to 64 characters of a-z, 0-9, '-' and '_'.
     #[arg(
@@ -40,11 +41,19 @@ impl StoreArgs {
 
     pub(crate) fn open(&self) -> Result<Box<dyn LeaseStore>, Failure> {
         let namespace = self.namespace()?;
-        if let Some(url) = &self.store {
-            return Ok(lease::open(url, &namespace)?);
+        match &self.store {
+            Some(url) => Ok(lease::open(url, &namespace)?),
+            None => Ok(Box::new(open_default(&namespace)?)),
         }
-        state_directory::create(&state_directory::path()?)?;
-        Ok(Box::new(SqliteStore::open(default_path()?, &namespace)?))
+    }
+
+    /// The store, for the namespace's counter.
+    pub(crate) fn open_counter(&self) -> Result<Box<dyn SegmentStore>, Failure> {
+        let namespace = self.namespace()?;
+        match &self.store {
+            Some(url) => Ok(segment::open(url, &namespace)?),
+            None => Ok(Box::new(open_default(&namespace)?)),
+        }
     }
 
     /// The URL to show: without the password that it may have.
@@ -55,6 +64,11 @@ impl StoreArgs {
         let path = default_path()?;
         Ok(format!("sqlite:{}", path.display()))
     }
+}
+
+fn open_default(namespace: &Namespace) -> Result<SqliteStore, Failure> {
+    state_directory::create(&state_directory::path()?)?;
+    Ok(SqliteStore::open(default_path()?, namespace)?)
 }
 
 fn default_path() -> Result<PathBuf, Failure> {

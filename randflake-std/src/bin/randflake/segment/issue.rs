@@ -1,0 +1,75 @@
+//! `randflake segment` itself.
+
+use std::io::Write;
+
+use randflake_std::randflake_core::Permutation;
+use randflake_std::segment::SegmentStore;
+use randflake_std::{Id, Plain};
+
+use crate::failure::Failure;
+use crate::form::Form;
+use crate::number::within;
+use crate::output::stdout;
+use crate::progress::Progress;
+use crate::secret::SecretArgs;
+use crate::store::StoreArgs;
+
+/// The most that are reserved at once, and lost when the run is killed. Reserving waits for the disk or
+/// the network, so there should be many.
+const LONGEST: u64 = 65_536;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Issue {
+    /// How many
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = within::<u64>(0..=u64::MAX),
+        allow_negative_numbers = true
+    )]
+    count: u64,
+    /// Encrypt them under the secret, so that they give nothing away
+    #[arg(long)]
+    encrypt: bool,
+    /// What to print of each [default: int, and text with --encrypt]
+    #[arg(long, value_enum)]
+    format: Option<Form>,
+    #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Issue {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        if self.encrypt {
+            self.print(Form::Text, &self.secret.read_or_make()?.cipher())
+        } else {
+            self.print(Form::Int, &Plain)
+        }
+    }
+
+    fn print(&self, default: Form, permutation: &impl Permutation) -> Result<(), Failure> {
+        let form = self.format.unwrap_or(default);
+        let mut store = self.store.open_counter()?;
+        let mut out = stdout();
+        let mut progress = Progress::new(self.count);
+        let mut done = 0;
+        while done < self.count {
+            // Before it waits, all made so far is handed to the reader.
+            out.flush()?;
+            let segment = store.reserve((self.count - done).min(LONGEST))?;
+            for number in segment.first()..segment.end() {
+                form.write(&mut out, Id::from_u64(permutation.permute(number)))?;
+                done += 1;
+                progress.show(done);
+            }
+        }
+        Ok(out.flush()?)
+    }
+}

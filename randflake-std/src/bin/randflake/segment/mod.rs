@@ -1,0 +1,48 @@
+//! `randflake segment`
+
+mod issue;
+mod resume;
+mod status;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// Make dense numbers: 1, 2, 3 and so on
+///
+/// The numbers are unique within a namespace, over restarts and all processes at once, and no clock is
+/// needed. The store counts them; a run that is killed leaves a gap of at most 65536.
+///
+/// Unlike ids they tell how many there are and in which order they were made, unless --encrypt.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  randflake segment -n 3
+  randflake segment --namespace invoices
+  randflake segment --encrypt -n 1000 > ids.txt
+  randflake segment resume 1000001"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    issue: issue::Issue,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Status(status::Args),
+    Resume(resume::Args),
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match &self.command {
+            None => self.issue.run(),
+            Some(Command::Status(args)) => args.run(),
+            Some(Command::Resume(args)) => args.run(),
+        }
+    }
+}

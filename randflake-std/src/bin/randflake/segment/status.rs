@@ -1,0 +1,54 @@
+//! `randflake segment status`
+
+use std::io::Write;
+
+use randflake_std::segment::SegmentStore;
+
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::store::StoreArgs;
+
+/// Tell where the counter stands
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print an object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(serde::Serialize)]
+struct Status {
+    namespace: String,
+    store: String,
+    next: u64,
+    lost: bool,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let counter = self.store.open_counter()?.counter()?;
+        let status = Status {
+            namespace: self.store.namespace()?.name().to_owned(),
+            store: self.store.shown_url()?,
+            next: counter.next,
+            lost: counter.lost,
+        };
+        let mut out = stdout();
+        if self.json {
+            serde_json::to_writer(&mut out, &status).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            let doubt = if status.lost {
+                "  lost: randflake segment resume NUMBER"
+            } else {
+                ""
+            };
+            writeln!(out, "store      {}", status.store)?;
+            writeln!(out, "namespace  {}", status.namespace)?;
+            writeln!(out, "next       {}{doubt}", status.next)?;
+        }
+        Ok(out.flush()?)
+    }
+}
