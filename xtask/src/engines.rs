@@ -19,11 +19,18 @@ struct Test {
     tools: &'static [Told],
 }
 
-const TESTS: &[Test] = &[Test {
-    name: "servers",
-    features: "",
-    tools: &[REDIS_SERVER, ETCD_SERVER, WALL_CLOCK],
-}];
+const TESTS: &[Test] = &[
+    Test {
+        name: "servers",
+        features: "",
+        tools: &[REDIS_SERVER, ETCD_SERVER, WALL_CLOCK],
+    },
+    Test {
+        name: "contract_redis",
+        features: "redis",
+        tools: &[REDIS_SERVER],
+    },
+];
 
 pub(crate) fn needs() -> Vec<Need> {
     let tools = TESTS.iter().flat_map(|test| test.tools);

@@ -49,7 +49,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         name: "randflake-std",
-        features: &["sqlite", "cli"],
+        features: &["sqlite", "redis", "redis-tls", "cli"],
         exclusive: &[],
         no_std: false,
     },
@@ -75,4 +75,5 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "interop", "interop"),
     ("randflake-std", "processes", "faults"),
     ("randflake-std", "servers", "engines"),
+    ("randflake-std", "contract_redis", "engines"),
 ];

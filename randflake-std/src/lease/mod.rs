@@ -9,6 +9,8 @@ mod finding;
 mod memory;
 mod moment;
 mod namespace;
+#[cfg(feature = "redis")]
+mod redis;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
@@ -20,6 +22,8 @@ use core::time::Duration;
 pub use finding::{Finding, Verdict};
 pub use memory::MemoryStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
+#[cfg(feature = "redis")]
+pub use redis::RedisStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, Record, Renewed, StoreError};

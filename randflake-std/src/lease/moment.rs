@@ -16,7 +16,11 @@ pub(super) struct Moment {
 
 impl Moment {
     pub(super) fn read(clock: &dyn Clock, spec: Spec) -> Result<Self, StoreError> {
-        let unix = read(clock)?;
+        Self::at(read(clock)?, spec)
+    }
+
+    /// What a clock elsewhere has shown.
+    pub(super) fn at(unix: Duration, spec: Spec) -> Result<Self, StoreError> {
         let tick = spec.tick_at(unix).ok_or_else(|| {
             StoreError::unavailable(format!(
                 "its clock shows Unix time {} ms, before the layout's epoch at {} ms",

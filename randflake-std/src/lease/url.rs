@@ -5,9 +5,10 @@ use crate::segment::SegmentStore;
 
 /// Opens the store that a URL names.
 ///
-/// | URL           | store                                    | cargo feature |
-/// |---------------|------------------------------------------|---------------|
-/// | `sqlite:PATH` | `SqliteStore`: a file of this machine    | `sqlite`      |
+/// | URL                             | store                                 | cargo feature |
+/// |---------------------------------|---------------------------------------|---------------|
+/// | `sqlite:PATH`                   | `SqliteStore`: a file of this machine | `sqlite`      |
+/// | `redis://HOST`, `rediss://HOST` | `RedisStore`: a Redis server          | `redis`       |
 ///
 /// A path may be relative, or absolute as in `sqlite:/var/lib/ids/leases.db`; two slashes before it,
 /// as in `sqlite:///var/lib/ids/leases.db` and `sqlite://leases.db`, make no difference.
@@ -24,7 +25,7 @@ use crate::segment::SegmentStore;
 /// let namespace = Namespace::of::<Randflake>("orders")?;
 /// assert_eq!(
 ///     open("mongodb://user:secret@host", &namespace).unwrap_err().to_string(),
-///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH"
+///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH or redis://HOST"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -32,6 +33,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     // What follows the scheme may hold a password: no error shows it.
     match url.split_once(':') {
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
+        Some(("redis" | "rediss" | "redis+unix", _)) => open_redis(url, namespace),
         Some((scheme, _)) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
             "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
         ))),
@@ -46,7 +48,7 @@ pub(crate) trait Store: LeaseStore + SegmentStore {}
 
 impl<S: LeaseStore + SegmentStore> Store for S {}
 
-const KNOWN: &str = "sqlite:PATH";
+const KNOWN: &str = "sqlite:PATH or redis://HOST";
 
 fn is_scheme(scheme: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -76,6 +78,18 @@ pub(crate) fn open_sqlite(path: &str, namespace: &Namespace) -> Result<Box<dyn S
 pub(crate) fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no SQLite store: build it with the cargo feature `sqlite`".to_owned(),
+    ))
+}
+
+#[cfg(feature = "redis")]
+fn open_redis(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Ok(Box::new(super::RedisStore::open(url, namespace)?))
+}
+
+#[cfg(not(feature = "redis"))]
+fn open_redis(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Err(StoreError::Unusable(
+        "this build has no Redis store: build it with the cargo feature `redis`".to_owned(),
     ))
 }
 

@@ -268,7 +268,8 @@ impl<'b, B: Backend> World<'b, B> {
     }
 
     fn step_clock(&mut self, client: usize) {
-        let ms = i64::try_from(self.random.up_to(2 * 3_600_000)).unwrap() - 3_600_000;
+        let most = self.backend.history_clock_steps_ms();
+        let ms = self.random.up_to(2 * most).cast_signed() - most.cast_signed();
         self.backend.step_clock(self.clients[client].number, ms);
     }
 

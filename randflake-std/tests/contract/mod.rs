@@ -41,6 +41,12 @@ pub(crate) trait Backend {
 
     /// How many steps a random history has: thousands where they are cheap.
     fn history_steps(&self) -> usize;
+
+    /// How far a clock steps in a random history. Within the allowed skew where nothing but the clock
+    /// is left to a store that has lost its memory.
+    fn history_clock_steps_ms(&self) -> u64 {
+        3_600_000
+    }
 }
 
 macro_rules! contract {

@@ -1,0 +1,109 @@
+//! What the server says of itself.
+
+use redis::InfoDict;
+
+use super::connection::Connection;
+use crate::lease::{Finding, StoreError};
+
+/// Refuses a server that would drop leases when its memory is full.
+pub(super) fn check(connection: &mut Connection) -> Result<(), StoreError> {
+    let policy = eviction_policy(&info(connection, "memory")?);
+    if evicts_any_key(&policy) {
+        return Err(StoreError::Unusable(format!(
+            "the Redis server's maxmemory-policy is {policy}, by which it forgets leases when its memory \
+             is full: set noeviction, or a policy that begins with volatile-"
+        )));
+    }
+    Ok(())
+}
+
+/// All findings but the fence.
+pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, StoreError> {
+    let (server, memory) = (info(connection, "server")?, info(connection, "memory")?);
+    let (persistence, replication) = (
+        info(connection, "persistence")?,
+        info(connection, "replication")?,
+    );
+    let version = ["valkey_version", "redis_version"]
+        .iter()
+        .find_map(|&name| Some((name, server.get::<String>(name)?)));
+    let version = version.map_or_else(
+        || "unknown".to_owned(),
+        |(name, version)| format!("{} {version}", name.trim_end_matches("_version")),
+    );
+    Ok(vec![
+        Finding::fine("server", version),
+        Finding::fine("schema", format!("version {}", super::script::VERSION)),
+        eviction(&eviction_policy(&memory)),
+        durability(connection, &persistence),
+        failover(&replication),
+        Finding::fine(
+            "fingerprint",
+            server.get::<String>("run_id").unwrap_or_default(),
+        ),
+    ])
+}
+
+fn info(connection: &mut Connection, section: &str) -> Result<InfoDict, StoreError> {
+    connection.run(|redis| redis::cmd("INFO").arg(section).query(redis))
+}
+
+fn eviction_policy(memory: &InfoDict) -> String {
+    memory.get("maxmemory_policy").unwrap_or_default()
+}
+
+/// Keys of leases have no time to live, so the other policies leave them alone.
+fn evicts_any_key(policy: &str) -> bool {
+    policy.starts_with("allkeys")
+}
+
+fn eviction(policy: &str) -> Finding {
+    const NAME: &str = "maxmemory-policy";
+    if evicts_any_key(policy) {
+        return Finding::wrong(
+            NAME,
+            policy,
+            "leases are forgotten when the memory is full: set noeviction",
+        );
+    }
+    Finding::fine(NAME, policy)
+}
+
+/// What a crash of the server loses. That is noticed, so it costs time and no uniqueness.
+fn durability(connection: &mut Connection, persistence: &InfoDict) -> Finding {
+    const NAME: &str = "appendonly";
+    const COST: &str = "after a crash of the server nothing is granted until all that it may have \
+                        forgotten is over";
+    if persistence.get::<u8>("aof_enabled") != Some(1) {
+        return Finding::caution(
+            NAME,
+            "no",
+            format!("all leases are lost in a crash, and {COST}: set it to yes"),
+        );
+    }
+    let setting: Result<(String, String), _> = connection.run(|redis| {
+        redis::cmd("CONFIG")
+            .arg("GET")
+            .arg("appendfsync")
+            .query(redis)
+    });
+    match setting {
+        Ok((_, when)) if when == "always" => Finding::fine(NAME, "yes, appendfsync always"),
+        Ok((_, when)) => Finding::caution(
+            NAME,
+            format!("yes, appendfsync {when}"),
+            format!("the last second is lost in a crash, and {COST}"),
+        ),
+        Err(_) => Finding::caution(NAME, "yes, appendfsync unknown", "the server does not tell"),
+    }
+}
+
+/// Replication is asynchronous, so a promoted replica may lack the last leases.
+fn failover(replication: &InfoDict) -> Finding {
+    let replicas: u32 = replication.get("connected_slaves").unwrap_or(0);
+    Finding::caution(
+        "failover",
+        format!("{replicas} replicas"),
+        "a replica that takes over is fenced; but while clients reach two masters at once, both grant",
+    )
+}

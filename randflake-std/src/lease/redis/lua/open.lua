@@ -1,0 +1,1 @@
+return done({'ok', now_ms, 0, max_ttl_ms, fence})

@@ -1,0 +1,86 @@
+//! The contract of lease stores, on a Redis server whose clock is the test's; and what becomes of leases
+//! when the server forgets them.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "redis/continuity.rs"]
+mod continuity;
+mod contract;
+#[expect(dead_code, reason = "the tests of faults do more to servers")]
+mod engines;
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use randflake_core::ManualClock;
+use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
+
+use contract::{BEGIN_UNIX_MS, Backend, contract};
+use engines::redis::RedisServer;
+
+struct Redis {
+    server: RedisServer,
+    clock: Arc<ManualClock>,
+    seen: Mutex<BTreeSet<String>>,
+}
+
+impl Redis {
+    fn new() -> Self {
+        Self {
+            server: RedisServer::start(),
+            clock: Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS)),
+            seen: Mutex::default(),
+        }
+    }
+}
+
+impl Backend for Redis {
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+        let clock = Arc::clone(&self.clock);
+        let store = RedisStore::open_with_clock(&self.server.url(), namespace, clock)?;
+        if self
+            .seen
+            .lock()
+            .unwrap()
+            .insert(namespace.name().to_owned())
+        {
+            // As if the server were older than the longest TTL: a new one waits.
+            let unfence = format!("HSET randflake:{{{}}}:namespace fence 0", namespace.name());
+            assert_eq!(self.server.ask(&unfence), ":0\r\n");
+        }
+        Ok(Box::new(store))
+    }
+
+    fn pass(&self, span: Duration) {
+        self.clock
+            .advance_ms(u64::try_from(span.as_millis()).unwrap());
+    }
+
+    fn step_clock(&self, _: usize, ms: i64) {
+        if ms < 0 {
+            self.clock.turn_back_ms(ms.unsigned_abs());
+        } else {
+            self.clock.advance_ms(ms.unsigned_abs());
+        }
+    }
+
+    fn lose_memory(&self) {
+        assert_eq!(self.server.ask("FLUSHALL"), "+OK\r\n");
+    }
+
+    fn history_steps(&self) -> usize {
+        4_000
+    }
+
+    fn history_clock_steps_ms(&self) -> u64 {
+        u64::try_from(MAX_SKEW.as_millis()).unwrap()
+    }
+}
+
+contract!(Redis::new());

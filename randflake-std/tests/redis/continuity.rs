@@ -1,0 +1,243 @@
+//! What a Redis server forgets, and what it refuses: by the server's own clock.
+
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use randflake_std::lease::{
+    AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError, open,
+};
+
+use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
+use crate::engines::redis::RedisServer;
+
+const MAX_TTL: Duration = Duration::from_secs(300);
+
+fn open_at_once(redis: &RedisServer) -> RedisStore {
+    let store = RedisStore::open(&redis.url(), &eight("orders")).unwrap();
+    redis.ask("HSET randflake:{orders}:namespace fence 0");
+    store
+}
+
+fn fenced_for(store: &mut RedisStore) -> Duration {
+    match acquire(store, 99, 1) {
+        Err(StoreError::Fenced { retry_in }) => retry_in,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn goes_on(store: &mut RedisStore, grant: Grant) -> bool {
+    store.renew(&[grant], TTL).unwrap().ends[0].is_some_and(|end| end >= grant.end)
+}
+
+#[test]
+fn a_new_server_waits_for_what_the_one_before_may_have_granted() {
+    let redis = RedisServer::start();
+    let started = Instant::now();
+    let mut store = RedisStore::open(&redis.url(), &eight("orders")).unwrap();
+    let left = fenced_for(&mut store);
+    assert!(left <= MAX_TTL + MAX_SKEW, "{left:?}");
+    assert!(
+        left + started.elapsed() + ticks(3) > MAX_TTL + MAX_SKEW,
+        "{left:?}"
+    );
+
+    // A namespace of shorter leases does not wait for long: 11 s less the server's age.
+    let brief = eight("brief").with_max_ttl(ticks(1));
+    let mut store = RedisStore::open(&redis.url(), &brief).unwrap();
+    let request = AcquireRequest {
+        token: token(1),
+        holder: "holder",
+        count: 1,
+        ttl: 1,
+    };
+    let refused = store.acquire(&request);
+    let Err(StoreError::Fenced { retry_in }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(retry_in <= ticks(1) + MAX_SKEW, "{retry_in:?}");
+}
+
+#[test]
+fn a_restart_fences_and_what_is_held_goes_on() {
+    let mut redis = RedisServer::start();
+    let mut store = open_at_once(&redis);
+    let grant = acquire_one(&mut store, 1);
+    let records = store.list().unwrap();
+    redis.server.restart();
+    assert_eq!(store.list().unwrap(), records);
+    assert!(goes_on(&mut store, grant));
+    assert!(fenced_for(&mut store) > MAX_TTL);
+}
+
+#[test]
+fn who_comes_after_a_flush_waits_too() {
+    let redis = RedisServer::start();
+    let mut store = open_at_once(&redis);
+    let grant = acquire_one(&mut store, 1);
+    redis.ask("FLUSHALL");
+    // It was never there before.
+    let mut other = RedisStore::open(&redis.url(), &eight("orders")).unwrap();
+    assert!(fenced_for(&mut other) > MAX_TTL);
+    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [None]);
+    assert!(fenced_for(&mut store) > MAX_TTL);
+}
+
+#[test]
+fn a_part_that_is_lost_counts_as_all() {
+    for part in ["namespace", "ends", "leases"] {
+        let redis = RedisServer::start();
+        let mut store = open_at_once(&redis);
+        let grant = acquire_one(&mut store, 1);
+        redis.ask(&format!("DEL randflake:{{orders}}:{part}"));
+        assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [None], "{part}");
+        assert!(fenced_for(&mut store) > MAX_TTL, "{part}");
+    }
+}
+
+#[test]
+fn a_promoted_replica_waits_and_what_is_held_goes_on() {
+    let first = RedisServer::start();
+    let mut store = open_at_once(&first);
+    let grant = acquire_one(&mut store, 1);
+    let replica = RedisServer::start_with(&["--replicaof", "127.0.0.1", &first.port.to_string()]);
+    while !replica
+        .ask("INFO replication")
+        .contains("master_link_status:up")
+    {
+        thread::sleep(Duration::from_millis(20));
+    }
+    // Before that it does not serve anyone.
+    let refused = RedisStore::open(&replica.url(), &eight("orders"));
+    assert!(
+        matches!(refused, Err(StoreError::Unavailable(_))),
+        "{refused:?}"
+    );
+
+    replica.ask("REPLICAOF NO ONE");
+    let mut store = RedisStore::open(&replica.url(), &eight("orders")).unwrap();
+    assert!(goes_on(&mut store, grant));
+    assert!(fenced_for(&mut store) > MAX_TTL);
+    // The same process, once more: only the replication id tells.
+    replica.ask("HSET randflake:{orders}:namespace fence 0");
+    acquire_one(&mut store, 2);
+    replica.ask(&format!("REPLICAOF 127.0.0.1 {}", first.port));
+    while !replica
+        .ask("INFO replication")
+        .contains("master_link_status:up")
+    {
+        thread::sleep(Duration::from_millis(20));
+    }
+    replica.ask("REPLICAOF NO ONE");
+    assert!(fenced_for(&mut store) > MAX_TTL);
+}
+
+#[test]
+fn a_server_that_evicts_leases_is_refused() {
+    let redis = RedisServer::start_with(&["--maxmemory-policy", "allkeys-lru"]);
+    let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
+    let StoreError::Unusable(sentence) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(sentence.contains("allkeys-lru"), "{sentence}");
+    redis.ask("CONFIG SET maxmemory-policy volatile-lru");
+    RedisStore::open(&redis.url(), &eight("orders")).unwrap();
+}
+
+#[test]
+fn another_programs_keys_are_left_alone() {
+    let redis = RedisServer::start();
+    redis.ask("SET randflake:{orders}:namespace mine");
+    let refused = RedisStore::open(&redis.url(), &eight("orders"));
+    assert!(
+        matches!(refused, Err(StoreError::Unusable(_))),
+        "{refused:?}"
+    );
+    assert!(
+        redis
+            .ask("GET randflake:{orders}:namespace")
+            .contains("mine")
+    );
+    redis.ask("DEL randflake:{orders}:namespace");
+    redis.ask("HSET randflake:{orders}:namespace version 9");
+    let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
+    assert!(refused.to_string().contains("update this one"), "{refused}");
+}
+
+#[test]
+fn no_error_shows_the_password() {
+    let redis = RedisServer::start_with(&["--requirepass", "the-right-one"]);
+    let url = |password| format!("redis://:{password}@127.0.0.1:{}/0", redis.port);
+    let refused = open(&url("s3cret"), &eight("orders")).unwrap_err();
+    assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
+    let none = open(&redis.url(), &eight("orders")).unwrap_err();
+    assert!(matches!(none, StoreError::Unusable(_)), "{none:?}");
+    let store = open(&url("the-right-one"), &eight("orders")).unwrap();
+    let nobody = open("redis://:s3cret@127.0.0.1:1", &eight("orders")).unwrap_err();
+    assert!(matches!(nobody, StoreError::Unavailable(_)), "{nobody:?}");
+    let wrong = open("redis://:s3cret@host:port", &eight("orders")).unwrap_err();
+    assert!(matches!(wrong, StoreError::Invalid(_)), "{wrong:?}");
+    let encrypted = open("rediss://:s3cret@127.0.0.1:1#insecure", &eight("orders")).unwrap_err();
+    for shown in [
+        format!("{refused} {refused:?}"),
+        format!("{nobody} {nobody:?} {wrong} {wrong:?} {encrypted} {encrypted:?}"),
+        format!("{store:?}"),
+    ] {
+        assert!(
+            !shown.contains("s3cret") && !shown.contains("the-right-one"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_hangs_or_goes_away_is_an_error_and_its_return_is_noticed() {
+    let mut redis = RedisServer::start();
+    let mut store = open_at_once(&redis);
+    let grant = acquire_one(&mut store, 1);
+    redis.server.suspend();
+    let asked = Instant::now();
+    let refused = store.renew(&[grant], 12);
+    assert!(
+        matches!(refused, Err(StoreError::Unavailable(_))),
+        "{refused:?}"
+    );
+    // A second, and what a busy machine takes.
+    assert!(asked.elapsed() < Duration::from_secs(10));
+    redis.server.resume();
+    assert!(goes_on(&mut store, grant));
+    redis.server.kill();
+    let refused = store.renew(&[grant], TTL);
+    assert!(
+        matches!(refused, Err(StoreError::Unavailable(_))),
+        "{refused:?}"
+    );
+    redis.server.restart();
+    assert!(goes_on(&mut store, grant));
+}
+
+#[test]
+fn a_diagnosis_names_what_a_crash_would_lose() {
+    let careless = RedisServer::start_with(&["--appendonly", "no"]);
+    let careful = RedisServer::start();
+    let durability = |redis: &RedisServer| {
+        let findings = open_at_once(redis).diagnose().unwrap();
+        let finding = findings
+            .into_iter()
+            .find(|finding| finding.name == "appendonly");
+        format!("{:?}", finding.unwrap())
+    };
+    assert!(durability(&careful).contains("Fine"));
+    assert!(durability(&careless).contains("Caution"));
+}
+
+#[test]
+fn a_hundred_clients_open_a_new_namespace_at_once() {
+    let redis = RedisServer::start();
+    let namespace = Namespace::of::<randflake_std::Snowflake>("orders").unwrap();
+    thread::scope(|scope| {
+        for _ in 0..100 {
+            scope.spawn(|| RedisStore::open(&redis.url(), &namespace).unwrap());
+        }
+    });
+}
