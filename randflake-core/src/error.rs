@@ -236,19 +236,21 @@ pub enum FieldError {
         /// The layout's largest.
         max: u32,
     },
-    /// The layout has no such datacenter.
-    Datacenter {
-        /// The datacenter given.
+    /// A named part of the node id is out of range.
+    NodePart {
+        /// Its name.
+        name: &'static str,
+        /// The value given.
         value: u32,
-        /// The layout's largest.
+        /// The largest that the part holds.
         max: u32,
     },
-    /// The layout has no such worker.
-    Worker {
-        /// The worker given.
-        value: u32,
-        /// The layout's largest.
-        max: u32,
+    /// There are more or fewer values than the node id has parts.
+    NodeParts {
+        /// How many were given.
+        given: usize,
+        /// How many parts there are.
+        parts: usize,
     },
 }
 
@@ -264,8 +266,13 @@ impl Display for FieldError {
             Self::Timestamp { tick, max } => return out_of_range(f, "tick", tick, max),
             Self::NodeId { value, max } => ("node id", value, max),
             Self::Sequence { value, max } => ("sequence", value, max),
-            Self::Datacenter { value, max } => ("datacenter", value, max),
-            Self::Worker { value, max } => ("worker", value, max),
+            Self::NodePart { name, value, max } => (name, value, max),
+            Self::NodeParts { given, parts } => {
+                return write!(
+                    f,
+                    "{given} values for the {parts} parts of the node id: as many are allowed"
+                );
+            }
         };
         out_of_range(f, name, u64::from(value), u64::from(max))
     }
@@ -281,7 +288,7 @@ fn out_of_range(f: &mut Formatter<'_>, name: &str, value: u64, max: u64) -> fmt:
 pub enum DecodeError {
     /// The text is empty.
     Empty,
-    /// The text is longer than an id's 13 digits.
+    /// The text is longer than any id's.
     TooLong {
         /// Its length in bytes.
         len: usize,
@@ -297,6 +304,8 @@ pub enum DecodeError {
     },
     /// The number is over 64 bits.
     Overflow,
+    /// The end of the text is missing: padding, which only base64 has.
+    Truncated,
 }
 
 impl Display for DecodeError {
@@ -317,6 +326,7 @@ impl Display for DecodeError {
             Self::Overflow => {
                 f.write_str("the number is over 64 bits: at most fvvvvvvvvvvvv is allowed")
             }
+            Self::Truncated => f.write_str("the text's end is missing"),
         }
     }
 }
@@ -345,6 +355,20 @@ pub enum LayoutError {
     },
     /// Two fields share a bit.
     FieldsOverlap,
+    /// The node id and the sequence take too much together.
+    TooFewTimestampBits {
+        /// The bits of both.
+        bits: u32,
+        /// The most that is allowed.
+        most: u32,
+    },
+    /// The named parts of the node id are not as wide as it is.
+    NodeFields {
+        /// The bits of all parts.
+        bits: u32,
+        /// The bits of the node id.
+        node_bits: u32,
+    },
     /// The timestamp has no bit.
     NoTimestamp,
     /// The tick lasts 0 ms.
@@ -366,6 +390,14 @@ impl Display for LayoutError {
                 )
             }
             Self::FieldsOverlap => f.write_str("two fields share a bit"),
+            Self::TooFewTimestampBits { bits, most } => write!(
+                f,
+                "the node id and the sequence have {bits} bits together: at most {most} are allowed"
+            ),
+            Self::NodeFields { bits, node_bits } => write!(
+                f,
+                "the parts of the node id have {bits} bits together: its {node_bits} are allowed"
+            ),
             Self::NoTimestamp => f.write_str("the timestamp has no bits: 1 to 63 are allowed"),
             Self::NoTick => f.write_str("the tick has no length: at least 1 ms is allowed"),
             Self::TimeOverflow => {

@@ -3,7 +3,7 @@
 use core::fmt::{self, Debug, Display, Formatter};
 use core::str::FromStr;
 
-use crate::{DecodeError, Text, text};
+use crate::{Base, BaseError, DecodeError, Digits, Text, text};
 
 /// A public 64-bit id.
 ///
@@ -80,6 +80,22 @@ impl Id {
     #[inline]
     pub fn from_text(text: &[u8]) -> Result<Self, DecodeError> {
         text::decode(text).map(Self::from_u64)
+    }
+
+    /// Another text form, in a buffer on the stack.
+    #[must_use]
+    pub fn to_base(self, base: Base) -> Digits {
+        base.encode(self.to_u64())
+    }
+
+    /// Reads another text form, strictly: each id has exactly one in each base.
+    ///
+    /// # Errors
+    ///
+    /// [`BaseError`], with the same problems as for [`from_text`](Id::from_text), and
+    /// [`Truncated`](DecodeError::Truncated) where base64 has too little padding.
+    pub fn from_base(base: Base, text: &[u8]) -> Result<Self, BaseError> {
+        base.decode(text).map(Self::from_u64)
     }
 
     /// Reads what the 1.x packages wrote and accepted: either case, leading zeros, an end at the

@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::arithmetic_side_effects)]
 
+mod base;
 mod clock;
+pub mod clock_policies;
 mod codec;
 mod error;
 mod generator;
@@ -17,8 +19,10 @@ pub mod segment;
 mod sequencer;
 mod state;
 mod text;
+mod uuid;
 mod word;
 
+pub use base::{Base, BaseError, Digits};
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
@@ -29,7 +33,8 @@ pub use error::{
 pub use generator::Generator;
 pub use id::Id;
 pub use layout::{
-    AnyLayout, AnyPermutation, Custom, Field, Fields, Layout, Randflake, Snowflake, Sonyflake, Spec,
+    AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Field, Fields, Instagram, Layout,
+    Mastodon, NodeField, Randflake, Snowflake, Sonyflake, Spec,
 };
 pub use lease::Lease;
 pub use permutation::{Permutation, Plain};
@@ -38,4 +43,5 @@ pub use run::Run;
 pub use sequencer::Sequencer;
 pub use sparx64::Sparx64;
 pub use text::Text;
+pub use uuid::UuidError;
 pub use word::{AtomicWord, LocalWord, Word};

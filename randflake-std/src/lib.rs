@@ -15,7 +15,7 @@ pub use handle::{
     BuildError, Builder, DEFAULT_MAX_AGE, DEFAULT_TTL, Handle, LeaseStatus, Local, MAX_TOLERANCE_MS,
 };
 pub use randflake_core::{
-    self, AnyLayout, AnyPermutation, Custom, Id, Layout, Lease, Parts, Plain, Randflake, Snowflake,
-    Sonyflake,
+    self, AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Id, Instagram, Layout,
+    Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake,
 };
 pub use secret::{Secret, SecretError};

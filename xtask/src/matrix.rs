@@ -43,13 +43,13 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         name: "randflake-core",
-        features: &[],
+        features: &["uuid"],
         exclusive: &[],
         no_std: true,
     },
     Library {
         name: "randflake-std",
-        features: &["sqlite", "redis", "redis-tls", "cli"],
+        features: &["sqlite", "redis", "redis-tls", "uuid", "cli"],
         exclusive: &[],
         no_std: false,
     },

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use super::{Fields, Layout, Spec};
+use super::{Field, Fields, Layout, Spec};
 use crate::{LayoutError, Permutation, Sparx64};
 
 /// A layout as a value: one declared as a type, or one made at run time.
@@ -58,6 +58,48 @@ impl Custom {
             Ok(spec) => Ok(Self(spec)),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl Custom {
+    /// The layout whose timestamp is above its node id, and that above its sequence, with widths in
+    /// that order, as most are.
+    ///
+    /// ```
+    /// use randflake_core::{Baidu, Custom, Layout};
+    ///
+    /// assert_eq!(Custom::in_order([28, 22, 13], 1_463_673_600_000, 1_000)?, Baidu::SPEC.into());
+    /// assert_eq!(
+    ///     Custom::in_order([41, 14, 12], 0, 1).unwrap_err().to_string(),
+    ///     "the timestamp, 41 bits shifted by 26, is not within the 64 bits of an id"
+    /// );
+    /// # Ok::<(), randflake_core::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Spec::new`].
+    pub const fn in_order(
+        [timestamp, node_id, sequence]: [u32; 3],
+        epoch_unix_ms: u64,
+        tick_ms: u64,
+    ) -> Result<Self, LayoutError> {
+        Self::new(Fields {
+            timestamp: Field {
+                bits: timestamp,
+                shift: node_id.saturating_add(sequence),
+            },
+            node_id: Field {
+                bits: node_id,
+                shift: sequence,
+            },
+            sequence: Field {
+                bits: sequence,
+                shift: 0,
+            },
+            epoch_unix_ms,
+            tick_ms,
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Layouts: how timestamp, node id and sequence share the 64 bits of a raw id.
 
 mod any;
+mod encrypted;
+mod published;
 mod randflake;
 mod snowflake;
 mod sonyflake;
@@ -9,10 +11,12 @@ mod spec;
 use core::fmt::Debug;
 
 pub use any::{AnyLayout, AnyPermutation, Custom};
+pub use encrypted::Encrypted;
+pub use published::{Baidu, Discord, Instagram, Mastodon};
 pub use randflake::Randflake;
 pub use snowflake::Snowflake;
 pub use sonyflake::Sonyflake;
-pub use spec::{Field, Fields, Spec};
+pub use spec::{Field, Fields, NodeField, Spec};
 
 use crate::Permutation;
 
@@ -24,21 +28,21 @@ use crate::Permutation;
 /// ```
 /// use randflake_core::{Field, Fields, Layout, Plain, Spec};
 ///
-/// /// One second ticks since 2016-05-20: 28 + 22 + 13 bits, as in Baidu's uid-generator.
+/// /// Four ticks a second since 2020: 34 + 16 + 13 bits.
 /// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-/// struct Baidu;
+/// struct Mine;
 ///
-/// impl Layout for Baidu {
+/// impl Layout for Mine {
 ///     type Permutation = Plain;
 ///     const SPEC: Spec = Spec::declare(Fields {
-///         timestamp: Field { bits: 28, shift: 35 },
-///         node_id: Field { bits: 22, shift: 13 },
+///         timestamp: Field { bits: 34, shift: 29 },
+///         node_id: Field { bits: 16, shift: 13 },
 ///         sequence: Field { bits: 13, shift: 0 },
-///         epoch_unix_ms: 1_463_673_600_000,
-///         tick_ms: 1_000,
+///         epoch_unix_ms: 1_577_836_800_000,
+///         tick_ms: 250,
 ///     });
 /// }
-/// assert_eq!(Baidu::SPEC.max_node_id(), 4_194_303);
+/// assert_eq!(Mine::SPEC.max_node_id(), 65_535);
 /// ```
 ///
 /// ```compile_fail

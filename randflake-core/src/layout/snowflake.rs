@@ -1,5 +1,5 @@
-use super::{Field, Fields, Layout, Spec};
-use crate::{FieldError, Plain};
+use super::{Custom, Field, Fields, Layout, NodeField, Spec};
+use crate::{FieldError, LayoutError, Plain};
 
 /// Twitter's Snowflake: 41 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
 ///
@@ -17,30 +17,81 @@ pub struct Snowflake;
 impl Layout for Snowflake {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
-        timestamp: Field {
-            bits: 41,
-            shift: 22,
+    const SPEC: Spec = Spec::declare_with_node_fields(
+        Fields {
+            timestamp: Field {
+                bits: 41,
+                shift: 22,
+            },
+            node_id: Field {
+                bits: 10,
+                shift: 12,
+            },
+            sequence: Field { bits: 12, shift: 0 },
+            epoch_unix_ms: 1_288_834_974_657,
+            tick_ms: 1,
         },
-        node_id: Field {
-            bits: 10,
-            shift: 12,
-        },
-        sequence: Field { bits: 12, shift: 0 },
-        epoch_unix_ms: 1_288_834_974_657,
-        tick_ms: 1,
-    });
+        &[
+            NodeField {
+                name: "datacenter",
+                bits: WORKER_BITS,
+            },
+            NodeField {
+                name: "worker",
+                bits: WORKER_BITS,
+            },
+        ],
+    );
 }
 
 const WORKER_BITS: u32 = 5;
 const MAX_WORKER: u32 = 31;
 
+/// What bwmarrin's node and step have to share.
+const MAX_NODE_AND_STEP_BITS: u32 = 22;
+
 impl Snowflake {
+    /// The layout with settings as in `bwmarrin/snowflake`: `Epoch` (Unix milliseconds), `NodeBits` and
+    /// `StepBits` (the sequence's). The timestamp has what is left of 63 bits.
+    ///
+    /// ```
+    /// use randflake_core::{Layout, Snowflake};
+    ///
+    /// let twitter = Snowflake::custom(1_288_834_974_657, 10, 12)?;
+    /// let wide = Snowflake::custom(1_577_836_800_000, 8, 14)?;
+    /// # let _ = (twitter, wide);
+    /// assert_eq!(
+    ///     Snowflake::custom(0, 13, 10).unwrap_err().to_string(),
+    ///     "the node id and the sequence have 23 bits together: at most 22 are allowed"
+    /// );
+    /// # Ok::<(), randflake_core::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::TooFewTimestampBits`] when node and step have more than 22 bits together, which is
+    /// bwmarrin's limit, and [`LayoutError::TimeOverflow`] for an epoch whose last tick is over 64 bits.
+    pub const fn custom(
+        epoch_unix_ms: u64,
+        node_bits: u32,
+        step_bits: u32,
+    ) -> Result<Custom, LayoutError> {
+        let bits = node_bits.saturating_add(step_bits);
+        if bits > MAX_NODE_AND_STEP_BITS {
+            return Err(LayoutError::TooFewTimestampBits {
+                bits,
+                most: MAX_NODE_AND_STEP_BITS,
+            });
+        }
+        let timestamp_bits = 63_u32.saturating_sub(bits);
+        Custom::in_order([timestamp_bits, node_bits, step_bits], epoch_unix_ms, 1)
+    }
+
     /// The node id of a worker in a datacenter, both 0 to 31.
     ///
     /// # Errors
     ///
-    /// [`FieldError::Datacenter`] or [`FieldError::Worker`] for a number over 31.
+    /// [`FieldError::NodePart`] for a number over 31.
     ///
     /// ```
     /// use randflake_core::Snowflake;
@@ -54,13 +105,15 @@ impl Snowflake {
     /// ```
     pub const fn node_id(datacenter: u32, worker: u32) -> Result<u32, FieldError> {
         if datacenter > MAX_WORKER {
-            return Err(FieldError::Datacenter {
+            return Err(FieldError::NodePart {
+                name: "datacenter",
                 value: datacenter,
                 max: MAX_WORKER,
             });
         }
         if worker > MAX_WORKER {
-            return Err(FieldError::Worker {
+            return Err(FieldError::NodePart {
+                name: "worker",
                 value: worker,
                 max: MAX_WORKER,
             });

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::{LayoutError, Parts};
+use crate::{FieldError, LayoutError, Parts};
 
 /// A bit field of a raw id: `bits` wide, its lowest bit at position `shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +75,31 @@ pub struct Fields {
     pub tick_ms: u64,
 }
 
+/// A named part of the node id, such as a region or a kind of resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeField {
+    /// What it is called.
+    pub name: &'static str,
+    /// Width in bits.
+    pub bits: u32,
+}
+
+impl NodeField {
+    const fn max(self) -> u32 {
+        match u32::MAX.checked_shl(self.bits) {
+            Some(above) => !above,
+            None => u32::MAX,
+        }
+    }
+}
+
 /// A checked [`Fields`]: the fields lie inside 64 bits without overlap, and every tick has a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spec(Fields);
+pub struct Spec {
+    fields: Fields,
+    /// The most significant first; none, or all the bits of the node id.
+    node_fields: &'static [NodeField],
+}
 
 const MS_PER_SECOND: u64 = 1_000;
 const NANOS_PER_MS: u32 = 1_000_000;
@@ -128,7 +150,10 @@ impl Spec {
         }
         let ticks = timestamp.max().saturating_add(1);
         match ticks.checked_mul(tick_ms) {
-            Some(span_ms) if span_ms.checked_add(epoch_unix_ms).is_some() => Ok(Self(fields)),
+            Some(span_ms) if span_ms.checked_add(epoch_unix_ms).is_some() => Ok(Self {
+                fields,
+                node_fields: &[],
+            }),
             _ => Err(LayoutError::TimeOverflow),
         }
     }
@@ -154,42 +179,167 @@ impl Spec {
             Err(LayoutError::NoTimestamp) => panic!("the timestamp needs at least one bit"),
             Err(LayoutError::NoTick) => panic!("a tick lasts at least 1 ms"),
             Err(LayoutError::TimeOverflow) => panic!("the last tick is past 2^64 ms"),
+            Err(_) => panic!("the layout cannot work"),
         }
+    }
+
+    /// The same with names for the parts of its node id, the most significant first.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::NodeFields`] unless the parts are as wide together as the node id.
+    pub const fn with_node_fields(
+        self,
+        node_fields: &'static [NodeField],
+    ) -> Result<Self, LayoutError> {
+        let mut bits: u32 = 0;
+        let mut index: usize = 0;
+        while index < node_fields.len() {
+            bits = bits.saturating_add(node_fields[index].bits);
+            index = index.wrapping_add(1);
+        }
+        let node_bits = self.fields.node_id.bits;
+        if bits != node_bits {
+            return Err(LayoutError::NodeFields { bits, node_bits });
+        }
+        Ok(Self {
+            node_fields,
+            ..self
+        })
+    }
+
+    /// [`declare`](Spec::declare) with names for the parts of the node id: what business knows, in the
+    /// id. Each combination that issues is a node id of its own.
+    ///
+    /// ```
+    /// use randflake_core::{Codec, Field, Fields, Layout, NodeField, Parts, Plain, Spec};
+    ///
+    /// /// 39 bits of 10 ms; region, kind of resource and machine; 3 of sequence.
+    /// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    /// struct Resource;
+    ///
+    /// impl Layout for Resource {
+    ///     type Permutation = Plain;
+    ///     const SPEC: Spec = Spec::declare_with_node_fields(
+    ///         Fields {
+    ///             timestamp: Field { bits: 39, shift: 25 },
+    ///             node_id: Field { bits: 22, shift: 3 },
+    ///             sequence: Field { bits: 3, shift: 0 },
+    ///             epoch_unix_ms: 1_577_836_800_000,
+    ///             tick_ms: 10,
+    ///         },
+    ///         &[
+    ///             NodeField { name: "region", bits: 6 },
+    ///             NodeField { name: "resource type", bits: 14 },
+    ///             NodeField { name: "machine", bits: 2 },
+    ///         ],
+    ///     );
+    /// }
+    ///
+    /// let node_id = Resource::SPEC.node_id(&[7, 1_001, 2])?;
+    /// let codec = Codec::<Resource>::new(Plain);
+    /// let id = codec.compose(Parts { tick: 1, node_id, sequence: 5 })?;
+    /// assert_eq!(id.to_u64(), 1 << 25 | 7 << 19 | 1_001 << 5 | 2 << 3 | 5);
+    /// let parts: Vec<_> = Resource::SPEC.node_parts(codec.inspect(id).node_id).collect();
+    /// assert_eq!(parts, [("region", 7), ("resource type", 1_001), ("machine", 2)]);
+    /// # Ok::<(), randflake_core::FieldError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As `declare`, and unless the parts are as wide together as the node id.
+    #[must_use]
+    #[expect(
+        clippy::panic,
+        reason = "evaluated at compile time, where a panic is the error"
+    )]
+    pub const fn declare_with_node_fields(
+        fields: Fields,
+        node_fields: &'static [NodeField],
+    ) -> Self {
+        match Self::declare(fields).with_node_fields(node_fields) {
+            Ok(spec) => spec,
+            Err(_) => panic!("the parts of the node id are not as wide as it is"),
+        }
+    }
+
+    /// The names of the node id's parts, the most significant first; none unless it was declared with
+    /// some.
+    #[must_use]
+    pub const fn node_fields(&self) -> &'static [NodeField] {
+        self.node_fields
+    }
+
+    /// The node id of a value for each part.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError::NodeParts`] unless there are as many values as parts, [`FieldError::NodePart`] for
+    /// a value out of range.
+    pub fn node_id(&self, values: &[u32]) -> Result<u32, FieldError> {
+        if values.len() != self.node_fields.len() {
+            return Err(FieldError::NodeParts {
+                given: values.len(),
+                parts: self.node_fields.len(),
+            });
+        }
+        let mut node_id: u32 = 0;
+        for (&field, &value) in self.node_fields.iter().zip(values) {
+            if value > field.max() {
+                return Err(FieldError::NodePart {
+                    name: field.name,
+                    value,
+                    max: field.max(),
+                });
+            }
+            node_id = node_id.checked_shl(field.bits).unwrap_or(0) | value;
+        }
+        Ok(node_id)
+    }
+
+    /// Name and value of each part of a node id of this layout.
+    pub fn node_parts(&self, node_id: u32) -> impl Iterator<Item = (&'static str, u32)> + use<> {
+        let mut left = self.fields.node_id.bits;
+        self.node_fields.iter().map(move |field| {
+            left = left.saturating_sub(field.bits);
+            let value = node_id.checked_shr(left).unwrap_or(0) & field.max();
+            (field.name, value)
+        })
     }
 
     /// The declaration.
     #[must_use]
     #[inline]
     pub const fn fields(&self) -> Fields {
-        self.0
+        self.fields
     }
 
     /// Unix time of tick 0 in milliseconds.
     #[must_use]
     #[inline]
     pub const fn epoch_unix_ms(&self) -> u64 {
-        self.0.epoch_unix_ms
+        self.fields.epoch_unix_ms
     }
 
     /// Length of a tick in milliseconds.
     #[must_use]
     #[inline]
     pub const fn tick_ms(&self) -> u64 {
-        self.0.tick_ms
+        self.fields.tick_ms
     }
 
     /// Width of the sequence in bits.
     #[must_use]
     #[inline]
     pub const fn sequence_bits(&self) -> u32 {
-        self.0.sequence.bits
+        self.fields.sequence.bits
     }
 
     /// The layout's last tick.
     #[must_use]
     #[inline]
     pub const fn max_tick(&self) -> u64 {
-        self.0.timestamp.max()
+        self.fields.timestamp.max()
     }
 
     /// The largest node id.
@@ -200,7 +350,7 @@ impl Spec {
         reason = "the field has at most 32 bits"
     )]
     pub const fn max_node_id(&self) -> u32 {
-        self.0.node_id.max() as u32
+        self.fields.node_id.max() as u32
     }
 
     /// The largest sequence: a node issues one id more than this in a tick.
@@ -211,7 +361,7 @@ impl Spec {
         reason = "the field has at most 32 bits"
     )]
     pub const fn max_sequence(&self) -> u32 {
-        self.0.sequence.max() as u32
+        self.fields.sequence.max() as u32
     }
 
     /// The tick at a time since the Unix epoch, or `None` before the layout's epoch. It may be past
@@ -232,7 +382,7 @@ impl Spec {
             epoch_unix_ms,
             tick_ms,
             ..
-        } = self.0;
+        } = self.fields;
         // The divisors are not zero: checked division leaves no panic in the code.
         if tick_ms.is_multiple_of(MS_PER_SECOND) && epoch_unix_ms.is_multiple_of(MS_PER_SECOND) {
             // No sub-second part is needed: for a constant layout this leaves one subtraction.
@@ -251,8 +401,8 @@ impl Spec {
     #[must_use]
     #[inline]
     pub const fn unix_ms(&self, tick: u64) -> u64 {
-        tick.saturating_mul(self.0.tick_ms)
-            .saturating_add(self.0.epoch_unix_ms)
+        tick.saturating_mul(self.fields.tick_ms)
+            .saturating_add(self.fields.epoch_unix_ms)
     }
 
     /// Milliseconds from `now` until a tick begins, rounded up; 0 when it has begun.
@@ -270,7 +420,7 @@ impl Spec {
     /// The raw id of fields that are in range.
     #[inline]
     pub(crate) const fn pack(&self, tick: u64, node_id: u32, sequence: u64) -> u64 {
-        let fields = &self.0;
+        let fields = &self.fields;
         fields.timestamp.place(tick)
             | fields.node_id.place(node_id as u64)
             | fields.sequence.place(sequence)
@@ -284,7 +434,7 @@ impl Spec {
         reason = "both fields have at most 32 bits"
     )]
     pub const fn unpack(&self, raw: u64) -> Parts {
-        let fields = &self.0;
+        let fields = &self.fields;
         Parts {
             tick: fields.timestamp.extract(raw),
             node_id: fields.node_id.extract(raw) as u32,

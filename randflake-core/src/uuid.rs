@@ -1,0 +1,146 @@
+//! An id as a UUID of version 8, for schemas that insist on UUID columns.
+
+use core::fmt::{self, Display, Formatter};
+
+use crate::Id;
+
+const VERSION: u128 = 8;
+const VARIANT: u128 = 0b10;
+/// From the least significant bit.
+const VERSION_SHIFT: u32 = 76;
+const VARIANT_SHIFT: u32 = 62;
+const LOW_SHIFT: u32 = 58;
+/// The id's bits in each of the UUID's custom fields.
+const HIGH_BITS: u32 = 48;
+const MIDDLE_BITS: u32 = 12;
+const LOW_BITS: u32 = 4;
+
+impl Id {
+    /// The id as the 16 bytes of a UUID of version 8 ([RFC 9562, section
+    /// 5.8](https://www.rfc-editor.org/rfc/rfc9562#section-5.8)), in network order.
+    ///
+    /// ```text
+    /// custom_a 48            ver 4  custom_b 12       var 2  custom_c 62
+    /// | id bits 63 .. 16     | 8    | id bits 15 .. 4 | 0b10 | id bits 3 .. 0, then 58 zeros |
+    /// ```
+    ///
+    /// UUIDs are in the order of the ids as unsigned numbers. Those of plain ids are in the order of time;
+    /// those of encrypted ones look random, and have no more than an id's 64 bits.
+    ///
+    /// ```
+    /// use randflake_core::Id;
+    ///
+    /// let id = Id::from_u64(0x0123_4567_89AB_CDEF);
+    /// let uuid = id.to_uuid_bytes();
+    /// assert_eq!(u128::from_be_bytes(uuid), 0x01234567_89ab_8cde_bc00_000000000000);
+    /// assert_eq!(Id::from_uuid_bytes(uuid), Ok(id));
+    /// ```
+    #[must_use]
+    pub const fn to_uuid_bytes(self) -> [u8; 16] {
+        let id = self.to_u64() as u128;
+        let high = id.wrapping_shr(MIDDLE_BITS.wrapping_add(LOW_BITS));
+        let middle = id.wrapping_shr(LOW_BITS) & ones(MIDDLE_BITS);
+        let low = id & ones(LOW_BITS);
+        let uuid = high.wrapping_shl(u128::BITS.wrapping_sub(HIGH_BITS))
+            | VERSION.wrapping_shl(VERSION_SHIFT)
+            | middle.wrapping_shl(VERSION_SHIFT.wrapping_sub(MIDDLE_BITS))
+            | VARIANT.wrapping_shl(VARIANT_SHIFT)
+            | low.wrapping_shl(LOW_SHIFT);
+        uuid.to_be_bytes()
+    }
+
+    /// The id of a UUID that [`to_uuid_bytes`](Id::to_uuid_bytes) made.
+    ///
+    /// # Errors
+    ///
+    /// [`UuidError`] for any other UUID: nothing of it would be lost unnoticed.
+    pub const fn from_uuid_bytes(uuid: [u8; 16]) -> Result<Self, UuidError> {
+        let bits = u128::from_be_bytes(uuid);
+        let version = bits.wrapping_shr(VERSION_SHIFT) & ones(4);
+        if version != VERSION || bits.wrapping_shr(VARIANT_SHIFT) & ones(2) != VARIANT {
+            return Err(UuidError::NotVersion8);
+        }
+        if bits & ones(LOW_SHIFT) != 0 {
+            return Err(UuidError::NoId);
+        }
+        let high = bits.wrapping_shr(u128::BITS.wrapping_sub(HIGH_BITS));
+        let middle = bits.wrapping_shr(VERSION_SHIFT.wrapping_sub(MIDDLE_BITS)) & ones(MIDDLE_BITS);
+        let low = bits.wrapping_shr(LOW_SHIFT) & ones(LOW_BITS);
+        let id = high.wrapping_shl(MIDDLE_BITS.wrapping_add(LOW_BITS))
+            | middle.wrapping_shl(LOW_BITS)
+            | low;
+        Ok(Self::from_u64(low_half(id)))
+    }
+
+    /// The eight bytes of the id, most significant first: `IntBytes` of `bwmarrin/snowflake`.
+    #[must_use]
+    pub const fn to_be_bytes(self) -> [u8; 8] {
+        self.to_u64().to_be_bytes()
+    }
+
+    /// The id of eight bytes, most significant first.
+    #[must_use]
+    pub const fn from_be_bytes(bytes: [u8; 8]) -> Self {
+        Self::from_u64(u64::from_be_bytes(bytes))
+    }
+}
+
+const fn ones(bits: u32) -> u128 {
+    !u128::MAX.wrapping_shl(bits)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the rest is what is cut")]
+const fn low_half(bits: u128) -> u64 {
+    bits as u64
+}
+
+/// [`Id::to_uuid_bytes`].
+#[cfg(feature = "uuid")]
+impl From<Id> for ::uuid::Uuid {
+    fn from(id: Id) -> Self {
+        Self::from_bytes(id.to_uuid_bytes())
+    }
+}
+
+/// [`Id::from_uuid_bytes`].
+///
+/// ```
+/// use randflake_core::{Id, UuidError};
+/// use uuid::{Uuid, Variant};
+///
+/// let id = Id::from_u64(0x0123_4567_89AB_CDEF);
+/// let uuid = Uuid::from(id);
+/// assert_eq!(uuid.to_string(), "01234567-89ab-8cde-bc00-000000000000");
+/// assert_eq!((uuid.get_version_num(), uuid.get_variant()), (8, Variant::RFC4122));
+/// assert_eq!(Id::try_from(uuid), Ok(id));
+/// assert_eq!(Id::try_from(Uuid::nil()), Err(UuidError::NotVersion8));
+/// ```
+#[cfg(feature = "uuid")]
+impl TryFrom<::uuid::Uuid> for Id {
+    type Error = UuidError;
+
+    fn try_from(uuid: ::uuid::Uuid) -> Result<Self, UuidError> {
+        Self::from_uuid_bytes(uuid.into_bytes())
+    }
+}
+
+/// Why a UUID is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UuidError {
+    /// It is of another version or variant than UUIDs of ids.
+    NotVersion8,
+    /// It is of version 8, but of another application: its last 58 bits are not zero.
+    NoId,
+}
+
+impl Display for UuidError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotVersion8 => "the UUID is not of version 8: only those made of ids are allowed",
+            Self::NoId => "the UUID was not made of an id: its last 58 bits must be zero",
+        })
+    }
+}
+
+impl core::error::Error for UuidError {}

@@ -1,0 +1,168 @@
+//! What others do when the clock goes back, each replayed: see `clock_policies` in the docs.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::sync::atomic::AtomicU64;
+use std::collections::HashSet;
+
+use randflake_core::{
+    GenerateError, Generator, Id, Layout, Lease, ManualClock, Plain, Pool, Sequencer, Snowflake,
+};
+
+/// The tick from which on the leases are.
+const START: u64 = 1_000_000;
+
+type Ids<'a> = Generator<Snowflake, AtomicU64, &'a ManualClock>;
+
+fn clock() -> ManualClock {
+    ManualClock::at_unix_ms(Snowflake::SPEC.unix_ms(START + 1_000))
+}
+
+fn back(clock: &ManualClock, ms: u64) {
+    let now = randflake_core::Clock::now(clock).unwrap().as_millis();
+    clock.set_unix_ms(u64::try_from(now).unwrap() - ms);
+}
+
+fn sequencer(node_id: u32) -> Sequencer<Snowflake, AtomicU64> {
+    Sequencer::new(Lease::new(node_id, START, START + 100_000).unwrap()).unwrap()
+}
+
+fn ids(clock: &ManualClock) -> Ids<'_> {
+    let lease = Lease::new(1, START, START + 100_000).unwrap();
+    Generator::new(lease, clock, Plain).unwrap()
+}
+
+/// All that was issued, which must be distinct.
+#[derive(Default)]
+struct Issued(HashSet<Id>);
+
+impl Issued {
+    #[track_caller]
+    fn add(&mut self, id: Id) {
+        assert!(self.0.insert(id), "{id} twice");
+    }
+}
+
+/// Twitter's: refuse until the clock is where it was.
+#[test]
+fn refuse() {
+    let clock = clock();
+    let ids = ids(&clock);
+    let mut issued = Issued::default();
+    issued.add(ids.generate().unwrap());
+    back(&clock, 10);
+    let error = GenerateError::ClockBehind { behind_ms: 10 };
+    assert_eq!(ids.generate(), Err(error));
+    clock.advance_ms(9);
+    assert!(ids.generate().is_err());
+    clock.advance_ms(1);
+    issued.add(ids.generate().unwrap());
+}
+
+/// Waits as long as the error says if that is at most 15 ms; gives how long.
+fn generate_or_wait(ids: &Ids<'_>, clock: &ManualClock) -> Result<(Id, u64), GenerateError> {
+    match ids.generate() {
+        Err(GenerateError::ClockBehind { behind_ms }) if behind_ms <= 15 => {
+            clock.advance_ms(behind_ms);
+            Ok((ids.generate()?, behind_ms))
+        }
+        outcome => Ok((outcome?, 0)),
+    }
+}
+
+/// Meituan's Leaf and Baidu's: a step back of a few milliseconds is waited for, more is refused.
+#[test]
+fn wait_while_the_step_is_small() {
+    let clock = clock();
+    let ids = ids(&clock);
+    let mut issued = Issued::default();
+    issued.add(ids.generate().unwrap());
+    for step in [1, 5, 15] {
+        back(&clock, step);
+        let (id, waited) = generate_or_wait(&ids, &clock).unwrap();
+        assert_eq!(waited, step);
+        issued.add(id);
+    }
+    back(&clock, 16);
+    let error = GenerateError::ClockBehind { behind_ms: 16 };
+    assert_eq!(generate_or_wait(&ids, &clock), Err(error));
+}
+
+/// Sony's: the last tick is held and its sequence goes on, then the next ticks are borrowed.
+#[cfg_attr(miri, ignore = "4,096 ids take long")]
+#[test]
+fn hold() {
+    let clock = clock();
+    let ids = ids(&clock).with_tolerance(10);
+    let mut issued = Issued::default();
+    let first = ids.generate().unwrap();
+    issued.add(first);
+    back(&clock, 10);
+    let held = ids.generate().unwrap();
+    issued.add(held);
+    let (first, held) = (ids.inspect(first), ids.inspect(held));
+    assert_eq!((held.tick, held.sequence), (first.tick, first.sequence + 1));
+    // The held tick's ids and no more: the next tick would be 11 ahead.
+    for _ in 2..4_096 {
+        issued.add(ids.generate().unwrap());
+    }
+    assert!(matches!(
+        ids.generate(),
+        Err(GenerateError::SequenceExhausted { .. } | GenerateError::ClockBehind { .. })
+    ));
+    back(&clock, 1);
+    let error = GenerateError::ClockBehind { behind_ms: 2 };
+    assert_eq!(ids.generate(), Err(error));
+}
+
+/// Two bits of the node field count the steps back: four node ids of one machine, each ahead of the
+/// clock after a step, so three steps back are survived at once and the fourth is refused.
+#[test]
+fn rollback_bits() {
+    let clock = clock();
+    let machine = 0b1010_1100;
+    let members = [0, 1, 2, 3].map(|rollback| sequencer(machine << 2 | rollback));
+    let pool = Pool::new(members, &clock, Plain);
+    let mut issued = Issued::default();
+    for rollback in 0..4 {
+        for _ in 0..100 {
+            let id = pool.generate().unwrap();
+            let node_id = pool.codec().inspect(id).node_id;
+            assert_eq!((node_id >> 2, node_id & 3), (machine, rollback));
+            issued.add(id);
+        }
+        back(&clock, 50);
+    }
+    let error = GenerateError::ClockBehind { behind_ms: 50 };
+    assert_eq!(
+        pool.generate(),
+        Err(error),
+        "the member that is least ahead"
+    );
+    // When the clock is where it was, the bits are free again: no count is used up for ever.
+    clock.advance_ms(200);
+    issued.add(pool.generate().unwrap());
+}
+
+/// A queue of worker ids: the one in use is exchanged for the next that is not ahead of the clock.
+#[test]
+fn swap_the_worker_id() {
+    let clock = clock();
+    let pool = Pool::new([7, 300, 42].map(sequencer), &clock, Plain);
+    let mut issued = Issued::default();
+    let mut take = || {
+        let id = pool.generate().unwrap();
+        issued.add(id);
+        pool.codec().inspect(id).node_id
+    };
+    assert_eq!((take(), take()), (7, 7));
+    back(&clock, 300);
+    assert_eq!((take(), take()), (300, 300));
+    back(&clock, 1);
+    assert_eq!((take(), take()), (42, 42));
+    // The first is back in the queue as soon as the clock is past what it issued.
+    clock.advance_ms(302);
+    assert_eq!(take(), 42);
+    back(&clock, 1);
+    assert_eq!(take(), 7);
+}
