@@ -1,4 +1,4 @@
-//! The contract of lease stores, on a Redis server whose clock is the test's; and what becomes of leases
+//! The contracts of stores, on a Redis server whose clock is the test's; and what becomes of leases
 //! when the server forgets them.
 
 #![cfg(unix)]
@@ -13,6 +13,7 @@ mod continuity;
 mod contract;
 #[expect(dead_code, reason = "the tests of faults do more to servers")]
 mod engines;
+mod segment_contract;
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -20,9 +21,11 @@ use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
+use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract};
 use engines::redis::RedisServer;
+use segment_contract::{Counters, segment_contract};
 
 struct Redis {
     server: RedisServer,
@@ -84,3 +87,33 @@ impl Backend for Redis {
 }
 
 contract!(Redis::new());
+
+/// Counters do not begin by themselves here: an administrator has begun each, while nothing was lost.
+impl Counters for Redis {
+    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+        let mut store = RedisStore::open(&self.server.url(), namespace).unwrap();
+        let mut seen = self.seen.lock().unwrap();
+        if !seen.contains(LOST) && seen.insert(namespace.name().to_owned()) {
+            store.resume(1).unwrap();
+        }
+        Box::new(store)
+    }
+
+    fn lose_counters(&self) {
+        self.seen.lock().unwrap().insert(LOST.to_owned());
+        self.lose_memory();
+    }
+
+    fn counter_steps(&self) -> usize {
+        2_000
+    }
+}
+
+/// No namespace has that name.
+const LOST: &str = "(lost)";
+
+mod segments {
+    use super::{Redis, segment_contract};
+
+    segment_contract!(Redis::new());
+}

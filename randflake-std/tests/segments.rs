@@ -212,7 +212,7 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
         Err(SegmentError::StoreRefuses { .. })
     ));
     let said = numbers.status().last_error.unwrap();
-    assert!(said.contains("say where to go on"), "{said}");
+    assert!(said.contains("has forgotten it"), "{said}");
 
     // Somebody says it wrongly: who still knows better does not follow.
     store.resume(5).unwrap();

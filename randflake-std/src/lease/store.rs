@@ -229,10 +229,10 @@ pub enum StoreError {
         /// This machine's.
         here: Duration,
     },
-    /// The store lost its continuity, and its counter may have gone back: see
+    /// The store lost its continuity, so its counter may have gone back or be forgotten: see
     /// [`SegmentStore::resume`](crate::segment::SegmentStore::resume).
     CounterLost {
-        /// Where the counter is known to have stood at least.
+        /// Where the counter is known to have stood at least; 1 if the store knows nothing of it.
         reached: u64,
     },
     /// The token of an acquire belongs to another holder: two copies of one process are running.
@@ -308,9 +308,13 @@ impl Display for StoreError {
                 store.abs_diff(*here).as_millis(),
                 if store > here { "ahead of" } else { "behind" }
             ),
+            Self::CounterLost { reached: 1 } => f.write_str(
+                "the store has no such counter, or has forgotten it: say where it begins, above every \
+                 number ever reserved",
+            ),
             Self::CounterLost { reached } => write!(
                 f,
-                "the store lost its continuity (restored, replaced or deleted), so its counter may have \
+                "the store lost its continuity (restarted, restored or replaced), so its counter may have \
                  gone back: say where to go on, above every number ever reserved; it knows of those \
                  below {reached}"
             ),

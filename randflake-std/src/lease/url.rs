@@ -33,7 +33,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     // What follows the scheme may hold a password: no error shows it.
     match url.split_once(':') {
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
-        Some(("redis" | "rediss" | "redis+unix", _)) => open_redis(url, namespace),
+        Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
         Some((scheme, _)) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
             "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
         ))),
@@ -82,12 +82,12 @@ pub(crate) fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn Store>, Stor
 }
 
 #[cfg(feature = "redis")]
-fn open_redis(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_redis(url: &str, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Ok(Box::new(super::RedisStore::open(url, namespace)?))
 }
 
 #[cfg(not(feature = "redis"))]
-fn open_redis(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_redis(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no Redis store: build it with the cargo feature `redis`".to_owned(),
     ))

@@ -21,7 +21,8 @@ use crate::lease::StoreError;
 ///    is not, whatever time passes. So reservations are refused as [`StoreError::CounterLost`] until an
 ///    administrator says, by `resume`, where to go on. Each store's documentation says what it
 ///    notices.
-/// 5. A counter that is not there begins at 1, where the store can tell that it never was there.
+/// 5. A counter that is not there begins at 1 where the store can tell that it never was there; else
+///    somebody begins it, by `resume`.
 /// 6. The clock plays no part, and a reservation costs the same whatever its length.
 pub trait SegmentStore: Send + Debug {
     /// Reserves the next `count` numbers. A reservation of unknown outcome is not repeated; another

@@ -1,11 +1,11 @@
 //! Counters by URL.
 
 use super::SegmentStore;
-use crate::lease::url::{open_sqlite, sqlite_path};
+use crate::lease::url::{open_redis, open_sqlite, sqlite_path};
 use crate::lease::{Namespace, StoreError};
 
-/// Opens the store that a URL names, for the counter of a namespace: `sqlite:PATH`, as for
-/// [`lease::open`](crate::lease::open).
+/// Opens the store that a URL names, for the counter of a namespace, as
+/// [`lease::open`](crate::lease::open) does.
 ///
 /// # Errors
 ///
@@ -14,8 +14,10 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, S
     // What follows the scheme may hold a password: no error shows it.
     match url.split_once(':') {
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
+        Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
         _ => Err(StoreError::Invalid(
-            "no counters are kept where this URL leads: take sqlite:PATH".to_owned(),
+            "no counters are kept where this URL leads: take sqlite:PATH or redis://HOST"
+                .to_owned(),
         )),
     }
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError, open,
 };
+use randflake_std::segment::SegmentStore;
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
 use crate::engines::redis::RedisServer;
@@ -240,4 +241,53 @@ fn a_hundred_clients_open_a_new_namespace_at_once() {
             scope.spawn(|| RedisStore::open(&redis.url(), &namespace).unwrap());
         }
     });
+}
+
+fn is_lost(store: &mut RedisStore) -> bool {
+    match store.reserve(1) {
+        Ok(_) => false,
+        Err(StoreError::CounterLost { .. }) => true,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+#[test]
+fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_server() {
+    let mut redis = RedisServer::start();
+    let replica = RedisServer::start_with(&["--replicaof", "127.0.0.1", &redis.port.to_string()]);
+    let mut store = RedisStore::open(&redis.url(), &eight("orders")).unwrap();
+    assert!(is_lost(&mut store), "new, or forgotten");
+    assert_eq!(store.resume(1).unwrap(), 1);
+    let reserved = store.reserve(10).unwrap();
+
+    // A restart: all is there, but nobody knows that.
+    redis.server.restart();
+    assert!(is_lost(&mut store));
+    assert_eq!(store.counter().unwrap().next, reserved.end());
+    assert_eq!(store.resume(1).unwrap(), reserved.end());
+    let reserved = store.reserve(10).unwrap();
+
+    // A key that was deleted.
+    redis.ask("DEL randflake:{orders}:counter");
+    assert!(is_lost(&mut store));
+    assert_eq!(store.resume(reserved.end()).unwrap(), reserved.end());
+    store.reserve(1).unwrap();
+
+    // A replica that takes over may lack the last reservation.
+    let started = Instant::now();
+    let has_it = || {
+        replica
+            .ask("HGET randflake:{orders}:counter next")
+            .contains("22")
+    };
+    while !has_it() {
+        assert!(
+            started.elapsed() < Duration::from_secs(30),
+            "it does not follow"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+    replica.ask("REPLICAOF NO ONE");
+    let mut store = RedisStore::open(&replica.url(), &eight("orders")).unwrap();
+    assert!(is_lost(&mut store));
 }

@@ -1,6 +1,7 @@
-//! Leases on a Redis server.
+//! Leases and counters on a Redis server.
 
 mod connection;
+mod counter;
 mod diagnosis;
 mod script;
 #[cfg(feature = "redis-tls")]
@@ -23,8 +24,10 @@ use super::moment;
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
 };
+#[cfg(doc)]
+use crate::segment::SegmentStore;
 
-/// A lease store on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
+/// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
 ///
 /// Each operation is one script, so it happens as a whole, at one reading of the server's clock; its
 /// cost does not grow with the number of leases. A namespace is four keys without a time to live. A
@@ -53,6 +56,11 @@ use super::{
 /// A server is refused if it evicts keys that have no time to live (`maxmemory-policy` `allkeys-*`).
 /// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases, which is
 /// noticed as above.
+///
+/// A [counter](crate::segment) is one more key. No time heals one that may have gone back, and no sign
+/// tells a new server from one that has forgotten everything. So each counter is begun by somebody, with
+/// [`resume`](SegmentStore::resume), and after every restart and failover of the server it is refused as
+/// [`StoreError::CounterLost`] until somebody says where it goes on.
 ///
 /// # What it cannot notice
 ///
