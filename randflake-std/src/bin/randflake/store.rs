@@ -11,7 +11,7 @@ use crate::state_directory;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Where leases and counters are kept: sqlite:PATH [default: leases.db in the state directory]
+    /// Where leases and counters are kept: sqlite:PATH, or a URL such as redis://HOST [default: leases.db in the state directory]
     ///
     /// The state directory is $XDG_STATE_HOME/randflake or ~/.local/state/randflake.
     #[arg(
