@@ -15,13 +15,20 @@ use crate::{
 #[derive(Debug)]
 pub struct Sequencer<L, W> {
     /// The next position not issued yet, or [`sealed`].
-    next: W,
+    next: Apart<W>,
     /// The lease's ticks. It only grows.
     length: W,
     /// The raw id of the lease's first tick and sequence 0.
     origin: u64,
     layout: L,
 }
+
+/// A word with no neighbours in its cache line, where there are caches: a core that writes it takes
+/// the line from all others, and what they only read should stay with them. Processors fetch lines in
+/// pairs of 128 bytes.
+#[derive(Debug)]
+#[cfg_attr(target_pointer_width = "64", repr(align(128)))]
+struct Apart<W>(W);
 
 /// The sequence of a position.
 #[inline]
@@ -58,7 +65,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             });
         }
         Ok(Self {
-            next: W::new(W::Value::truncate(0)),
+            next: Apart(W::new(W::Value::truncate(0))),
             length: W::new(W::Value::truncate(lease.ticks())),
             origin: spec.pack(lease.start(), lease.node_id(), 0),
             layout: lease.layout(),
@@ -93,12 +100,13 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             // The word is read before the clock. So whoever falls asleep with a time in hand finds,
             // if others issued meanwhile, the word moved on, and reads both again; and nobody takes
             // an old time for a clock that went back.
-            let next = self.next.load();
-            if next == sealed() {
-                return Err(GenerateError::Sealed);
-            }
+            let next = self.next.0.load();
             let Some(now) = clock.now() else {
-                return Err(GenerateError::ClockUnknown);
+                return Err(if next == sealed() {
+                    GenerateError::Sealed
+                } else {
+                    GenerateError::ClockUnknown
+                });
             };
             match step(next, spec.tick_at(now), self.terms(tolerance)) {
                 Ok(position) => {
@@ -106,7 +114,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                     // Written so that a run of one costs what one id costs.
                     let beyond_first = most.saturating_sub(1).min(left);
                     let after = position.advance(beyond_first).advance(1);
-                    if self.next.compare_exchange(next, after) {
+                    if self.next.0.compare_exchange(next, after) {
                         return Ok(Run::new(self.raw(position), beyond_first));
                     }
                 }
@@ -155,7 +163,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         let new_length = W::Value::truncate(extended.ticks());
         loop {
             let length = self.length.load();
-            if self.next.load() == sealed() {
+            if self.next.0.load() == sealed() {
                 return Err(ExtendError::Sealed);
             }
             let Some(now) = clock.now() else {
@@ -179,11 +187,11 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     /// `None` when it was sealed before.
     pub fn seal(&self) -> Option<u64> {
         loop {
-            let next = self.next.load();
+            let next = self.next.0.load();
             if next == sealed() {
                 return None;
             }
-            if self.next.compare_exchange(next, sealed()) {
+            if self.next.0.compare_exchange(next, sealed()) {
                 let used = next.previous().map_or(0, |last| {
                     let elapsed: u64 = last.shr(self.spec().sequence_bits()).into();
                     elapsed.saturating_add(1)
@@ -233,6 +241,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     ) -> GenerateError {
         let spec = self.spec();
         match refusal {
+            _ if next == sealed() => GenerateError::Sealed,
             Refusal::Ahead { tick } => {
                 let due = tick.saturating_sub(u64::from(tolerance));
                 let wait_ms = spec.ms_until(due, now);
