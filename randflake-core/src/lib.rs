@@ -34,14 +34,14 @@ pub use generator::Generator;
 pub use id::Id;
 pub use layout::{
     AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Field, Fields, Instagram, Layout,
-    Mastodon, NodeField, Randflake, Snowflake, Sonyflake, Spec,
+    Mastodon, NodeField, Randflake, RandflakeOnTheFly, Snowflake, Sonyflake, Spec,
 };
 pub use lease::Lease;
 pub use permutation::{Permutation, Plain};
 pub use pool::{Pool, first_ready, first_ready_within};
 pub use run::Run;
 pub use sequencer::Sequencer;
-pub use sparx64::Sparx64;
+pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use text::Text;
 pub use uuid::UuidError;
 pub use word::{AtomicWord, LocalWord, Word};

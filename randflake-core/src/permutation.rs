@@ -1,6 +1,6 @@
 //! From raw ids to public ids and back.
 
-use sparx64::Sparx64;
+use sparx64::{Sparx64, Sparx64OnTheFly};
 
 use crate::Id;
 
@@ -53,6 +53,19 @@ impl Permutation for Sparx64 {
     #[inline]
     fn permute_all(&self, ids: &mut [u64]) {
         self.encrypt_blocks(ids);
+    }
+
+    #[inline]
+    fn invert(&self, public: u64) -> u64 {
+        self.decrypt_u64(public)
+    }
+}
+
+/// The same ids as under [`Sparx64`].
+impl Permutation for Sparx64OnTheFly {
+    #[inline]
+    fn permute(&self, raw: u64) -> u64 {
+        self.encrypt_u64(raw)
     }
 
     #[inline]

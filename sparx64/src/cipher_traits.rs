@@ -9,45 +9,52 @@ use cipher::{
     AlgorithmName, Array, Block, BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherDecrypt,
     BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, InOut,
     InOutBuf, Key, KeyInit, KeySizeUser, ParBlocks, ParBlocksSizeUser,
-    consts::{U8, U16, U64},
+    consts::{U1, U8, U16, U64},
 };
 
-use crate::Sparx64;
+use crate::{Sparx64, Sparx64OnTheFly};
 
-impl AlgorithmName for Sparx64 {
-    fn write_alg_name(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sparx64")
-    }
+macro_rules! cipher {
+    ($cipher:ident, $name:literal, $backend:ident) => {
+        impl AlgorithmName for $cipher {
+            fn write_alg_name(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str($name)
+            }
+        }
+
+        impl KeySizeUser for $cipher {
+            type KeySize = U16;
+        }
+
+        impl BlockSizeUser for $cipher {
+            type BlockSize = U8;
+        }
+
+        impl KeyInit for $cipher {
+            #[inline]
+            fn new(key: &Key<Self>) -> Self {
+                Self::new(key.as_ref())
+            }
+        }
+
+        impl BlockCipherEncrypt for $cipher {
+            #[inline]
+            fn encrypt_with_backend(&self, f: impl BlockCipherEncClosure<BlockSize = U8>) {
+                f.call(&$backend(self));
+            }
+        }
+
+        impl BlockCipherDecrypt for $cipher {
+            #[inline]
+            fn decrypt_with_backend(&self, f: impl BlockCipherDecClosure<BlockSize = U8>) {
+                f.call(&$backend(self));
+            }
+        }
+    };
 }
 
-impl KeySizeUser for Sparx64 {
-    type KeySize = U16;
-}
-
-impl BlockSizeUser for Sparx64 {
-    type BlockSize = U8;
-}
-
-impl KeyInit for Sparx64 {
-    #[inline]
-    fn new(key: &Key<Self>) -> Self {
-        Self::new(key.as_ref())
-    }
-}
-
-impl BlockCipherEncrypt for Sparx64 {
-    #[inline]
-    fn encrypt_with_backend(&self, f: impl BlockCipherEncClosure<BlockSize = U8>) {
-        f.call(&Backend(self));
-    }
-}
-
-impl BlockCipherDecrypt for Sparx64 {
-    #[inline]
-    fn decrypt_with_backend(&self, f: impl BlockCipherDecClosure<BlockSize = U8>) {
-        f.call(&Backend(self));
-    }
-}
+cipher!(Sparx64, "Sparx64", Backend);
+cipher!(Sparx64OnTheFly, "Sparx64", OneByOne);
 
 /// Hands blocks on 64 at a time, which every instruction set makes full use of.
 struct Backend<'a>(&'a Sparx64);
@@ -95,5 +102,32 @@ impl BlockCipherDecBackend for Backend<'_> {
     fn decrypt_tail_blocks(&self, blocks: InOutBuf<'_, '_, Block<Self>>) {
         let blocks = Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
         self.0.decrypt_blocks(blocks);
+    }
+}
+
+/// Many at once would only take stack.
+struct OneByOne<'a>(&'a Sparx64OnTheFly);
+
+impl BlockSizeUser for OneByOne<'_> {
+    type BlockSize = U8;
+}
+
+impl ParBlocksSizeUser for OneByOne<'_> {
+    type ParBlocksSize = U1;
+}
+
+impl BlockCipherEncBackend for OneByOne<'_> {
+    #[inline]
+    fn encrypt_block(&self, block: InOut<'_, '_, Block<Self>>) {
+        self.0
+            .encrypt_block(block.into_out_with_copied_in().as_mut());
+    }
+}
+
+impl BlockCipherDecBackend for OneByOne<'_> {
+    #[inline]
+    fn decrypt_block(&self, block: InOut<'_, '_, Block<Self>>) {
+        self.0
+            .decrypt_block(block.into_out_with_copied_in().as_mut());
     }
 }

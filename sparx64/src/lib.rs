@@ -6,17 +6,25 @@ mod backend;
 mod block;
 #[cfg(feature = "cipher")]
 mod cipher_traits;
+mod on_the_fly;
 mod round;
 mod scalar;
 mod schedule;
+mod wide;
 mod wipe;
 
 use core::fmt;
 
 pub use backend::Backend;
 pub use block::Block;
+#[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
+use block::{load, store};
+pub use on_the_fly::Sparx64OnTheFly;
 use round::{Decrypt, Direction, Encrypt};
 use schedule::Schedule;
+// Armv7-M and up, which have 32-bit instructions for it; with those of Armv6-M it would be slower.
+#[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
+use wide::{load, store};
 
 /// SPARX-64/128 under one key.
 ///
@@ -162,8 +170,8 @@ impl Sparx64 {
 
     #[inline]
     fn apply<D: Direction>(&self, block: u64) -> u64 {
-        let [state] = D::apply(&self.schedule, [block::load(block)]);
-        block::store(state)
+        let [state] = D::apply(&self.schedule, [load(block)]);
+        store(state)
     }
 }
 

@@ -35,6 +35,11 @@ pub(crate) trait Word: Copy {
 
     /// The key in each word.
     fn splat(key: Self::Key) -> Self;
+    /// Both keys of a round, each in each word.
+    #[inline(always)]
+    fn splat_pair(key: &RoundKey<Self::Key>) -> Branch<Self> {
+        (Self::splat(key[0]), Self::splat(key[1]))
+    }
     fn xor(self, other: Self) -> Self;
     /// `xor` by another name: where a scalar word tells the compiler to stay with scalars.
     #[inline(always)]
@@ -96,19 +101,14 @@ pub(crate) fn arx_box<W: Word>((x, y): Branch<W>) -> Branch<W> {
 }
 
 #[inline(always)]
-fn arx_box_inverse<W: Word>((x, y): Branch<W>) -> Branch<W> {
+pub(crate) fn arx_box_inverse<W: Word>((x, y): Branch<W>) -> Branch<W> {
     let y = y.xor(x).rotate_left(14);
     (x.sub(y).rotate_left(7), y)
 }
 
 #[inline(always)]
-fn add_key<W: Word>((x, y): Branch<W>, (key_x, key_y): Branch<W>) -> Branch<W> {
+pub(crate) fn add_key<W: Word>((x, y): Branch<W>, (key_x, key_y): Branch<W>) -> Branch<W> {
     (x.add_key(key_x), y.add_key(key_y))
-}
-
-#[inline(always)]
-fn splat<W: Word>(key: &RoundKey<W::Key>) -> Branch<W> {
-    (W::splat(key[0]), W::splat(key[1]))
 }
 
 /// `L_2`: a Feistel round, then the exchange of branches.
@@ -124,13 +124,16 @@ fn linear_layer_inverse<W: Word>((left, right): State<W>) -> State<W> {
 
 /// Adds `L(from)` to `to`: its own inverse.
 #[inline(always)]
-fn mix<W: Word>((x, y): Branch<W>, (to_x, to_y): Branch<W>) -> Branch<W> {
+pub(crate) fn mix<W: Word>((x, y): Branch<W>, (to_x, to_y): Branch<W>) -> Branch<W> {
     let t = x.xor(y).rotate_left(8);
     (x.xor(t).xor(to_x), y.xor(t).xor(to_y))
 }
 
 #[inline(always)]
-fn whiten<W: Word>((left, right): State<W>, (left_key, right_key): State<W>) -> State<W> {
+pub(crate) fn whiten<W: Word>(
+    (left, right): State<W>,
+    (left_key, right_key): State<W>,
+) -> State<W> {
     (add_key(left, left_key), add_key(right, right_key))
 }
 
@@ -154,7 +157,7 @@ impl Direction for Encrypt {
     ) -> [State<W>; N] {
         for [left_keys, right_keys] in &schedule.steps {
             for (left_key, right_key) in zip(left_keys, right_keys) {
-                let (left_key, right_key) = (splat(left_key), splat(right_key));
+                let (left_key, right_key) = (W::splat_pair(left_key), W::splat_pair(right_key));
                 for (left, right) in &mut states {
                     *left = arx_box(add_key(*left, left_key));
                     *right = arx_box(add_key(*right, right_key));
@@ -164,7 +167,10 @@ impl Direction for Encrypt {
                 *state = linear_layer(*state);
             }
         }
-        let key = (splat(&schedule.whitening[0]), splat(&schedule.whitening[1]));
+        let key = (
+            W::splat_pair(&schedule.whitening[0]),
+            W::splat_pair(&schedule.whitening[1]),
+        );
         for state in &mut states {
             *state = whiten(*state, key);
         }
@@ -180,7 +186,10 @@ impl Direction for Decrypt {
         schedule: &Schedule<W::Key>,
         mut states: [State<W>; N],
     ) -> [State<W>; N] {
-        let key = (splat(&schedule.whitening[0]), splat(&schedule.whitening[1]));
+        let key = (
+            W::splat_pair(&schedule.whitening[0]),
+            W::splat_pair(&schedule.whitening[1]),
+        );
         for state in &mut states {
             *state = whiten(*state, key);
         }
@@ -189,7 +198,7 @@ impl Direction for Decrypt {
                 *state = linear_layer_inverse(*state);
             }
             for (left_key, right_key) in zip(left_keys, right_keys).rev() {
-                let (left_key, right_key) = (splat(left_key), splat(right_key));
+                let (left_key, right_key) = (W::splat_pair(left_key), W::splat_pair(right_key));
                 for (left, right) in &mut states {
                     // The instructions come out in this order. With one branch after the other a
                     // single block took 10 % longer.

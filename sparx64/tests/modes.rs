@@ -5,7 +5,7 @@ use cipher::{
     BlockModeEncrypt, KeyInit, KeyIvInit, StreamCipher,
 };
 use cmac::{Cmac, Mac};
-use sparx64::Sparx64;
+use sparx64::{Sparx64, Sparx64OnTheFly};
 
 const KEY: [u8; 16] = *b"sixteen byte key";
 const IV: [u8; 8] = *b"01234567";
@@ -49,8 +49,11 @@ fn cbc() {
         previous = cipher.encrypt_u64(previous ^ u64::from_le_bytes(plaintext.0));
         assert_eq!(block.0, previous.to_le_bytes());
     }
+    let mut copy = blocks.clone();
     cbc::Decryptor::<Sparx64>::new(&KEY.into(), &IV.into()).decrypt_blocks(&mut blocks);
     assert_eq!(blocks, message());
+    cbc::Decryptor::<Sparx64OnTheFly>::new(&KEY.into(), &IV.into()).decrypt_blocks(&mut copy);
+    assert_eq!(copy, message());
 }
 
 #[test]
@@ -82,6 +85,12 @@ fn cmac() {
         .finalize()
         .into_bytes();
     assert_eq!(tag, Array(expected));
+
+    let on_the_fly = <Cmac<Sparx64OnTheFly> as KeyInit>::new(&KEY.into())
+        .chain_update(IV)
+        .finalize()
+        .into_bytes();
+    assert_eq!(on_the_fly, tag);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What holds for every key and block.
 
 use proptest::prelude::*;
-use sparx64::Sparx64;
+use sparx64::{Sparx64, Sparx64OnTheFly};
 
 /// Blocks under which an avalanche is counted.
 const SAMPLES: u32 = if cfg!(miri) { 1 } else { 512 };
@@ -23,6 +23,18 @@ proptest! {
         let cipher = Sparx64::new(&key);
         prop_assert_eq!(cipher.decrypt_u64(cipher.encrypt_u64(block)), block);
         prop_assert_eq!(cipher.encrypt_u64(cipher.decrypt_u64(block)), block);
+    }
+
+    #[test]
+    fn on_the_fly_is_the_same_cipher(key: [u8; 16], block: u64, mut blocks: [u64; 3]) {
+        let (table, on_the_fly) = (Sparx64::new(&key), Sparx64OnTheFly::new(&key));
+        prop_assert_eq!(on_the_fly.encrypt_u64(block), table.encrypt_u64(block));
+        prop_assert_eq!(on_the_fly.decrypt_u64(block), table.decrypt_u64(block));
+        let expected = blocks;
+        on_the_fly.encrypt_blocks(&mut blocks);
+        prop_assert_eq!(blocks, expected.map(|block| table.encrypt_u64(block)));
+        on_the_fly.decrypt_blocks(&mut blocks);
+        prop_assert_eq!(blocks, expected);
     }
 
     #[test]

@@ -4,16 +4,20 @@
 use core::{
     alloc::{GlobalAlloc, Layout},
     cell::Cell,
+    hint::black_box,
+    slice,
 };
 use std::alloc::System;
 
-use sparx64::Sparx64;
+use sparx64::{Sparx64, Sparx64OnTheFly};
 
 const KEY: [u8; 16] = *b"sixteen byte key";
 /// The first word of the key, which is also the first round key, as it lies in memory.
 const WORD: [u8; 2] = u16::from_be_bytes(*b"si").to_ne_bytes();
 
-/// What a freed `Sparx64` held.
+const WATCHED: [Layout; 2] = [Layout::new::<Sparx64>(), Layout::new::<Sparx64OnTheFly>()];
+
+/// What a freed cipher held.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Freed {
     Nothing,
@@ -25,7 +29,7 @@ thread_local! {
     static FREED: Cell<Freed> = const { Cell::new(Freed::Nothing) };
 }
 
-/// Looks at each `Sparx64` as it is freed: the compiler may take plain stores to memory that is
+/// Looks at each cipher as it is freed: the compiler may take plain stores to memory that is
 /// about to be freed for dead, so this is where a wipe would be missing.
 struct Watching;
 
@@ -40,11 +44,11 @@ unsafe impl GlobalAlloc for Watching {
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        if layout == Layout::new::<Sparx64>() {
-            // SAFETY: the allocation is live and of this size, and the test's thread alone frees
-            // values of this layout, all of them initialised.
-            let bytes = unsafe { start.cast::<[u8; size_of::<Sparx64>()]>().read_volatile() };
-            let zeros = bytes == [0; size_of::<Sparx64>()];
+        if WATCHED.contains(&layout) {
+            // SAFETY: the allocation is live and of this size, and the tests' threads alone free
+            // values of these layouts, all of them initialised.
+            let bytes = unsafe { slice::from_raw_parts(start, layout.size()) };
+            let zeros = bytes.iter().all(|byte| *black_box(byte) == 0);
             FREED.set(if zeros { Freed::Zeros } else { Freed::Remains });
         }
         // SAFETY: the caller keeps the contract.
@@ -52,14 +56,13 @@ unsafe impl GlobalAlloc for Watching {
     }
 }
 
-fn assert_wiped_on_drop(cipher: Box<Sparx64>) {
-    // SAFETY: the type is plain words without padding.
-    let bytes = unsafe {
-        (&raw const *cipher)
-            .cast::<[u8; size_of::<Sparx64>()]>()
-            .read()
-    };
-    assert!(bytes.chunks(2).any(|word| word == WORD), "the key is held");
+fn assert_wiped_on_drop<C>(cipher: Box<C>) {
+    // SAFETY: both types are plain words without padding.
+    let bytes = unsafe { slice::from_raw_parts((&raw const *cipher).cast(), size_of::<C>()) };
+    assert!(
+        bytes.chunks(2).any(|word: &[u8]| word == WORD),
+        "the key is held"
+    );
     FREED.set(Freed::Nothing);
     drop(cipher);
     assert_eq!(FREED.get(), Freed::Zeros);
@@ -68,6 +71,11 @@ fn assert_wiped_on_drop(cipher: Box<Sparx64>) {
 #[test]
 fn schedule_is_wiped_on_drop() {
     assert_wiped_on_drop(Box::new(Sparx64::new(&KEY)));
+}
+
+#[test]
+fn key_is_wiped_on_drop() {
+    assert_wiped_on_drop(Box::new(Sparx64OnTheFly::new(&KEY)));
 }
 
 #[test]
@@ -82,7 +90,7 @@ fn clone_is_wiped_on_drop() {
 fn remains_are_seen() {
     drop(Box::new([1_u8; size_of::<Sparx64>()]));
     assert_eq!(FREED.get(), Freed::Nothing, "another alignment");
-    drop(Box::new([1_u16; size_of::<Sparx64>() / 2]));
+    drop(Box::new([1_u32; size_of::<Sparx64>() / 4]));
     assert_eq!(FREED.get(), Freed::Remains);
 }
 
@@ -91,6 +99,8 @@ fn debug_shows_no_key() {
     let shown = format!("{:?}", Sparx64::new(&KEY));
     assert_eq!(shown, "Sparx64 { .. }");
     assert_eq!(format!("{:#?}", Sparx64::new(&KEY)), shown);
+    let shown = format!("{:?}", Sparx64OnTheFly::new(&KEY));
+    assert_eq!(shown, "Sparx64OnTheFly { .. }");
 }
 
 #[cfg(feature = "zeroize")]
@@ -98,4 +108,5 @@ fn debug_shows_no_key() {
 fn is_marked_as_wiped() {
     fn takes(_: impl zeroize::ZeroizeOnDrop) {}
     takes(Sparx64::new(&KEY));
+    takes(Sparx64OnTheFly::new(&KEY));
 }

@@ -1,7 +1,7 @@
 //! Known answers: `vectors/README.md` names their source.
 
 use serde_json::Value;
-use sparx64::Sparx64;
+use sparx64::{Sparx64, Sparx64OnTheFly};
 
 #[test]
 fn known_answers() {
@@ -17,6 +17,12 @@ fn known_answers() {
         cipher.encrypt_block(&mut block);
         assert_eq!(block, ciphertext, "{vector}");
         cipher.decrypt_block(&mut block);
+        assert_eq!(block, plaintext, "{vector}");
+
+        let on_the_fly = Sparx64OnTheFly::new(&number("key").to_be_bytes());
+        on_the_fly.encrypt_block(&mut block);
+        assert_eq!(block, ciphertext, "{vector}");
+        on_the_fly.decrypt_block(&mut block);
         assert_eq!(block, plaintext, "{vector}");
     }
 }

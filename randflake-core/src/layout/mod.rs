@@ -13,7 +13,7 @@ use core::fmt::Debug;
 pub use any::{AnyLayout, AnyPermutation, Custom};
 pub use encrypted::Encrypted;
 pub use published::{Baidu, Discord, Instagram, Mastodon};
-pub use randflake::Randflake;
+pub use randflake::{Randflake, RandflakeOnTheFly};
 pub use snowflake::Snowflake;
 pub use sonyflake::Sonyflake;
 pub use spec::{Field, Fields, NodeField, Spec};

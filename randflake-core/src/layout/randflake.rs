@@ -1,5 +1,5 @@
 use super::{Field, Fields, Layout, Spec};
-use crate::Sparx64;
+use crate::{Sparx64, Sparx64OnTheFly};
 
 /// The Randflake layout: 30 bits of seconds, 17 of node id, 17 of sequence, encrypted.
 ///
@@ -31,4 +31,25 @@ impl Layout for Randflake {
         epoch_unix_ms: 1_730_000_000_000,
         tick_ms: 1_000,
     });
+}
+
+/// [`Randflake`] with 16 bytes of key in memory instead of 200: the same ids, a microcontroller's way.
+///
+/// ```
+/// use randflake_core::{Generator, Lease, LocalWord, ManualClock, RandflakeOnTheFly, Sparx64OnTheFly};
+///
+/// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
+/// let lease = Lease::<RandflakeOnTheFly>::new(42, 3_706_297, 3_706_357)?;
+/// let cipher = Sparx64OnTheFly::new(&[7; 16]);
+/// let generator = Generator::<_, LocalWord<u32>, _>::new(lease, &clock, cipher)?;
+/// assert_ne!(generator.generate()?, generator.generate()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RandflakeOnTheFly;
+
+impl Layout for RandflakeOnTheFly {
+    type Permutation = Sparx64OnTheFly;
+
+    const SPEC: Spec = Randflake::SPEC;
 }

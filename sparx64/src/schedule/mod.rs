@@ -1,8 +1,12 @@
 //! The key schedule.
 
+mod key_state;
+
 use core::iter::zip;
 
-use crate::{round::arx_box, wipe::wipe};
+pub(crate) use key_state::KeyState;
+
+use crate::wipe::wipe;
 
 /// The key of one round of one branch.
 pub(crate) type RoundKey<K = u16> = [K; 2];
@@ -12,7 +16,9 @@ type StepKeys<K> = [[RoundKey<K>; 3]; 2];
 
 /// All round keys, in the order of their use: 8 steps, then the final whitening. Each word of key
 /// is a `u16`, or what a [`Word`](crate::round::Word) of several blocks makes of it.
+/// Aligned, so that both words of a round key may be loaded at once.
 #[derive(Clone)]
+#[repr(align(4))]
 pub(crate) struct Schedule<K: Copy + Default = u16> {
     pub(crate) steps: [StepKeys<K>; 8],
     pub(crate) whitening: [RoundKey<K>; 2],
@@ -22,28 +28,16 @@ impl Schedule {
     /// Three quarters of the key state are the keys of a branch's three rounds; then the state is
     /// permuted for the next branch.
     pub(crate) fn new(key: &[u8; 16]) -> Self {
-        let mut state = [[0; 2]; 4];
-        for (word, bytes) in zip(state.as_flattened_mut(), key.as_chunks().0) {
-            *word = u16::from_be_bytes(*bytes);
-        }
+        let mut state = KeyState::new(key);
         let mut schedule = Self::zero();
         for (branch, number) in zip(schedule.steps.as_flattened_mut(), 1..) {
-            [branch[0], branch[1], branch[2], _] = state;
-            permute(&mut state, number);
+            *branch = *state.of_branch();
+            state.permute(number);
         }
-        [schedule.whitening[0], schedule.whitening[1], ..] = state;
-        wipe(state.as_flattened_mut());
+        schedule.whitening = *state.of_whitening();
+        state.wipe();
         schedule
     }
-}
-
-/// `K_4` of SPARX-64/128 (`K_perm_64_128` in the designers' code): mixes the first half of the key
-/// state, adds the number of the branch, counted from 1, and turns the state by two words.
-fn permute(state: &mut [RoundKey; 4], number: u16) {
-    let [[a_x, a_y], [b_x, b_y], c, [d_x, d_y]] = *state;
-    let (a_x, a_y) = arx_box((a_x, a_y));
-    let b = [b_x.wrapping_add(a_x), b_y.wrapping_add(a_y)];
-    *state = [[d_x, d_y.wrapping_add(number)], [a_x, a_y], b, c];
 }
 
 impl<K: Copy + Default> Schedule<K> {

@@ -1,0 +1,146 @@
+//! The cipher without a table of round keys.
+
+use core::{fmt, ops::Range};
+
+use crate::{
+    Block,
+    round::{State, Word, add_key, arx_box, arx_box_inverse, mix, whiten},
+    schedule::{KeyState, RoundKey},
+    wide::{self, Wide},
+};
+
+/// The numbers of the branches: two in each of 8 steps. The key state is permuted after each.
+const NUMBERS: Range<u16> = 1..17;
+
+/// SPARX-64/128 under one key, which makes the round keys anew for each block: for microcontrollers.
+///
+/// It holds the key alone, 16 bytes where [`Sparx64`](crate::Sparx64) holds 200, needs less code than
+/// that and its key schedule, and takes about twice the time for a block. Blocks are the same.
+///
+/// The key is wiped when the value is dropped; the round keys of a block, on the stack or in
+/// registers, are not.
+///
+/// [`new`](Self::new) is `const`, so that the key may stand in flash memory:
+///
+/// ```
+/// use sparx64::{Sparx64, Sparx64OnTheFly};
+///
+/// static CIPHER: Sparx64OnTheFly = Sparx64OnTheFly::new(b"sixteen byte key");
+/// assert_eq!(CIPHER.encrypt_u64(7), Sparx64::new(b"sixteen byte key").encrypt_u64(7));
+/// assert_eq!(size_of_val(&CIPHER), 16);
+/// ```
+#[derive(Clone)]
+pub struct Sparx64OnTheFly {
+    key: KeyState,
+}
+
+impl Sparx64OnTheFly {
+    /// Takes a key: eight 16-bit words, each big-endian. Every key is accepted.
+    #[inline]
+    #[must_use]
+    pub const fn new(key: &[u8; 16]) -> Self {
+        Self {
+            key: KeyState::new(key),
+        }
+    }
+
+    /// Encrypts one block in place, as [`Sparx64::encrypt_block`](crate::Sparx64::encrypt_block) does.
+    #[inline]
+    pub fn encrypt_block(&self, block: &mut [u8; 8]) {
+        *block = self.encrypt_u64(u64::from_le_bytes(*block)).to_le_bytes();
+    }
+
+    /// Decrypts one block in place: the inverse of [`encrypt_block`](Self::encrypt_block).
+    #[inline]
+    pub fn decrypt_block(&self, block: &mut [u8; 8]) {
+        *block = self.decrypt_u64(u64::from_le_bytes(*block)).to_le_bytes();
+    }
+
+    /// Encrypts the block whose bytes are the number's in little-endian order.
+    #[inline]
+    #[must_use]
+    pub fn encrypt_u64(&self, block: u64) -> u64 {
+        let mut key = self.key;
+        let (mut branch, mut other) = wide::load(block);
+        // One branch at a time, so that its code is there once.
+        for number in NUMBERS {
+            for round_key in key.of_branch() {
+                branch = arx_box(add_key(branch, Wide::splat_pair(round_key)));
+            }
+            key.permute(number);
+            if number % 2 == 1 {
+                (branch, other) = (other, branch);
+            } else {
+                // The linear layer; the exchange of branches is the one left out above.
+                branch = mix(other, branch);
+            }
+            key.keep_in_memory();
+        }
+        wide::store(whiten((branch, other), splat(*key.of_whitening())))
+    }
+
+    /// Decrypts the block whose bytes are the number's in little-endian order: the inverse of
+    /// [`encrypt_u64`](Self::encrypt_u64).
+    #[inline]
+    #[must_use]
+    pub fn decrypt_u64(&self, block: u64) -> u64 {
+        let mut key = self.key;
+        for number in NUMBERS {
+            key.permute(number);
+        }
+        let (mut branch, mut other) = whiten(wide::load(block), splat(*key.of_whitening()));
+        for number in NUMBERS.rev() {
+            if number % 2 == 1 {
+                (branch, other) = (other, branch);
+            } else {
+                branch = mix(other, branch);
+            }
+            key.permute_inverse(number);
+            for round_key in key.of_branch().iter().rev() {
+                branch = add_key(arx_box_inverse(branch), Wide::splat_pair(round_key));
+            }
+            key.keep_in_memory();
+        }
+        wide::store((branch, other))
+    }
+
+    /// Encrypts each block of a slice, in place, one after the other.
+    pub fn encrypt_blocks<B: Block>(&self, blocks: &mut [B]) {
+        B::with_bytes(blocks, |blocks| {
+            for block in blocks {
+                self.encrypt_block(block);
+            }
+        });
+    }
+
+    /// Decrypts each block of a slice, in place: the inverse of
+    /// [`encrypt_blocks`](Self::encrypt_blocks).
+    pub fn decrypt_blocks<B: Block>(&self, blocks: &mut [B]) {
+        B::with_bytes(blocks, |blocks| {
+            for block in blocks {
+                self.decrypt_block(block);
+            }
+        });
+    }
+}
+
+fn splat(keys: [RoundKey; 2]) -> State<Wide> {
+    keys.each_ref().map(Wide::splat_pair).into()
+}
+
+impl Drop for Sparx64OnTheFly {
+    fn drop(&mut self) {
+        self.key.wipe();
+    }
+}
+
+/// Marks what holds without the feature too: the key is wiped on drop.
+#[cfg(feature = "zeroize")]
+impl zeroize::ZeroizeOnDrop for Sparx64OnTheFly {}
+
+/// Shows the name and nothing of the key.
+impl fmt::Debug for Sparx64OnTheFly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sparx64OnTheFly").finish_non_exhaustive()
+    }
+}
