@@ -10,14 +10,18 @@
 mod engines;
 
 use core::time::Duration;
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use engines::clock::WallClock;
 use engines::etcd::EtcdCluster;
+use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
 
 #[test]
@@ -46,6 +50,46 @@ fn etcd_goes_on_without_a_member() {
     cluster.members[0].server.kill();
     cluster.members[1].server.wait();
     cluster.members[0].server.restart();
+}
+
+#[test]
+fn postgres_keeps_what_it_has_answered() {
+    let mut postgres = PostgresServer::start();
+    let create = "CREATE TABLE kept AS SELECT 7 AS number";
+    postgres.client("postgres").batch_execute(create).unwrap();
+    postgres.restart();
+    let ask = "SELECT number FROM kept";
+    let row = postgres.client("postgres").query_one(ask, &[]).unwrap();
+    assert_eq!(row.get::<_, i32>(0), 7);
+    assert!(postgres.url("ids").ends_with("/ids"));
+}
+
+#[test]
+fn postgres_follows_another_until_it_is_promoted() {
+    let mut first = PostgresServer::start_with(&["synchronous_commit=off"]);
+    let second = first.standby();
+    let mut client = second.client("postgres");
+    let create = "CREATE TABLE kept AS SELECT 7 AS number";
+    client.batch_execute(create).unwrap_err();
+    first.kill();
+    second.promote();
+    client.batch_execute(create).unwrap();
+}
+
+#[test]
+fn postgres_goes_by_the_clock_it_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let clock = Arc::new(WallClock::new(folder.path()));
+    let postgres = PostgresServer::start_by(Arc::clone(&clock));
+    let mut client = postgres.client("postgres");
+    let mut unix = || {
+        let ask = "SELECT extract(epoch FROM clock_timestamp())::bigint";
+        client.query_one(ask, &[]).unwrap().get::<_, i64>(0)
+    };
+    let before = unix();
+    clock.step_ms(3_600_000);
+    assert!((3_600..3_660).contains(&(unix() - before)));
 }
 
 #[test]

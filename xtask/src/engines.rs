@@ -3,13 +3,14 @@
 use crate::cargo::cargo;
 use crate::report::Report;
 use crate::setup::Need;
-use crate::tools::{ETCD, LIBFAKETIME, REDIS, Tool};
+use crate::tools::{ETCD, LIBFAKETIME, POSTGRES, REDIS, Tool};
 
 /// A tool, and the environment variable that tells tests where it is.
 type Told = (&'static Tool, &'static str);
 
 const REDIS_SERVER: Told = (&REDIS, "RANDFLAKE_REDIS_SERVER");
 const ETCD_SERVER: Told = (&ETCD, "RANDFLAKE_ETCD");
+const POSTGRES_PROGRAMS: Told = (&POSTGRES, "RANDFLAKE_POSTGRES");
 const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
 
 /// A test program, the features and the tools that it needs.
@@ -23,12 +24,17 @@ const TESTS: &[Test] = &[
     Test {
         name: "servers",
         features: "",
-        tools: &[REDIS_SERVER, ETCD_SERVER, WALL_CLOCK],
+        tools: &[REDIS_SERVER, ETCD_SERVER, POSTGRES_PROGRAMS, WALL_CLOCK],
     },
     Test {
         name: "contract_redis",
         features: "redis",
         tools: &[REDIS_SERVER],
+    },
+    Test {
+        name: "contract_postgres",
+        features: "postgres",
+        tools: &[POSTGRES_PROGRAMS],
     },
 ];
 

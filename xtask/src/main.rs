@@ -98,7 +98,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "engines",
-        about: "lease stores on real servers, in temporary folders (redis, etcd, libfaketime)",
+        about: "lease stores on real servers, in temporary folders (redis, etcd, postgresql, libfaketime)",
         needs: engines::needs,
         run: engines::run,
     },

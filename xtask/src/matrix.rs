@@ -49,7 +49,15 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         name: "randflake-std",
-        features: &["sqlite", "redis", "redis-tls", "uuid", "cli"],
+        features: &[
+            "sqlite",
+            "redis",
+            "redis-tls",
+            "postgres",
+            "postgres-tls",
+            "uuid",
+            "cli",
+        ],
         exclusive: &[],
         no_std: false,
     },
@@ -76,4 +84,5 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "processes", "faults"),
     ("randflake-std", "servers", "engines"),
     ("randflake-std", "contract_redis", "engines"),
+    ("randflake-std", "contract_postgres", "engines"),
 ];

@@ -50,10 +50,30 @@ pub(crate) const ETCD: Tool = Tool {
     packages: &["etcd-server"],
 };
 
+/// The folder of its programs: Debian has one for each version, and puts few of them into `PATH`.
+pub(crate) const POSTGRES: Tool = Tool {
+    name: "postgresql",
+    find: || {
+        let is_whole = |folder: &PathBuf| {
+            let mut names = ["postgres", "initdb", "pg_basebackup"].iter();
+            names.all(|name| folder.join(name).is_file())
+        };
+        let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+        let mut folders: Vec<_> = versions
+            .flatten()
+            .map(|version| version.path().join("bin"))
+            .collect();
+        folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+        folders.into_iter().find(is_whole)
+    },
+    packages: &["postgresql"],
+};
+
 /// The services of packages above, which apt would start now and at every boot.
 const SERVICES: &[(&str, &str)] = &[
     ("redis-server", "redis-server.service"),
     ("etcd-server", "etcd.service"),
+    ("postgresql", "postgresql.service"),
 ];
 
 /// A program in `PATH`, or where only an administrator's `PATH` leads.

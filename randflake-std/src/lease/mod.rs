@@ -9,6 +9,8 @@ mod finding;
 mod memory;
 mod moment;
 mod namespace;
+#[cfg(feature = "postgres")]
+mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "sqlite")]
@@ -22,6 +24,8 @@ use core::time::Duration;
 pub use finding::{Finding, Verdict};
 pub use memory::MemoryStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 #[cfg(feature = "redis")]
 pub use redis::RedisStore;
 #[cfg(feature = "sqlite")]

@@ -9,6 +9,7 @@ use crate::segment::SegmentStore;
 /// |---------------------------------|---------------------------------------|---------------|
 /// | `sqlite:PATH`                   | `SqliteStore`: a file of this machine | `sqlite`      |
 /// | `redis://HOST`, `rediss://HOST` | `RedisStore`: a Redis server          | `redis`       |
+/// | `postgres://HOST/DATABASE`      | `PostgresStore`: a PostgreSQL server  | `postgres`    |
 ///
 /// A path may be relative, or absolute as in `sqlite:/var/lib/ids/leases.db`; two slashes before it,
 /// as in `sqlite:///var/lib/ids/leases.db` and `sqlite://leases.db`, make no difference.
@@ -25,7 +26,8 @@ use crate::segment::SegmentStore;
 /// let namespace = Namespace::of::<Randflake>("orders")?;
 /// assert_eq!(
 ///     open("mongodb://user:secret@host", &namespace).unwrap_err().to_string(),
-///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH or redis://HOST"
+///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH, redis://HOST or \
+///      postgres://HOST/DATABASE"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -34,6 +36,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     match url.split_once(':') {
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
         Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
+        Some(("postgres" | "postgresql", _)) => open_postgres(url, namespace),
         Some((scheme, _)) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
             "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
         ))),
@@ -48,7 +51,7 @@ pub(crate) trait Store: LeaseStore + SegmentStore {}
 
 impl<S: LeaseStore + SegmentStore> Store for S {}
 
-const KNOWN: &str = "sqlite:PATH or redis://HOST";
+const KNOWN: &str = "sqlite:PATH, redis://HOST or postgres://HOST/DATABASE";
 
 fn is_scheme(scheme: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -90,6 +93,18 @@ pub(crate) fn open_redis(url: &str, namespace: &Namespace) -> Result<Box<dyn Sto
 pub(crate) fn open_redis(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no Redis store: build it with the cargo feature `redis`".to_owned(),
+    ))
+}
+
+#[cfg(feature = "postgres")]
+fn open_postgres(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Ok(Box::new(super::PostgresStore::open(url, namespace)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn open_postgres(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Err(StoreError::Unusable(
+        "this build has no PostgreSQL store: build it with the cargo feature `postgres`".to_owned(),
     ))
 }
 

@@ -5,8 +5,10 @@
 
 pub(crate) mod clock;
 pub(crate) mod etcd;
+pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod server;
+pub(crate) mod unprivileged;
 
 use std::collections::BTreeSet;
 use std::env;

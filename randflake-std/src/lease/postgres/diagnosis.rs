@@ -1,0 +1,53 @@
+//! What the server says of itself.
+
+use tokio_postgres::types::Type;
+
+use super::failure::Failure;
+use super::session::{Session, VERSION, number};
+use crate::lease::Finding;
+
+const QUESTION: &str = "
+    SELECT current_setting('server_version') AS server, randflake.unix_us() AS unix_us,
+        current_setting('synchronous_commit') AS synchronous_commit,
+        current_setting('fsync') AS fsync,
+        current_setting('full_page_writes') AS full_page_writes,
+        current_setting('synchronous_standby_names') AS synchronous_standby_names,
+        s.fingerprint,
+        greatest(n.fence_tick,
+            ceil((s.fence_until_ms - n.epoch_unix_ms)::numeric / n.tick_ms))::bigint AS fence_tick
+    FROM randflake.store s, randflake.namespace n WHERE n.id = $1";
+
+pub(super) async fn findings(session: &Session) -> Result<Vec<Finding>, Failure> {
+    let arguments = [(&session.row as _, Type::INT4)];
+    let row = session.client.query_typed_one(QUESTION, &arguments).await?;
+    let text = |column| row.try_get::<_, String>(column);
+    let full_page_writes = match text("full_page_writes")? {
+        on if on == "on" => Finding::fine("full_page_writes", on),
+        off => {
+            let sentence =
+                "a crash keeps every lease only on a file system that never tears a page";
+            Finding::caution("full_page_writes", off, sentence)
+        }
+    };
+    let standbys = text("synchronous_standby_names")?;
+    let failover = if standbys.is_empty() {
+        let sentence = "a promoted standby is fenced, but the former primary must be down before";
+        Finding::caution("failover", "asynchronous", sentence)
+    } else {
+        Finding::fine("failover", format!("synchronous: {standbys}"))
+    };
+    Ok(vec![
+        Finding::fine("server", format!("PostgreSQL {}", text("server")?)),
+        Finding::fine("schema", format!("version {VERSION}")),
+        Finding::fine("synchronous_commit", text("synchronous_commit")?),
+        Finding::fine("fsync", text("fsync")?),
+        full_page_writes,
+        Finding::fine("fingerprint", text("fingerprint")?),
+        Finding::fence(
+            session
+                .moment(&row)?
+                .fence_left(number(&row, "fence_tick")?),
+        ),
+        failover,
+    ])
+}

@@ -1,0 +1,277 @@
+//! Leases in a PostgreSQL database.
+
+mod diagnosis;
+mod failure;
+mod operations;
+mod runtime;
+mod session;
+mod tls;
+
+use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
+
+use tokio::time::timeout;
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, TargetSessionAttrs};
+
+use self::failure::Failure;
+use self::runtime::Blocking;
+use self::session::{ANSWER_LIMIT, Seen, Session};
+use super::{
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+};
+
+/// A lease store in a PostgreSQL database, for the processes of many machines.
+///
+/// It needs PostgreSQL 12 or later and makes a schema `randflake` in the database that the URL names,
+/// with its tables and functions; a role that may not do that can use what another has made. Each
+/// operation is one statement in one round trip, and durable when it returns: the session sets
+/// `synchronous_commit=on`, whatever the server's settings say, and a server with `fsync=off` is
+/// refused. The clock is the server's. It takes no part in an application's own runtime, and may be
+/// used in a task of one.
+///
+/// # URL
+///
+/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `postgresql` as another name. Several servers of
+/// one cluster stand with commas, `HOST1:PORT1,HOST2:PORT2`: the one is taken that is no standby. With
+/// `?sslmode=require` (feature `postgres-tls`) the connection is encrypted and the server's certificate
+/// checked against those that the operating system trusts, or those in `SSL_CERT_FILE`; else it is
+/// plain. A connection is made within 3 s and an operation answered within 3 s (plus 0.1 ms for each
+/// node id), or it is [`StoreError::Unavailable`]; one that was lost is replaced by the next operation.
+///
+/// Connection poolers must keep sessions (`pool_mode=session` of `PgBouncer`).
+///
+/// # What it notices
+///
+/// The database holds a random number, and the server's system identifier and timeline, which change
+/// when a standby is promoted, when a server is restored to a point in time, and when the database is
+/// restored into another server. Whoever connects first afterwards fences the store: nothing is granted
+/// for the longest TTL and 10 s ([`StoreError::Fenced`]), and no lease from before is renewed. So an
+/// asynchronous standby may be promoted. A process also notices that the schema was dropped, or is
+/// another one, and fences it.
+///
+/// # What it cannot notice
+///
+/// - A database restored from a dump into the same server, or a file system set back while the server
+///   was down: call [`fence`](LeaseStore::fence) then.
+/// - A promoted standby *and* the former primary both in use, the split brain: each grants the same
+///   node ids. Make sure that the former primary is down before the standby is promoted
+///   (`synchronous_standby_names` keeps a cut-off primary from granting anything).
+/// - The schema dropped while no process runs: the next one makes it anew, and grants at once.
+/// - Disks that lie about what they have written.
+///
+/// ```no_run
+/// use randflake_std::lease::{Namespace, PostgresStore};
+/// use randflake_std::{Handle, Randflake, Secret};
+///
+/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let store = PostgresStore::open("postgres://ids:secret@db.example/ids", &namespace)?;
+/// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct PostgresStore {
+    config: Config,
+    /// Where the servers are, for people.
+    place: String,
+    namespace: Namespace,
+    // Before the runtime, which its task belongs to.
+    session: Option<Session>,
+    runtime: Blocking,
+    seen: Seen,
+}
+
+impl PostgresStore {
+    /// Opens the store that a URL names, creating schema and namespace if they are not there.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when the URL cannot be understood or names no host;
+    /// [`StoreError::Unusable`] when the server refuses user, password or database, runs with
+    /// `fsync=off`, has the namespace with another layout, or has another version's schema, and when
+    /// this build cannot encrypt but should; [`StoreError::Unavailable`] when there is no answer, or
+    /// no server but standbys. No error shows a password.
+    pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
+        let mut config: Config = url.parse().map_err(|_| {
+            // The reason may quote what was taken for an option, and be part of a password.
+            StoreError::Invalid(format!(
+                "the PostgreSQL URL cannot be understood: take {URL}"
+            ))
+        })?;
+        let place = place(&config);
+        if place.is_empty() {
+            return Err(StoreError::Invalid(format!(
+                "the PostgreSQL URL names no host: take {URL}"
+            )));
+        }
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        if config.get_application_name().is_none() {
+            config.application_name("randflake");
+        }
+        let mut store = Self {
+            config,
+            place,
+            namespace: namespace.clone(),
+            session: None,
+            runtime: Blocking::new()?,
+            seen: Seen::default(),
+        };
+        store.operate(0, async |_| Ok(()))?;
+        Ok(store)
+    }
+
+    /// One operation on some node ids. On a connection that was open before and fails, it is repeated
+    /// on a new one: none does harm.
+    fn operate<T: Send>(
+        &mut self,
+        node_ids: usize,
+        operation: impl AsyncFn(&Session) -> Result<T, Failure> + Sync,
+    ) -> Result<T, StoreError> {
+        let Self {
+            config,
+            place,
+            namespace,
+            session,
+            runtime,
+            seen,
+        } = self;
+        let many = u32::try_from(node_ids).unwrap_or(u32::MAX);
+        let limit = ANSWER_LIMIT + Duration::from_micros(100) * many;
+        let mut work = async || {
+            if let Some(open) = session.take_if(|session| !session.client.is_closed()) {
+                match attempt(&open, limit, &operation).await {
+                    Err(failure) if failure.is_of_the_connection() => {}
+                    outcome => {
+                        *session = is_fit(&outcome).then_some(open);
+                        return outcome;
+                    }
+                }
+            }
+            let open = Session::open(config, namespace, seen).await?;
+            let outcome = attempt(&open, limit, &operation).await;
+            *session = is_fit(&outcome).then_some(open);
+            outcome
+        };
+        runtime.wait(|runtime| {
+            runtime
+                .block_on(work())
+                .map_err(|failure| failure.at(place))
+        })
+    }
+
+    /// Notes what this process was granted, for the fence of a server that forgot it.
+    fn remember(&mut self, ends: impl Iterator<Item = u64>) {
+        if let Some(last) = ends.max() {
+            let until_ms = self.namespace.spec().unix_ms(last);
+            self.seen.until_ms = self.seen.until_ms.max(until_ms);
+        }
+    }
+}
+
+impl Debug for PostgresStore {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("place", &self.place)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LeaseStore for PostgresStore {
+    fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+        let acquired = self.operate(request.count as usize, async |session| {
+            operations::acquire(session, request).await
+        })?;
+        self.remember(acquired.grants.iter().map(|grant| grant.end));
+        Ok(acquired)
+    }
+
+    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        let renewed = self.operate(grants.len(), async |session| {
+            operations::renew(session, grants, ttl).await
+        })?;
+        self.remember(renewed.ends.iter().copied().flatten());
+        Ok(renewed)
+    }
+
+    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        self.operate(grants.len(), async |session| {
+            operations::release(session, grants).await
+        })
+    }
+
+    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+        let node_ids = usize::try_from(self.namespace.node_ids()).unwrap_or(usize::MAX);
+        self.operate(node_ids, async |session| operations::list(session).await)
+    }
+
+    fn fence(&mut self) -> Result<Duration, StoreError> {
+        self.operate(0, async |session| operations::fence(session).await)
+    }
+
+    fn now(&mut self) -> Result<Duration, StoreError> {
+        self.operate(0, async |session| operations::now(session).await)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        self.operate(0, async |session| diagnosis::findings(session).await)
+    }
+}
+
+const URL: &str = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+
+async fn attempt<T>(
+    session: &Session,
+    limit: Duration,
+    operation: &impl AsyncFn(&Session) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    timeout(limit, operation(session))
+        .await
+        .unwrap_or(Err(Failure::TimeOut))
+}
+
+/// Whether the connection can be used again: what the store itself refuses leaves it as it was.
+fn is_fit<T>(outcome: &Result<T, Failure>) -> bool {
+    matches!(outcome, Ok(_) | Err(Failure::Store(_)))
+}
+
+/// Hosts and ports.
+fn place(config: &Config) -> String {
+    let names: Vec<_> = match config.get_hosts() {
+        [] => config
+            .get_hostaddrs()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        hosts => hosts.iter().map(host_name).collect(),
+    };
+    let ports = config.get_ports();
+    let port = |n: usize| ports.get(n).or(ports.first()).copied().unwrap_or(5_432);
+    let places = names.iter().enumerate();
+    let places: Vec<_> = places
+        .map(|(n, name)| format!("{name}:{}", port(n)))
+        .collect();
+    places.join(",")
+}
+
+#[cfg(unix)]
+fn host_name(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(path) => path.display().to_string(),
+    }
+}
+
+#[cfg(not(unix))]
+fn host_name(host: &Host) -> String {
+    let Host::Tcp(name) = host;
+    name.clone()
+}
+
+/// A number as PostgreSQL keeps it. Nothing that is kept exceeds that; what is compared may.
+fn sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

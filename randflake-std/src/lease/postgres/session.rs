@@ -1,0 +1,172 @@
+//! A connection that was found fit, and the store behind it the same as before.
+
+use core::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Config, Row};
+
+use super::failure::Failure;
+use super::{sql, tls};
+use crate::lease::moment::Moment;
+use crate::lease::{MAX_SKEW, Namespace, StoreError};
+
+pub(super) const VERSION: i32 = 1;
+
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// How long a server may take to answer: well below any TTL in use, and far above what it needs.
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+/// How long it may take to make the schema and a namespace, or to wait for another who does.
+const SETUP_LIMIT: Duration = Duration::from_secs(20);
+
+/// What the store relies on, whatever the server's, the database's or the role's settings are.
+const SETTINGS: &str = "
+    SET synchronous_commit = on;
+    SET default_transaction_isolation = 'read committed';
+    SET search_path = pg_catalog;
+    SET statement_timeout = '20s';
+    SET jit = off";
+
+/// What this process has seen of the store, in case the server forgets it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// The random number of the store.
+    pub(super) store: Option<i64>,
+    /// When the last lease ends that this process was granted, in Unix time.
+    pub(super) until_ms: u64,
+}
+
+/// It is used for one operation after the other; after an error it is dropped.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) client: Client,
+    driver: JoinHandle<()>,
+    pub(super) namespace: Namespace,
+    /// Its row in the database.
+    pub(super) row: i32,
+    /// As the namespace was created.
+    pub(super) max_ttl: Duration,
+}
+
+impl Session {
+    pub(super) async fn open(
+        config: &Config,
+        namespace: &Namespace,
+        seen: &mut Seen,
+    ) -> Result<Self, Failure> {
+        let connecting = timeout(ANSWER_LIMIT, tls::connect(config));
+        let (client, driver) = connecting.await.map_err(|_| Failure::TimeOut)??;
+        // From here on whatever fails ends the connection.
+        let mut session = Self {
+            client,
+            driver,
+            namespace: namespace.clone(),
+            row: 0,
+            max_ttl: namespace.max_ttl(),
+        };
+        let is_made = timeout(ANSWER_LIMIT, session.check_server());
+        let is_made = is_made.await.map_err(|_| Failure::TimeOut)??;
+        let setup = timeout(SETUP_LIMIT, session.set_up(is_made, seen));
+        setup.await.map_err(|_| Failure::TimeOut)??;
+        Ok(session)
+    }
+
+    /// Refuses a server that forgets what it has answered. Whether it has the schema.
+    async fn check_server(&self) -> Result<bool, Failure> {
+        self.client.batch_execute(SETTINGS).await?;
+        let question = "SELECT pg_is_in_recovery(), current_setting('fsync') = 'on',
+            to_regclass('randflake.store') IS NOT NULL";
+        let row = self.client.query_typed_one(question, &[]).await?;
+        if row.try_get(0)? {
+            let why = "the server is a standby, which cannot grant anything";
+            return Err(StoreError::unavailable(why).into());
+        }
+        if !row.try_get::<_, bool>(1)? {
+            let why = "the PostgreSQL server runs with fsync=off, and would forget leases in a crash: \
+                       turn it on";
+            return Err(StoreError::Unusable(why.to_owned()).into());
+        }
+        Ok(row.try_get(2)?)
+    }
+
+    /// Makes what is missing, and compares what is there with what it was.
+    async fn set_up(&mut self, is_made: bool, seen: &mut Seen) -> Result<(), Failure> {
+        if !is_made {
+            self.client.batch_execute(SCHEMA).await?;
+        }
+        let version: i32 = self
+            .client
+            .query_typed_one("SELECT version FROM randflake.store", &[])
+            .await?
+            .try_get(0)?;
+        if version != VERSION {
+            return Err(StoreError::Unusable(format!(
+                "another randflake made the schema of the lease store (version {version}; this one \
+                 knows {VERSION}): use the same one everywhere"
+            ))
+            .into());
+        }
+        let namespace = &self.namespace;
+        let spec = namespace.spec();
+        let millis = |span: Duration| sql(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+        let row = self
+            .call(
+                "open_namespace",
+                &[
+                    (&namespace.name(), Type::TEXT),
+                    (&sql(namespace.node_ids()), Type::INT8),
+                    (&sql(spec.epoch_unix_ms()), Type::INT8),
+                    (&sql(spec.tick_ms()), Type::INT8),
+                    (&sql(spec.max_tick()), Type::INT8),
+                    (&millis(namespace.max_ttl()), Type::INT8),
+                    (&millis(MAX_SKEW), Type::INT8),
+                    (&seen.store, Type::INT8),
+                    (&sql(seen.until_ms), Type::INT8),
+                ],
+            )
+            .await?;
+        namespace.check_layout(
+            number(&row, "node_ids")?,
+            number(&row, "epoch_unix_ms")?,
+            number(&row, "tick_ms")?,
+        )?;
+        self.row = row.try_get("row_id")?;
+        self.max_ttl = Duration::from_millis(number(&row, "max_ttl_ms")?);
+        seen.store = Some(row.try_get("store_id")?);
+        Ok(())
+    }
+
+    /// Calls a function of the schema: one round trip, and one transaction.
+    pub(super) async fn call(
+        &self,
+        function: &str,
+        arguments: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Row, Failure> {
+        let places: Vec<_> = (1..=arguments.len()).map(|n| format!("${n}")).collect();
+        let call = format!("SELECT * FROM randflake.{function}({})", places.join(", "));
+        Ok(self.client.query_typed_one(&call, arguments).await?)
+    }
+
+    /// The server's clock, as the function told that was called.
+    pub(super) fn moment(&self, row: &Row) -> Result<Moment, Failure> {
+        let unix = Duration::from_micros(number(row, "unix_us")?);
+        Ok(Moment::at(unix, self.namespace.spec())?)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// A column that is never negative, unless somebody has edited the tables.
+pub(super) fn number(row: &Row, column: &str) -> Result<u64, Failure> {
+    let number: i64 = row.try_get(column)?;
+    u64::try_from(number).map_err(|_| {
+        let why = format!("the lease store was damaged: {column} is {number}");
+        StoreError::Unusable(why).into()
+    })
+}

@@ -1,0 +1,13 @@
+//! A build without encryption.
+
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Config};
+
+use crate::lease::StoreError;
+use crate::lease::postgres::failure::Failure;
+
+pub(super) async fn connect_encrypted(_: &Config) -> Result<(Client, JoinHandle<()>), Failure> {
+    let sentence = "this build cannot encrypt connections to PostgreSQL: build it with the cargo \
+                    feature `postgres-tls`, or take sslmode=disable";
+    Err(StoreError::Unusable(sentence.to_owned()).into())
+}

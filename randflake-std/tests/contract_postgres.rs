@@ -1,0 +1,110 @@
+//! The contract of lease stores, on a PostgreSQL server. Each test has a database of its own, whose
+//! clock is a row in a table.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod contract;
+#[expect(dead_code, reason = "it starts one kind of server")]
+mod engines;
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use std::sync::{Arc, Mutex, Weak};
+
+use postgres::Client;
+use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, PostgresStore, StoreError};
+
+use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
+use engines::postgres::PostgresServer;
+
+struct Postgres {
+    server: Arc<PostgresServer>,
+    database: String,
+    behind: Mutex<Client>,
+}
+
+impl Postgres {
+    fn new() -> Self {
+        static DATABASES: AtomicU32 = AtomicU32::new(0);
+        let server = shared_server();
+        let database = format!("contract_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+        let create = format!("CREATE DATABASE {database}");
+        server.client("postgres").batch_execute(&create).unwrap();
+        let mut behind = server.client(&database);
+        PostgresStore::open(&server.url(&database), &eight("first")).unwrap();
+        behind
+            .batch_execute(&format!(
+                "CREATE TABLE public.clock AS SELECT {} AS unix_us;
+                CREATE OR REPLACE FUNCTION randflake.unix_us() RETURNS bigint LANGUAGE sql AS
+                'SELECT unix_us FROM public.clock'",
+                BEGIN_UNIX_MS * 1_000
+            ))
+            .unwrap();
+        let behind = Mutex::new(behind);
+        Self {
+            server,
+            database,
+            behind,
+        }
+    }
+}
+
+/// One server for the tests that run at a time.
+fn shared_server() -> Arc<PostgresServer> {
+    static SHARED: Mutex<Weak<PostgresServer>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap();
+    shared.upgrade().unwrap_or_else(|| {
+        let server = Arc::new(PostgresServer::start());
+        *shared = Arc::downgrade(&server);
+        server
+    })
+}
+
+impl Backend for Postgres {
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+        let url = self.server.url(&self.database);
+        Ok(Box::new(PostgresStore::open(&url, namespace)?))
+    }
+
+    fn pass(&self, span: Duration) {
+        self.step_clock(0, i64::try_from(span.as_millis()).unwrap());
+    }
+
+    fn step_clock(&self, _: usize, ms: i64) {
+        let step = "UPDATE public.clock SET unix_us = unix_us + $1";
+        let mut behind = self.behind.lock().unwrap();
+        behind.execute(step, &[&(ms * 1_000)]).unwrap();
+    }
+
+    /// As when a standby is promoted that has received nothing yet.
+    fn lose_memory(&self) {
+        let mut behind = self.behind.lock().unwrap();
+        behind
+            .batch_execute(
+                "UPDATE randflake.lease SET held = false, start_tick = 0, end_tick = 0,
+                    fencing_token = 0, token = '', holder = '' WHERE fencing_token > 0;
+                UPDATE randflake.page SET soonest_end = 0, is_full = false;
+                UPDATE randflake.store SET fingerprint = 'of another server'",
+            )
+            .unwrap();
+        // Who was connected to the former server is not connected to this one.
+        let cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        behind.query(cut, &[]).unwrap();
+    }
+
+    fn history_steps(&self) -> usize {
+        800
+    }
+
+    fn history_clock_steps_ms(&self) -> u64 {
+        u64::try_from(MAX_SKEW.as_millis()).unwrap()
+    }
+}
+
+contract!(Postgres::new());

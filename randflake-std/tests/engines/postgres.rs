@@ -1,0 +1,175 @@
+//! A PostgreSQL server.
+
+use core::time::Duration;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::{fs, thread};
+
+use postgres::{Client, NoTls};
+use tempfile::TempDir;
+
+use super::clock::WallClock;
+use super::server::Server;
+use super::unprivileged::Unprivileged;
+use super::{free_port, program};
+
+/// The folder of its programs.
+const PROGRAMS: &str = "RANDFLAKE_POSTGRES";
+
+pub(crate) struct PostgresServer {
+    pub(crate) server: Server,
+    pub(crate) port: u16,
+}
+
+impl PostgresServer {
+    pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With further settings: `["synchronous_commit=off"]`.
+    pub(crate) fn start_with(settings: &[&str]) -> Self {
+        Self::start_in(fresh(), settings, None)
+    }
+
+    /// With a wall clock of its own, whose file everybody can read.
+    pub(crate) fn start_by(clock: Arc<WallClock>) -> Self {
+        Self::start_in(fresh(), &[], Some(clock))
+    }
+
+    /// A standby that follows this server, asynchronously.
+    pub(crate) fn standby(&self) -> Self {
+        let folder = unused();
+        let port = self.port.to_string();
+        let mut copy = as_postgres("pg_basebackup");
+        copy.args([
+            "--host=127.0.0.1",
+            "--username=postgres",
+            "--checkpoint=fast",
+        ])
+        .args([
+            "--write-recovery-conf",
+            "--no-sync",
+            "--port",
+            &port,
+            "--pgdata",
+        ])
+        .arg(data(folder.path()));
+        succeeds(copy);
+        Self::start_in(folder, &[], None)
+    }
+
+    fn start_in(folder: TempDir, settings: &[&str], clock: Option<Arc<WallClock>>) -> Self {
+        let port = free_port();
+        let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
+        let command = move |folder: &Path| {
+            let mut command = match &clock {
+                Some(clock) => Unprivileged::command_by(clock, &program(PROGRAMS).join("postgres")),
+                None => as_postgres("postgres"),
+            };
+            command
+                .arg("-D")
+                .arg(data(folder))
+                .args(["-p", &port.to_string()])
+                .args([
+                    "-c",
+                    "listen_addresses=127.0.0.1",
+                    "-c",
+                    "unix_socket_directories=",
+                ])
+                .args(["-c", "max_connections=200"])
+                .args(settings.iter().flat_map(|setting| ["-c", setting]));
+            command
+        };
+        let answers = move || connect(port, "postgres").is_ok();
+        Self {
+            server: Server::start(folder, command, answers),
+            port,
+        }
+    }
+
+    pub(crate) fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// A client to look behind the store with.
+    pub(crate) fn client(&self, database: &str) -> Client {
+        connect(self.port, database).unwrap()
+    }
+
+    /// `kill -9`; all its processes are gone then.
+    pub(crate) fn kill(&mut self) {
+        self.server.kill();
+        while is_anything_in(&data(self.server.folder())) {
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub(crate) fn restart(&mut self) {
+        self.kill();
+        self.server.restart();
+    }
+
+    /// Makes a standby the primary.
+    pub(crate) fn promote(&self) {
+        let promoted = self
+            .client("postgres")
+            .query_one("SELECT pg_promote()", &[]);
+        assert!(promoted.unwrap().get::<_, bool>(0));
+    }
+}
+
+fn connect(port: u16, database: &str) -> Result<Client, postgres::Error> {
+    let url = format!("postgres://postgres@127.0.0.1:{port}/{database}?connect_timeout=5");
+    Client::connect(&url, NoTls)
+}
+
+/// A folder with an empty cluster in it.
+fn fresh() -> TempDir {
+    let folder = unused();
+    let mut create = as_postgres("initdb");
+    create
+        .args([
+            "--username=postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--no-sync",
+            "--pgdata",
+        ])
+        .arg(data(folder.path()));
+    succeeds(create);
+    folder
+}
+
+/// A folder that the server's user may write to.
+fn unused() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    if let Some(user) = Unprivileged::needed() {
+        chown(folder.path(), Some(user.uid), Some(user.gid)).unwrap();
+    }
+    folder
+}
+
+fn data(folder: &Path) -> PathBuf {
+    folder.join("data")
+}
+
+/// A program of the server's: it refuses to be run by root.
+fn as_postgres(name: &str) -> Command {
+    Unprivileged::command(&program(PROGRAMS).join(name))
+}
+
+fn succeeds(mut command: Command) {
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {told}");
+}
+
+/// Whether any process works in a folder: a server that was killed leaves some for a moment, and none
+/// can be started before they are gone.
+fn is_anything_in(folder: &Path) -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut works_in = processes.map(|process| fs::read_link(process.path().join("cwd")));
+    works_in.any(|place| place.is_ok_and(|place| place == folder))
+}
