@@ -62,7 +62,8 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn a_wrong_choice_is_said_with_all_there_are() {
-    let forms = "[possible values: text, int, uint, hex]";
+    let forms = "[possible values: text, int, uint, hex, base2, base32, base36, base58, base62, \
+                 base64, bytes]";
     let shells = "[possible values: bash, elvish, fish, powershell, zsh]";
     assert_said(&[
         (
@@ -70,12 +71,12 @@ fn a_wrong_choice_is_said_with_all_there_are() {
             "invalid value 'xml' for '--format <FORMAT>' [possible values: text, int, json]",
         ),
         (
-            "convert --to base64 v",
-            &format!("invalid value 'base64' for '--to <FORM>' {forms}"),
+            "convert --to rot13 v",
+            &format!("invalid value 'rot13' for '--to <FORM>' {forms}"),
         ),
         (
-            "inspect --from base64 v",
-            &format!("invalid value 'base64' for '--from <FORM>' {forms}"),
+            "inspect --from rot13 v",
+            &format!("invalid value 'rot13' for '--from <FORM>' {forms}"),
         ),
         (
             "completions tcl",

@@ -8,6 +8,7 @@ mod failures;
 mod generate;
 mod ids;
 mod keys;
+mod layouts;
 mod leases;
 mod segments;
 mod user;

@@ -1,73 +1,105 @@
 //! `randflake compose`
 
-use core::ops::RangeInclusive;
 use core::time::Duration;
 
-use randflake_std::randflake_core::{Codec, Spec};
-use randflake_std::{Layout, Randflake};
+use randflake_std::randflake_core::Spec;
 
 use crate::failure::Failure;
 use crate::form::Format;
-use crate::number::within;
+use crate::layout::LayoutArgs;
+use crate::number::{check, wrong};
 use crate::output::stdout;
 use crate::secret::SecretArgs;
-
-const SPEC: Spec = Randflake::SPEC;
 
 /// Make the id of a time, a node id and a sequence
 ///
 /// For tests and for debugging: it asks no lease store, so the id may also be issued by somebody else.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  randflake compose --time 1733706297 --node 42 --sequence 1")]
+Examples:
+  randflake compose --time 1733706297 --node 42 --sequence 1
+  randflake compose --layout snowflake --time 1733706297.123 --node 3,7 --sequence 1")]
 pub(crate) struct Args {
-    /// Seconds since 1970, 1730000000 to 2803741823
-    #[arg(
-        long,
-        value_name = "UNIX",
-        value_parser = within::<u64>(times()),
-        allow_negative_numbers = true
-    )]
-    time: u64,
-    /// Node id, 0 to 131071
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = within::<u32>(0..=SPEC.max_node_id().into()),
-        allow_negative_numbers = true
-    )]
-    node: u32,
-    /// Sequence, 0 to 131071
-    #[arg(
-        long,
-        value_name = "S",
-        value_parser = within::<u32>(0..=SPEC.max_sequence().into()),
-        allow_negative_numbers = true
-    )]
-    sequence: u32,
+    /// Seconds since 1970, with up to three decimals if the layout has them; 1730000000 to 2803741823 in
+    /// the Randflake layout
+    #[arg(long, value_name = "UNIX", allow_negative_numbers = true)]
+    time: String,
+    /// Node id, 0 to 131071 in the Randflake layout; or the values of its parts, as in 3,7
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    node: String,
+    /// Sequence, 0 to 131071 in the Randflake layout
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    sequence: String,
     /// What to print
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
     #[command(flatten)]
+    layout: LayoutArgs,
+    #[command(flatten)]
     secret: SecretArgs,
-}
-
-/// The seconds that the layout has.
-fn times() -> RangeInclusive<u64> {
-    let unix = |tick| SPEC.unix_ms(tick) / 1_000;
-    unix(0)..=unix(SPEC.max_tick())
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let codec = Codec::<Randflake>::new(self.secret.read()?.cipher());
-        let time = Duration::from_secs(self.time);
+        let spec = self.layout.layout.spec();
+        let time = self.read_time(spec)?;
+        let node_id = self.read_node_id(spec)?;
+        let sequence = check(
+            "--sequence <S>",
+            &self.sequence,
+            0..=spec.max_sequence().into(),
+        )?;
+        let codec = self.layout.layout.codec(&self.secret)?;
         let id = codec
-            .compose_at(time, self.node, self.sequence)
+            .compose_at(time, node_id, sequence)
             .map_err(Failure::usage)?;
         let mut out = stdout();
         self.format.write(&mut out, &codec, id)?;
         Ok(out.flush()?)
+    }
+
+    fn read_time(&self, spec: Spec) -> Result<Duration, Failure> {
+        let (first, last) = (spec.unix_ms(0), spec.unix_ms(spec.max_tick()));
+        let unix_ms = read_ms(&self.time).filter(|unix_ms| (first..=last).contains(unix_ms));
+        unix_ms.map(Duration::from_millis).ok_or_else(|| {
+            let allowed = format!("{} to {} are allowed", seconds(first), seconds(last));
+            wrong("--time <UNIX>", &self.time, &allowed)
+        })
+    }
+
+    fn read_node_id(&self, spec: Spec) -> Result<u32, Failure> {
+        let argument = "--node <N>";
+        if !self.node.contains(',') {
+            return check(argument, &self.node, 0..=spec.max_node_id().into());
+        }
+        let values = self.node.split(',').map(str::parse);
+        let values: Vec<u32> = values
+            .collect::<Result<_, _>>()
+            .map_err(|_| wrong(argument, &self.node, "numbers are allowed"))?;
+        spec.node_id(&values)
+            .map_err(|error| wrong(argument, &self.node, &error.to_string()))
+    }
+}
+
+/// Milliseconds of seconds with up to three decimals.
+fn read_ms(text: &str) -> Option<u64> {
+    let (seconds, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !is_number(seconds) || !is_number(decimals) || decimals.len() > 3 {
+        return None;
+    }
+    let ms: u64 = format!("{decimals:0<3}").parse().ok()?;
+    seconds
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000)?
+        .checked_add(ms)
+}
+
+/// Without decimals where there are none.
+fn seconds(unix_ms: u64) -> String {
+    match unix_ms % 1_000 {
+        0 => (unix_ms / 1_000).to_string(),
+        ms => format!("{}.{ms:03}", unix_ms / 1_000),
     }
 }

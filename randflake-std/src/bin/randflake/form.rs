@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use randflake_std::randflake_core::{Codec, DecodeError};
-use randflake_std::{Id, Randflake};
+use randflake_std::randflake_core::{Base, Codec, DecodeError};
+use randflake_std::{Custom, Id};
 
 use crate::record::Record;
 
@@ -19,6 +19,20 @@ pub(crate) enum Form {
     Uint,
     /// Hexadecimal, written with 16 digits
     Hex,
+    /// Binary
+    Base2,
+    /// As bwmarrin/snowflake writes it, digits ybndrfg8ejkmcpqxot1uwisza345h769
+    Base32,
+    /// 0-9a-z
+    Base36,
+    /// As bwmarrin/snowflake writes it, 1-9a-zA-Z without l, I and O
+    Base58,
+    /// 0-9A-Za-z
+    Base62,
+    /// Base64 of the decimal digits, as bwmarrin/snowflake writes it
+    Base64,
+    /// The decimal digits, whose ASCII bwmarrin/snowflake calls bytes
+    Bytes,
 }
 
 impl Form {
@@ -38,6 +52,13 @@ impl Form {
                 let bits = read_hex(text).map(Id::from_u64);
                 bits.ok_or_else(|| "1 to 16 hex digits are allowed".to_owned())
             }
+            Self::Base2 => read_base(Base::Base2, text),
+            Self::Base32 => read_base(Base::Base32, text),
+            Self::Base36 => read_base(Base::Base36, text),
+            Self::Base58 => read_base(Base::Base58, text),
+            Self::Base62 => read_base(Base::Base62, text),
+            Self::Base64 => read_base(Base::Base64, text),
+            Self::Bytes => read_base(Base::Base10, text),
         }
     }
 
@@ -50,8 +71,19 @@ impl Form {
             Self::Int => writeln!(out, "{}", id.to_i64()),
             Self::Uint => writeln!(out, "{}", id.to_u64()),
             Self::Hex => writeln!(out, "{:016x}", id.to_u64()),
+            Self::Base2 => writeln!(out, "{}", id.to_base(Base::Base2)),
+            Self::Base32 => writeln!(out, "{}", id.to_base(Base::Base32)),
+            Self::Base36 => writeln!(out, "{}", id.to_base(Base::Base36)),
+            Self::Base58 => writeln!(out, "{}", id.to_base(Base::Base58)),
+            Self::Base62 => writeln!(out, "{}", id.to_base(Base::Base62)),
+            Self::Base64 => writeln!(out, "{}", id.to_base(Base::Base64)),
+            Self::Bytes => writeln!(out, "{}", id.to_base(Base::Base10)),
         }
     }
+}
+
+fn read_base(base: Base, text: &str) -> Result<Id, String> {
+    Id::from_base(base, text.as_bytes()).map_err(|error| error.to_string())
 }
 
 fn read_text(text: &str) -> Result<Id, String> {
@@ -91,7 +123,7 @@ impl Format {
     pub(crate) fn write(
         self,
         out: &mut impl Write,
-        codec: &Codec<Randflake>,
+        codec: &Codec<Custom>,
         id: Id,
     ) -> io::Result<()> {
         match self {

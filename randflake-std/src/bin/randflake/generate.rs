@@ -3,18 +3,17 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::{GenerateError, Handle, Id, Layout, Randflake};
+use randflake_std::randflake_core::Spec;
+use randflake_std::{Builder, Custom, GenerateError, Handle, Id};
 
 use crate::failure::{Failure, say};
 use crate::form::Format;
-use crate::number::within;
+use crate::number::{check, within};
 use crate::output::stdout;
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
-use crate::store::StoreArgs;
+use crate::store::LeaseArgs;
 
-/// What a node id issues in a second.
-const IDS_PER_SECOND: u64 = Randflake::SPEC.max_sequence() as u64 + 1;
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
 /// A full second passes sooner, a lost lease is replaced sooner; what takes longer is told.
@@ -26,13 +25,14 @@ const WAIT_LIMIT: Duration = Duration::from_secs(10);
 /// when one is killed. Node ids are leased from the store for the run and released at its end; those of
 /// a killed run are free again within a minute.
 ///
-/// The first run makes the secret if none is given.
+/// The first run makes the secret if none is given; plain layouts need none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   randflake generate
   randflake generate -n 1000000 > ids.txt
   randflake generate -n 3 --format json
+  randflake generate --layout snowflake --format int
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct Args {
     /// How many
@@ -48,19 +48,14 @@ pub(crate) struct Args {
     /// What to print of each
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-    /// How many node ids to lease: each issues 131072 ids a second [default: as many as issue all in a
-    /// second, at most 64]
-    #[arg(
-        long,
-        value_name = "K",
-        value_parser = within::<u32>(1..=u64::from(Randflake::SPEC.max_node_id()) + 1),
-        allow_negative_numbers = true
-    )]
-    node_ids: Option<u32>,
+    /// How many node ids to lease: each issues 131072 ids a second in the Randflake layout [default: as many
+    /// as issue all in a second, at most 64]
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    node_ids: Option<String>,
     #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
-    store: StoreArgs,
+    store: LeaseArgs,
 }
 
 impl Args {
@@ -68,9 +63,11 @@ impl Args {
         if self.count == 0 {
             return Ok(());
         }
-        let secret = self.secret.read_or_make()?;
-        let handle = Handle::builder(&secret, self.store.open()?)
-            .node_ids(self.node_ids.unwrap_or_else(|| enough_for(self.count)))
+        let layout = self.store.layout();
+        let node_ids = self.node_ids(layout.spec())?;
+        let codec = layout.codec_for_issuing(&self.secret)?;
+        let handle = Builder::of(codec, self.store.open()?)
+            .node_ids(node_ids)
             .build()?;
         let printed = self.print(&handle);
         if let Err(error) = handle.close() {
@@ -81,7 +78,15 @@ impl Args {
         printed
     }
 
-    fn print(&self, handle: &Handle) -> Result<(), Failure> {
+    fn node_ids(&self, spec: Spec) -> Result<u32, Failure> {
+        let all = u64::from(spec.max_node_id()) + 1;
+        match &self.node_ids {
+            Some(asked) => check("--node-ids <K>", asked, 1..=all),
+            None => Ok(enough_for(self.count, spec)),
+        }
+    }
+
+    fn print(&self, handle: &Handle<Custom>) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         for done in 1..=self.count {
@@ -93,15 +98,19 @@ impl Args {
     }
 }
 
-fn enough_for(count: u64) -> u32 {
+fn enough_for(count: u64, spec: Spec) -> u32 {
+    // What a node id issues in a second, or in a tick that is longer.
+    let ids_per_second = (u64::from(spec.max_sequence()) + 1) * (1_000 / spec.tick_ms()).max(1);
+    let all = u64::from(spec.max_node_id()) + 1;
     let node_ids = count
-        .div_ceil(IDS_PER_SECOND)
-        .min(MOST_NODE_IDS_UNLESS_ASKED);
+        .div_ceil(ids_per_second)
+        .min(MOST_NODE_IDS_UNLESS_ASKED)
+        .min(all);
     u32::try_from(node_ids).unwrap_or(1)
 }
 
 /// The next id. Before it waits, all made so far is handed to the reader.
-fn next(handle: &Handle, out: &mut impl Write) -> Result<Id, Failure> {
+fn next(handle: &Handle<Custom>, out: &mut impl Write) -> Result<Id, Failure> {
     if let Ok(id) = handle.generate() {
         return Ok(id);
     }
@@ -110,7 +119,7 @@ fn next(handle: &Handle, out: &mut impl Write) -> Result<Id, Failure> {
     waited.map_err(|error| refusal(handle, error))
 }
 
-fn refusal(handle: &Handle, error: GenerateError) -> Failure {
+fn refusal(handle: &Handle<Custom>, error: GenerateError) -> Failure {
     let retry = error
         .retry_in_ms()
         .map(|ms| format!("; try again in {ms} ms"));
@@ -128,6 +137,10 @@ mod tests {
 
     #[test]
     fn all_ids_are_issued_in_a_second_up_to_a_limit() {
+        use randflake_std::{Layout, Mastodon, Randflake, Sonyflake};
+
+        assert_eq!(enough_for(1_000_000, Sonyflake::SPEC), 40);
+        assert_eq!(enough_for(u64::MAX, Mastodon::SPEC), 1);
         let cases = [
             (1, 1),
             (131_072, 1),
@@ -137,7 +150,7 @@ mod tests {
             (u64::MAX, 64),
         ];
         for (count, node_ids) in cases {
-            assert_eq!(enough_for(count), node_ids);
+            assert_eq!(enough_for(count, Randflake::SPEC), node_ids);
         }
     }
 }

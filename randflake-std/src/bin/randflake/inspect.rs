@@ -1,11 +1,9 @@
 //! `randflake inspect`
 
-use randflake_std::Randflake;
-use randflake_std::randflake_core::Codec;
-
 use crate::failure::Failure;
 use crate::form::Form;
 use crate::input::for_each_id;
+use crate::layout::LayoutArgs;
 use crate::output::stdout;
 use crate::record::Record;
 use crate::secret::SecretArgs;
@@ -21,6 +19,7 @@ use crate::secret::SecretArgs;
 Examples:
   randflake inspect 3vgoe12ccb8gh
   randflake inspect --from int --json 4594531474933654033
+  randflake inspect --layout discord --from int 175928847299117063
   psql -Atc 'SELECT id FROM orders' | randflake inspect --from int")]
 pub(crate) struct Args {
     /// Ids; read from standard input, one on each line, when there are none
@@ -33,12 +32,14 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    layout: LayoutArgs,
+    #[command(flatten)]
     secret: SecretArgs,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let codec = Codec::<Randflake>::new(self.secret.read()?.cipher());
+        let codec = self.layout.layout.codec(&self.secret)?;
         let mut out = stdout();
         for_each_id(&self.ids, self.from, |id| {
             let record = Record::new(&codec, id);

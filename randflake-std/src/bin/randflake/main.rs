@@ -16,6 +16,7 @@ mod generate;
 mod input;
 mod inspect;
 mod keygen;
+mod layout;
 mod lease;
 mod man;
 mod number;

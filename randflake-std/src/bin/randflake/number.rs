@@ -2,6 +2,8 @@
 
 use core::ops::RangeInclusive;
 
+use crate::failure::Failure;
+
 /// A parser of the numbers in a range, whose error says what is allowed.
 pub(crate) fn within<T: TryFrom<u64>>(
     range: RangeInclusive<u64>,
@@ -11,4 +13,19 @@ pub(crate) fn within<T: TryFrom<u64>>(
         let number = number.and_then(|number| T::try_from(number).ok());
         number.ok_or_else(|| format!("{} to {} are allowed", range.start(), range.end()))
     }
+}
+
+/// Checks an argument whose range depends on another one; says what clap would.
+pub(crate) fn check<T: TryFrom<u64>>(
+    argument: &str,
+    text: &str,
+    range: RangeInclusive<u64>,
+) -> Result<T, Failure> {
+    within(range)(text).map_err(|allowed| wrong(argument, text, &allowed))
+}
+
+pub(crate) fn wrong(argument: &str, text: &str, allowed: &str) -> Failure {
+    Failure::usage(format!(
+        "invalid value '{text}' for '{argument}': {allowed}"
+    ))
 }

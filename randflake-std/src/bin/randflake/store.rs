@@ -7,6 +7,7 @@ use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore};
 use randflake_std::segment::{self, SegmentStore};
 
 use crate::failure::Failure;
+use crate::layout::{Chosen, LayoutArgs};
 use crate::state_directory;
 
 #[derive(Debug, clap::Args)]
@@ -21,26 +22,52 @@ pub(crate) struct StoreArgs {
         hide_env_values = true
     )]
     store: Option<String>,
-    /// Whose leases or counter: ids are unique within a namespace
+    /// Whose leases or counter: ids are unique within a namespace [default: default, and with another
+    /// layout one of its name]
     ///
     /// Take another one for another secret. 1 to 64 characters of a-z, 0-9, '-' and '_'.
     #[arg(
         long,
         value_name = "NAME",
         env = "RANDFLAKE_NAMESPACE",
-        hide_env_values = true,
-        default_value = "default"
+        hide_env_values = true
     )]
-    namespace: String,
+    namespace: Option<String>,
 }
 
-impl StoreArgs {
-    pub(crate) fn namespace(&self) -> Result<Namespace, Failure> {
-        Namespace::of::<Randflake>(&self.namespace).map_err(Failure::usage)
+/// The lease store of a layout.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LeaseArgs {
+    #[command(flatten)]
+    layout: LayoutArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl LeaseArgs {
+    pub(crate) fn layout(&self) -> &Chosen {
+        &self.layout.layout
     }
 
     pub(crate) fn open(&self) -> Result<Box<dyn LeaseStore>, Failure> {
-        let namespace = self.namespace()?;
+        self.store.open(self.layout())
+    }
+
+    pub(crate) fn shown_url(&self) -> Result<String, Failure> {
+        self.store.shown_url()
+    }
+}
+
+impl StoreArgs {
+    /// That of a counter, which has no layout.
+    pub(crate) fn namespace(&self) -> Result<Namespace, Failure> {
+        let name = self.namespace.as_deref().unwrap_or("default");
+        Namespace::of::<Randflake>(name).map_err(Failure::usage)
+    }
+
+    fn open(&self, layout: &Chosen) -> Result<Box<dyn LeaseStore>, Failure> {
+        let name = self.namespace.clone().unwrap_or_else(|| layout.namespace());
+        let namespace = Namespace::of_layout(&name, layout.layout()).map_err(Failure::usage)?;
         match &self.store {
             Some(url) => Ok(lease::open(url, &namespace)?),
             None => Ok(Box::new(open_default(&namespace)?)),

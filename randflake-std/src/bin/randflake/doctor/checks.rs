@@ -6,18 +6,19 @@ use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use randflake_std::lease::{LeaseStore, MAX_SKEW};
-use randflake_std::{DEFAULT_TTL, Handle, Layout, Randflake, Secret};
+use randflake_std::randflake_core::{Codec, Spec};
+use randflake_std::{AnyPermutation, Builder, DEFAULT_TTL};
 
 use super::Finding;
 use crate::lease::Snapshot;
 use crate::record::utc;
 use crate::secret::{SecretArgs, Source};
 use crate::state_directory;
-use crate::store::StoreArgs;
+use crate::store::LeaseArgs;
 
-pub(super) fn all(secret: &SecretArgs, store: &StoreArgs) -> Vec<Finding> {
+pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
     let mut findings = vec![
-        Finding::new("clock", clock()),
+        Finding::new("clock", clock(store.layout().spec())),
         Finding::new("directory", directory()),
         Finding::new("secret", secret_source(secret)),
     ];
@@ -32,8 +33,7 @@ pub(super) fn all(secret: &SecretArgs, store: &StoreArgs) -> Vec<Finding> {
 }
 
 /// The machine's clock is within the time of the ids.
-fn clock() -> Result<String, String> {
-    let spec = Randflake::SPEC;
+fn clock(spec: Spec) -> Result<String, String> {
     let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -76,7 +76,7 @@ fn secret_source(secret: &SecretArgs) -> Result<String, String> {
     })
 }
 
-fn opened_store(mut opened: Box<dyn LeaseStore>, store: &StoreArgs) -> Vec<Finding> {
+fn opened_store(mut opened: Box<dyn LeaseStore>, store: &LeaseArgs) -> Vec<Finding> {
     let namespace = opened.namespace();
     let described = format!(
         "{:?}: {} node ids, leases of {} s unless asked for, at most {} s",
@@ -135,12 +135,12 @@ fn skew(store: &mut dyn LeaseStore) -> Result<String, String> {
 }
 
 /// Leases a node id as `generate` does, without issuing an id.
-fn lease(store: &StoreArgs) -> Result<String, String> {
-    // It encrypts nothing, so it need not be the user's.
-    let secret = Secret::generate().map_err(problem)?;
+fn lease(store: &LeaseArgs) -> Result<String, String> {
+    // It encrypts nothing, so it needs no secret.
+    let codec = Codec::of(store.layout().layout(), AnyPermutation::Plain);
     let store = store.open().map_err(problem)?;
     let started = Instant::now();
-    let handle = Handle::builder(&secret, store).build().map_err(problem)?;
+    let handle = Builder::of(codec, store).build().map_err(problem)?;
     let acquired = started.elapsed();
     handle.close().map_err(problem)?;
     let released = started.elapsed().saturating_sub(acquired);

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::failure::{Failure, one_line};
 use crate::output::stdout;
 use crate::secret::SecretArgs;
-use crate::store::StoreArgs;
+use crate::store::LeaseArgs;
 
 /// Check what `generate` needs, and say what is wrong
 ///
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
-    store: StoreArgs,
+    store: LeaseArgs,
 }
 
 /// What a check has found.

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::stdout;
-use crate::store::StoreArgs;
+use crate::store::LeaseArgs;
 
 /// Grant nothing until every lease that there may be is over
 ///
@@ -11,7 +11,7 @@ use crate::store::StoreArgs;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    store: StoreArgs,
+    store: LeaseArgs,
 }
 
 impl Args {

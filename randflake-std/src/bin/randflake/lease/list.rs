@@ -9,7 +9,7 @@ use super::snapshot::{Snapshot, ms};
 use crate::failure::{Failure, say};
 use crate::output::stdout;
 use crate::record::utc;
-use crate::store::StoreArgs;
+use crate::store::LeaseArgs;
 
 /// List the leases, in the order of node ids
 ///
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StoreArgs,
+    store: LeaseArgs,
 }
 
 #[derive(Serialize)]

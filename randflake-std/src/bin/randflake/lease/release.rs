@@ -3,14 +3,14 @@
 use core::time::Duration;
 use std::io::Write;
 
+use randflake_std::MAX_TOLERANCE_MS;
 use randflake_std::lease::{Grant, LeaseStore, Record};
-use randflake_std::{Layout, MAX_TOLERANCE_MS, Randflake};
 
 use super::snapshot::{Snapshot, ms};
 use crate::failure::Failure;
-use crate::number::within;
+use crate::number::check;
 use crate::output::stdout;
-use crate::store::StoreArgs;
+use crate::store::LeaseArgs;
 
 /// End leases by hand
 ///
@@ -24,27 +24,23 @@ Example:
   randflake lease release 17 --force")]
 pub(crate) struct Args {
     /// Node ids
-    #[arg(
-        required = true,
-        value_name = "NODE",
-        value_parser = within::<u32>(0..=Randflake::SPEC.max_node_id().into()),
-        allow_negative_numbers = true
-    )]
-    nodes: Vec<u32>,
+    #[arg(required = true, value_name = "NODE", allow_negative_numbers = true)]
+    nodes: Vec<String>,
     /// Release them: their holders are gone for good
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    store: StoreArgs,
+    store: LeaseArgs,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        let nodes = self.read_nodes()?;
         let mut store = self.store.open()?;
         let snapshot = Snapshot::take(&mut *store)?;
         let live: Vec<_> = snapshot
             .live()
-            .filter(|record| self.names(record))
+            .filter(|record| nodes.contains(&record.grant.node_id))
             .collect();
         live.iter()
             .try_for_each(|record| self.check(&snapshot, record))?;
@@ -56,11 +52,15 @@ impl Args {
             ..record.grant
         };
         store.release(&live.iter().map(ended).collect::<Vec<_>>())?;
-        self.tell(&mut *store)
+        tell(&mut *store, &nodes)
     }
 
-    fn names(&self, record: &Record) -> bool {
-        self.nodes.contains(&record.grant.node_id)
+    fn read_nodes(&self) -> Result<Vec<u32>, Failure> {
+        let range = 0..=self.store.layout().spec().max_node_id().into();
+        let nodes = self.nodes.iter();
+        nodes
+            .map(|node| check("<NODE>...", node, range.clone()))
+            .collect()
     }
 
     fn check(&self, snapshot: &Snapshot, record: &Record) -> Result<(), Failure> {
@@ -81,21 +81,21 @@ impl Args {
         }
         Ok(())
     }
+}
 
-    fn tell(&self, store: &mut dyn LeaseStore) -> Result<(), Failure> {
-        let snapshot = Snapshot::take(store)?;
-        let mut out = stdout();
-        for node in &self.nodes {
-            let mut live = snapshot.live();
-            let seconds = match live.find(|record| record.grant.node_id == *node) {
-                Some(record) => ms(snapshot.remaining(record)).div_ceil(1_000),
-                None => 0,
-            };
-            match seconds {
-                0 => writeln!(out, "node id {node} is free")?,
-                _ => writeln!(out, "node id {node} is free in {seconds} s")?,
-            }
+fn tell(store: &mut dyn LeaseStore, nodes: &[u32]) -> Result<(), Failure> {
+    let snapshot = Snapshot::take(store)?;
+    let mut out = stdout();
+    for node in nodes {
+        let mut live = snapshot.live();
+        let seconds = match live.find(|record| record.grant.node_id == *node) {
+            Some(record) => ms(snapshot.remaining(record)).div_ceil(1_000),
+            None => 0,
+        };
+        match seconds {
+            0 => writeln!(out, "node id {node} is free")?,
+            _ => writeln!(out, "node id {node} is free in {seconds} s")?,
         }
-        Ok(out.flush()?)
     }
+    Ok(out.flush()?)
 }

@@ -9,7 +9,7 @@ use super::snapshot::{Snapshot, ms};
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::record::utc;
-use crate::store::StoreArgs;
+use crate::store::LeaseArgs;
 
 /// Show how many node ids are leased
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StoreArgs,
+    store: LeaseArgs,
 }
 
 /// The occupancy of a namespace. The soonest end is that of a live lease, unless it is renewed.
