@@ -14,7 +14,7 @@ const POSTGRES_PROGRAMS: Told = (&POSTGRES, "RANDFLAKE_POSTGRES");
 const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
 
 /// A test program, the features and the tools that it needs.
-struct Test {
+pub(crate) struct Test {
     name: &'static str,
     features: &'static str,
     tools: &'static [Told],
@@ -38,32 +38,45 @@ const TESTS: &[Test] = &[
     },
 ];
 
+/// Run by the part `faults`.
+pub(crate) const FAULTS: Test = Test {
+    name: "faults",
+    features: "redis",
+    tools: &[REDIS_SERVER, WALL_CLOCK],
+};
+
 pub(crate) fn needs() -> Vec<Need> {
-    let tools = TESTS.iter().flat_map(|test| test.tools);
-    tools.map(|(tool, _)| Need::Tool(tool)).collect()
+    TESTS.iter().flat_map(Test::needs).collect()
 }
 
 pub(crate) fn run(report: &mut Report) {
     for test in TESTS {
-        run_one(report, test);
+        test.run(report);
     }
 }
 
-fn run_one(report: &mut Report, test: &Test) {
-    let mut command = cargo(&[
-        "test",
-        "--package",
-        "randflake-std",
-        "--features",
-        test.features,
-        "--test",
-        test.name,
-    ]);
-    for (tool, variable) in test.tools {
-        let Some(path) = report.tool(tool, test.name) else {
-            return;
-        };
-        command.env(variable, path);
+impl Test {
+    pub(crate) fn needs(&self) -> Vec<Need> {
+        let tools = self.tools.iter();
+        tools.map(|(tool, _)| Need::Tool(tool)).collect()
     }
-    report.tests(test.name, &mut command);
+
+    pub(crate) fn run(&self, report: &mut Report) {
+        let mut command = cargo(&[
+            "test",
+            "--package",
+            "randflake-std",
+            "--features",
+            self.features,
+            "--test",
+            self.name,
+        ]);
+        for (tool, variable) in self.tools {
+            let Some(path) = report.tool(tool, self.name) else {
+                return;
+            };
+            command.env(variable, path);
+        }
+        report.tests(self.name, &mut command);
+    }
 }

@@ -1,6 +1,8 @@
-//! `faults`: what befalls a server, to whole processes: being killed, being suspended, a wall clock that jumps.
+//! `faults`: what befalls whole processes and the engines that they lease from: being killed, being suspended, a wall
+//! clock that jumps, a network that fails.
 
 use crate::cargo::cargo;
+use crate::engines;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::LIBFAKETIME;
@@ -9,7 +11,9 @@ use crate::tools::LIBFAKETIME;
 const NEEDS_FAKETIME: &str = "wall_clocks_an_hour_apart_and_jumping";
 
 pub(crate) fn needs() -> Vec<Need> {
-    vec![Need::Tool(&LIBFAKETIME)]
+    let mut needs = engines::FAULTS.needs();
+    needs.push(Need::Tool(&LIBFAKETIME));
+    needs
 }
 
 pub(crate) fn run(report: &mut Report) {
@@ -27,4 +31,5 @@ pub(crate) fn run(report: &mut Report) {
         None => command.args(["--", "--skip", NEEDS_FAKETIME]),
     };
     report.tests("processes", &mut command);
+    engines::FAULTS.run(report);
 }

@@ -104,7 +104,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "faults",
-        about: "processes killed, suspended, under clocks that jump (libfaketime; two minutes)",
+        about: "processes and engines killed, suspended, cut off, under clocks that jump (libfaketime, redis; three minutes)",
         needs: faults::needs,
         run: faults::run,
     },

@@ -82,6 +82,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
 pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "interop", "interop"),
     ("randflake-std", "processes", "faults"),
+    ("randflake-std", "faults", "faults"),
     ("randflake-std", "servers", "engines"),
     ("randflake-std", "contract_redis", "engines"),
     ("randflake-std", "contract_postgres", "engines"),

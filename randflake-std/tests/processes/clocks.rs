@@ -16,7 +16,7 @@ pub(crate) fn an_hour_apart() -> Result<(), Failed> {
     let library = std::env::var_os(LIBFAKETIME)
         .ok_or_else(|| format!("set {LIBFAKETIME} to the path of libfaketime.so.1"))?;
     let directory = tempfile::tempdir()?;
-    let store = directory.path().join("leases.db");
+    let store = format!("sqlite:{}", directory.path().join("leases.db").display());
     let path = |name: String| directory.path().join(name);
     let time = TTL * 5;
 
@@ -25,7 +25,7 @@ pub(crate) fn an_hour_apart() -> Result<(), Failed> {
         .map(|n| (path(format!("ids-{n}")), path(format!("offset-{n}"))))
         .collect();
     let start = |(output, offset): &(PathBuf, PathBuf)| {
-        let mut command = Order::new(&store, output, time).command();
+        let mut command = Order::new(&store, "test", output, time).command();
         Issuer(
             with_wall_clock(&mut command, &library, offset)
                 .spawn()

@@ -5,30 +5,58 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread;
 use std::time::Instant;
 
-use randflake_std::lease::{Namespace, SqliteStore};
-use randflake_std::{Handle, Randflake, Secret};
+use randflake_core::{Field, Fields, Spec};
+use randflake_std::lease::{self, Namespace};
+use randflake_std::{Builder, Layout, Plain};
 
 pub(crate) const TTL: Duration = Duration::from_secs(3);
-pub(crate) const SECRET: [u8; 16] = [7; 16];
+
+/// So few node ids that those of others come into use again within a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Few;
+
+impl Layout for Few {
+    type Permutation = Plain;
+    const SPEC: Spec = Spec::declare(Fields {
+        timestamp: Field {
+            bits: 40,
+            shift: 22,
+        },
+        node_id: Field { bits: 5, shift: 17 },
+        sequence: Field { bits: 17, shift: 0 },
+        epoch_unix_ms: 1_730_000_000_000,
+        tick_ms: 1_000,
+    });
+}
+
+/// Leases of at most `TTL`, so that what a store may have forgotten is soon over.
+pub(crate) fn namespace(name: &str) -> Namespace {
+    Namespace::of::<Few>(name).unwrap().with_max_ttl(TTL)
+}
 
 const STORE: &str = "PROCESSES_TEST_STORE";
+const NAMESPACE: &str = "PROCESSES_TEST_NAMESPACE";
 const OUTPUT: &str = "PROCESSES_TEST_OUTPUT";
 const MILLIS: &str = "PROCESSES_TEST_MILLIS";
 
 /// What an issuing process is told through its environment.
 pub(crate) struct Order {
-    store: PathBuf,
+    /// The store's URL.
+    store: String,
+    namespace: String,
     output: PathBuf,
     time: Duration,
 }
 
 impl Order {
     /// To issue for some time, from one store into one file of eight bytes an id.
-    pub(crate) fn new(store: &Path, output: &Path, time: Duration) -> Self {
+    pub(crate) fn new(store: &str, namespace: &str, output: &Path, time: Duration) -> Self {
         Self {
             store: store.to_owned(),
+            namespace: namespace.to_owned(),
             output: output.to_owned(),
             time,
         }
@@ -38,7 +66,8 @@ impl Order {
     pub(crate) fn from_env() -> Option<Self> {
         let millis = std::env::var(MILLIS).ok()?.parse().ok()?;
         Some(Self {
-            store: std::env::var_os(STORE)?.into(),
+            store: std::env::var(STORE).ok()?,
+            namespace: std::env::var(NAMESPACE).ok()?,
             output: std::env::var_os(OUTPUT)?.into(),
             time: Duration::from_millis(millis),
         })
@@ -48,6 +77,7 @@ impl Order {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
             .env(STORE, &self.store)
+            .env(NAMESPACE, &self.namespace)
             .env(OUTPUT, &self.output)
             .env(MILLIS, self.time.as_millis().to_string())
             .stdin(Stdio::null());
@@ -84,13 +114,17 @@ impl Drop for Issuer {
 
 pub(crate) fn run(order: &Order) -> ExitCode {
     let started = Instant::now();
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
-    let store = SqliteStore::open(&order.store, &namespace).unwrap();
-    let handle = Handle::builder(&Secret::from_bytes(SECRET), store)
-        .ttl(TTL)
-        .build()
-        .unwrap();
     let mut output = BufWriter::new(File::create(&order.output).unwrap());
+    // Until the store answers and has a node id to grant.
+    let handle = loop {
+        let store = lease::open(&order.store, &namespace(&order.namespace));
+        let builder = store.map(|store| Builder::<Few>::new(Plain, store).ttl(TTL));
+        match builder.map_err(Into::into).and_then(Builder::build) {
+            Ok(handle) => break handle,
+            Err(_) if started.elapsed() < order.time => thread::sleep(Duration::from_millis(100)),
+            Err(_) => return ExitCode::SUCCESS,
+        }
+    };
     while started.elapsed() < order.time {
         // A refusal consumes nothing and is no failure: the lease may be over for a while.
         if let Ok(id) = handle.generate_wait(Duration::from_secs(1)) {
@@ -98,7 +132,8 @@ pub(crate) fn run(order: &Order) -> ExitCode {
         }
     }
     output.flush().unwrap();
-    handle.close().unwrap();
+    // The store may be away.
+    let _ends_by_itself = handle.close();
     ExitCode::SUCCESS
 }
 

@@ -8,14 +8,14 @@ use crate::issuer::{Issuer, Order, TTL, assert_distinct, ids};
 
 pub(crate) fn longer_than_the_lease() -> Result<(), Failed> {
     let directory = tempfile::tempdir()?;
-    let store = directory.path().join("leases.db");
+    let store = format!("sqlite:{}", directory.path().join("leases.db").display());
     let outputs: Vec<_> = (0..4)
         .map(|n| directory.path().join(format!("ids-{n}")))
         .collect();
     let time = TTL * 5;
     let processes: Vec<_> = outputs
         .iter()
-        .map(|output| Order::new(&store, output, time).start())
+        .map(|output| Order::new(&store, "test", output, time).start())
         .collect();
 
     thread::sleep(TTL / 2);
@@ -26,7 +26,7 @@ pub(crate) fn longer_than_the_lease() -> Result<(), Failed> {
     thread::sleep(TTL * 2);
     // A process that starts now may get a suspended one's node id.
     let late_output = directory.path().join("ids-late");
-    let late = Order::new(&store, &late_output, time).start();
+    let late = Order::new(&store, "test", &late_output, time).start();
     thread::sleep(TTL / 2);
     for process in suspended {
         signal(process, libc::SIGCONT);

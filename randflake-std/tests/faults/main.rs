@@ -1,0 +1,60 @@
+//! What befalls a fleet, on the servers that people run: holders are killed and suspended, engines fall
+//! and come back, networks fail, clocks jump. Processes issue as fast as they can meanwhile, every id
+//! is collected, and none may repeat.
+//!
+//! The program starts itself again as the processes that issue, which is why it has its own `main`.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[expect(dead_code, reason = "other tests do more to servers")]
+#[path = "../engines/mod.rs"]
+mod engines;
+#[expect(dead_code, reason = "other tests do more to processes")]
+#[path = "../processes/issuer.rs"]
+mod issuer;
+
+mod engine;
+mod fleet;
+mod proxy;
+mod redis;
+mod scenarios;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+use engine::ENGINES;
+use scenarios::SCENARIOS;
+
+/// The scenarios mostly wait.
+const AT_ONCE: usize = 8;
+
+fn main() -> ExitCode {
+    if let Some(order) = issuer::Order::from_env() {
+        return issuer::run(&order);
+    }
+    let mut trials = Vec::new();
+    for (scenario, run) in SCENARIOS {
+        for (engine, start) in ENGINES {
+            trials.push(trial(&format!("{engine}::{scenario}"), || {
+                run(start());
+            }));
+        }
+    }
+    trials.extend(redis::trials());
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(AT_ONCE);
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(name: &str, scenario: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, || {
+        scenario();
+        Ok(())
+    })
+}

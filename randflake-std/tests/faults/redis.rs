@@ -1,0 +1,66 @@
+//! What befalls Redis alone.
+
+use core::time::Duration;
+use std::thread;
+
+use libtest_mimic::Trial;
+
+use crate::engines::redis::RedisServer;
+use crate::fleet::Fleet;
+use crate::issuer::TTL;
+use crate::proxy::{Network, Proxy};
+use crate::scenarios::{assert_issued_lately, wait_for_grants};
+use crate::trial;
+
+pub(crate) fn trials() -> [Trial; 2] {
+    [
+        trial("redis::everything_is_flushed", everything_is_flushed),
+        trial(
+            "redis::a_replica_takes_over_after_a_cut_link",
+            a_replica_takes_over,
+        ),
+    ]
+}
+
+fn everything_is_flushed() {
+    let redis = RedisServer::start();
+    let mut fleet = Fleet::new(redis.url(), "flush");
+    wait_for_grants(&redis.url(), "flush");
+    // Longer than the fence, so that node ids are granted again.
+    let ttls = 8;
+    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
+    thread::sleep(TTL / 2);
+    redis.ask("FLUSHALL");
+    // These know of nothing.
+    running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
+    thread::sleep(TTL);
+    assert_issued_lately(&fleet.finish(running));
+}
+
+fn a_replica_takes_over() {
+    let first = RedisServer::start();
+    let link = Proxy::to(first.port);
+    let replica = RedisServer::start_with(&["--replicaof", "127.0.0.1", &link.port.to_string()]);
+    // Where clients find whichever is the master.
+    let service = Proxy::to(first.port);
+    let url = format!("redis://127.0.0.1:{}", service.port);
+    wait_for_grants(&url, "failover");
+    while !replica
+        .ask("INFO replication")
+        .contains("master_link_status:up")
+    {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let mut fleet = Fleet::new(url, "failover");
+    let ttls = 8;
+    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
+    thread::sleep(TTL / 2);
+    link.set(Network::Cut);
+    // The replica never hears of these, nor of any renewal from now on.
+    running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
+    thread::sleep(TTL / 2);
+    replica.ask("REPLICAOF NO ONE");
+    service.lead_to(replica.port);
+    running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 2))));
+    assert_issued_lately(&fleet.finish(running));
+}

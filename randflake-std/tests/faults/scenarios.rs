@@ -1,0 +1,243 @@
+//! What every engine goes through.
+
+use core::time::Duration;
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use randflake_std::lease::{self, AcquireRequest, StoreError, Token};
+use randflake_std::{Builder, Handle, Plain};
+
+use crate::engine::Engine;
+use crate::engines::clock::WallClock;
+use crate::fleet::{Fleet, Holder};
+use crate::issuer::{Few, TTL, namespace};
+use crate::proxy::{Network, Proxy};
+
+type Scenario = fn(Box<dyn Engine>);
+
+pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
+    ("holders_are_killed", holders_are_killed),
+    (
+        "holders_are_suspended_for_longer_than_their_leases",
+        holders_are_suspended,
+    ),
+    ("the_engine_is_killed_and_restarted", the_engine_is_killed),
+    (
+        "the_network_is_cut_and_slow_and_loses_replies",
+        the_network_fails,
+    ),
+    ("two_processes_have_one_token", two_have_one_token),
+    ("wall_clocks_of_holders_jump_by_an_hour", wall_clocks_jump),
+    (
+        "nothing_is_issued_without_a_lease_and_service_resumes",
+        the_store_goes_away,
+    ),
+];
+
+/// Until the namespace grants: a new one may have to wait for what was before it.
+pub(crate) fn wait_for_grants(url: &str, name: &str) {
+    let started = Instant::now();
+    loop {
+        let handle = handle(url, name);
+        match handle {
+            Ok(handle) => return handle.close().unwrap(),
+            Err(error) => assert!(started.elapsed() < Duration::from_secs(60), "{error}"),
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+fn handle(url: &str, name: &str) -> Result<Handle<Few>, Box<dyn core::error::Error>> {
+    let store = lease::open(url, &namespace(name))?;
+    Ok(Builder::<Few>::new(Plain, store).ttl(TTL).build()?)
+}
+
+pub(crate) fn assert_issued_lately(idle: &[Duration]) {
+    assert!(
+        idle.iter().all(|idle| *idle <= TTL * 2),
+        "{idle:?} without an id"
+    );
+}
+
+fn holders_are_killed(engine: Box<dyn Engine>) {
+    const KILLS: usize = 12;
+    let mut fleet = Fleet::new(engine.url(), "kills");
+    wait_for_grants(&engine.url(), "kills");
+    let time = Duration::from_millis(400) * 20;
+    let mut running: Vec<_> = (0..4).map(|_| fleet.start(time)).collect();
+    for kill in 0..KILLS {
+        thread::sleep(Duration::from_millis(400));
+        let victim = kill % running.len();
+        // The former is killed as it is dropped.
+        running[victim] = fleet.start(time / 2);
+    }
+    assert_issued_lately(&fleet.finish(running));
+}
+
+fn holders_are_suspended(engine: Box<dyn Engine>) {
+    let mut fleet = Fleet::new(engine.url(), "suspension");
+    wait_for_grants(&engine.url(), "suspension");
+    let ttls = 4;
+    let mut running: Vec<_> = (0..4).map(|_| fleet.start(TTL * ttls)).collect();
+    thread::sleep(TTL / 2);
+    running[..2].iter().for_each(Holder::suspend);
+    thread::sleep(TTL + TTL / 2);
+    // Enough of them to get the node ids of those that are suspended.
+    running.extend((0..4).map(|_| fleet.start(TTL * (ttls - 2))));
+    thread::sleep(TTL / 2);
+    running[..2].iter().for_each(Holder::resume);
+    assert_issued_lately(&fleet.finish(running));
+}
+
+fn the_engine_is_killed(mut engine: Box<dyn Engine>) {
+    let mut fleet = Fleet::new(engine.url(), "engine");
+    wait_for_grants(&engine.url(), "engine");
+    let time = TTL * 3;
+    let mut running: Vec<_> = (0..3).map(|_| fleet.start(time)).collect();
+    for _ in 0..2 {
+        thread::sleep(TTL / 2);
+        engine.server().kill();
+        thread::sleep(TTL / 6);
+        engine.server().restart();
+        running.push(fleet.start(time / 3));
+    }
+    // What is held goes on; what was not may have to wait for longer.
+    assert_issued_lately(&fleet.finish(running)[..3]);
+}
+
+fn the_network_fails(engine: Box<dyn Engine>) {
+    let proxy = Proxy::to(engine.port());
+    let url = engine.url_at(proxy.port);
+    let mut fleet = Fleet::new(url.clone(), "network");
+    wait_for_grants(&url, "network");
+    let time = TTL * 4;
+    let running: Vec<_> = (0..4).map(|_| fleet.start(time)).collect();
+    let ended = Instant::now() + time;
+    let networks = [
+        (Network::Works, TTL / 4),
+        (Network::LosesReplies, TTL / 4),
+        (Network::Slow, TTL / 2),
+        (Network::Cut, TTL / 3),
+        (Network::LosesReplies, TTL / 6),
+        (Network::Cut, TTL / 6),
+    ];
+    let mut networks = networks.iter().cycle();
+    let mut late = Vec::new();
+    while let Some(left) = ended.checked_duration_since(Instant::now()) {
+        let (network, span) = networks.next().unwrap();
+        proxy.set(*network);
+        // Its first acquire meets this network.
+        if late.len() < 8 {
+            late.push(fleet.start(left));
+        }
+        thread::sleep((*span).min(left));
+    }
+    proxy.set(Network::Works);
+    let idle = fleet.finish(running.into_iter().chain(late).collect());
+    assert!(idle[..4].iter().all(|idle| *idle < TTL * 4), "{idle:?}");
+}
+
+/// Copies of a process, restored from one image, ask for the same at once. One of them gets it.
+fn two_have_one_token(engine: Box<dyn Engine>) {
+    const COPIES: usize = 4;
+    let url = engine.url();
+    wait_for_grants(&url, "copies");
+    for round in 0..10 {
+        let token = Token::random().unwrap();
+        let start = Barrier::new(COPIES);
+        let ask = |copy: usize| {
+            let mut store = lease::open(&url, &namespace("copies")).unwrap();
+            let holder = format!("round {round}, copy {copy}");
+            start.wait();
+            store.acquire(&AcquireRequest {
+                token,
+                holder: &holder,
+                count: 2,
+                ttl: 1,
+            })
+        };
+        let outcomes: Vec<_> = thread::scope(|scope| {
+            let copies: Vec<_> = (0..COPIES)
+                .map(|copy| scope.spawn(move || ask(copy)))
+                .collect();
+            copies
+                .into_iter()
+                .map(|copy| copy.join().unwrap())
+                .collect()
+        });
+        let granted = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        let foreign = outcomes
+            .iter()
+            .filter(|outcome| matches!(outcome, Err(StoreError::Foreign)))
+            .count();
+        assert_eq!((granted, foreign), (1, COPIES - 1), "{outcomes:?}");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn wall_clocks_jump(engine: Box<dyn Engine>) {
+    const HOUR_MS: i64 = 3_600_000;
+    let mut fleet = Fleet::new(engine.url(), "clocks");
+    wait_for_grants(&engine.url(), "clocks");
+    let time = TTL * 4;
+    let clocks: Vec<_> = (0..4)
+        .map(|n| {
+            let folder = fleet.folder().join(format!("clock-{n}"));
+            std::fs::create_dir(&folder).unwrap();
+            WallClock::new(&folder)
+        })
+        .collect();
+    // Two are right when they start, two are not.
+    for (clock, hours) in clocks[2..].iter().zip([1, -1]) {
+        clock.step_ms(hours * HOUR_MS);
+    }
+    let running: Vec<Holder> = clocks
+        .iter()
+        .map(|clock| fleet.start_as(time, |command| clock.give_to(command)))
+        .collect();
+    thread::sleep(TTL / 2);
+    for (clock, hours) in clocks.iter().zip([1, -1]) {
+        clock.step_ms(hours * HOUR_MS);
+    }
+    thread::sleep(TTL + TTL / 2);
+    for (clock, hours) in clocks.iter().zip([-2, 2]) {
+        clock.step_ms(hours * HOUR_MS);
+    }
+    let idle = fleet.finish(running);
+    // Those that were right when they acquired; the others may have been refused.
+    assert_issued_lately(&idle[..2]);
+}
+
+fn the_store_goes_away(engine: Box<dyn Engine>) {
+    let proxy = Proxy::to(engine.port());
+    let url = engine.url_at(proxy.port);
+    wait_for_grants(&url, "away");
+    let handle = handle(&url, "away").unwrap();
+    handle.generate().unwrap();
+
+    proxy.set(Network::Cut);
+    let cut = Instant::now();
+    // Goes on to its lease's end, and no further.
+    let mut last = None;
+    while cut.elapsed() < TTL * 2 {
+        if handle.generate().is_ok() {
+            last = Some(cut.elapsed());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let last = last.unwrap_or_default();
+    assert!(last <= TTL, "issued {last:?} after the store went away");
+
+    proxy.set(Network::Works);
+    let back = Instant::now();
+    while handle.generate().is_err() {
+        assert!(
+            back.elapsed() < TTL,
+            "no id {:?} after the store came back",
+            back.elapsed()
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    handle.close().unwrap();
+}
