@@ -16,6 +16,7 @@ mod lint;
 mod loom;
 mod matrix;
 mod miri;
+mod model;
 mod msrv;
 mod no_std;
 mod report;
@@ -83,6 +84,12 @@ const PARTS: &[Part] = &[
         about: "all interleavings of the generator's atomics",
         needs: Vec::new,
         run: loom::run,
+    },
+    Part {
+        name: "model",
+        about: "the lease protocol under all orders of events, and each rule left out",
+        needs: Vec::new,
+        run: model::run,
     },
     Part {
         name: "miri",

@@ -81,6 +81,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
 /// (package, target, part)
 pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "interop", "interop"),
+    ("randflake-std", "model", "model"),
     ("randflake-std", "processes", "faults"),
     ("randflake-std", "faults", "faults"),
     ("randflake-std", "servers", "engines"),
