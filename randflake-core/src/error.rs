@@ -184,6 +184,42 @@ impl Display for ExtendError {
     }
 }
 
+/// Why a device got no block of its grant. None was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HorizonError<E> {
+    /// The grant is used up, or over by the clock: another one is needed.
+    GrantUsed,
+    /// The lease to extend is not that of the last block.
+    Foreign,
+    /// The block would end past 2106-02-07 06:28:15 UTC, the last horizon there is.
+    OutOfRange,
+    /// The horizon was not raised.
+    Store(E),
+}
+
+impl<E> Display for HorizonError<E> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::GrantUsed => "the grant is used up",
+            Self::Foreign => "the lease is not that of the last block",
+            Self::OutOfRange => {
+                "the block would end past 2106-02-07 06:28:15 UTC, the last horizon that is allowed"
+            }
+            Self::Store(_) => "the horizon was not raised",
+        })
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for HorizonError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 /// Why a clock was not set. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

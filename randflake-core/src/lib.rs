@@ -9,6 +9,7 @@ pub mod clock_policies;
 mod codec;
 mod error;
 mod generator;
+mod horizon;
 mod id;
 pub mod layout;
 mod lease;
@@ -28,9 +29,11 @@ pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
 pub use codec::{Codec, Parts};
 pub use error::{
-    DecodeError, ExtendError, FieldError, GenerateError, LayoutError, LeaseError, SetClockError,
+    DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError, LeaseError,
+    SetClockError,
 };
 pub use generator::Generator;
+pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
 pub use id::Id;
 pub use layout::{
     AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Field, Fields, Instagram, Layout,

@@ -66,6 +66,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
         features: &[
             "critical-section",
             "embassy-time",
+            "embedded-storage",
             "portable-atomic",
             "portable-atomic-critical-section",
         ],

@@ -405,6 +405,33 @@ impl Spec {
             .saturating_add(self.fields.epoch_unix_ms)
     }
 
+    /// The first tick that begins at a whole second of Unix time or later.
+    pub(crate) const fn tick_from(&self, unix_s: u32) -> u64 {
+        match self.tick_at(Duration::from_secs(unix_s as u64)) {
+            Some(tick) if self.unix_ms(tick) < (unix_s as u64).saturating_mul(MS_PER_SECOND) => {
+                tick.saturating_add(1)
+            }
+            Some(tick) => tick,
+            None => 0,
+        }
+    }
+
+    /// The first whole second of Unix time at which a tick begins, or has begun.
+    pub(crate) const fn unix_s_from(&self, tick: u64) -> u64 {
+        let Fields {
+            epoch_unix_ms,
+            tick_ms,
+            ..
+        } = self.fields;
+        if tick_ms.is_multiple_of(MS_PER_SECOND) && epoch_unix_ms.is_multiple_of(MS_PER_SECOND) {
+            // Nothing is divided: see `tick_at`.
+            return tick
+                .saturating_mul(tick_ms / MS_PER_SECOND)
+                .saturating_add(epoch_unix_ms / MS_PER_SECOND);
+        }
+        self.unix_ms(tick).div_ceil(MS_PER_SECOND)
+    }
+
     /// Milliseconds from `now` until a tick begins, rounded up; 0 when it has begun.
     #[inline]
     pub(crate) const fn ms_until(&self, tick: u64, now: Duration) -> u64 {

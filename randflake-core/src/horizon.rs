@@ -1,0 +1,327 @@
+//! Restart safety where there is no lease store: a device writes down how far it may have got before it
+//! goes there.
+
+use core::time::Duration;
+
+use crate::{HorizonError, Layout, Lease};
+
+/// Where a device keeps its *horizon*: a Unix time in whole seconds, before which every tick may have been
+/// used.
+///
+/// Its contract:
+///
+/// - When `raise` has answered, the horizon is durable: whatever happens later, a store that is opened
+///   anew shows at least that.
+/// - After a `raise` that failed or was cut the horizon is the former or the new one. `unix_s` shows the
+///   former, and `raise` may be tried again.
+/// - A horizon never falls: raising it to a lower one changes nothing, and succeeds.
+///
+/// It is about the medium and knows nothing of leases; [`Blocks`] does.
+pub trait HorizonStore {
+    /// How the medium fails.
+    type Error;
+
+    /// The horizon in seconds of Unix time; 0 when it was never raised.
+    fn unix_s(&self) -> u32;
+
+    /// Raises it, durably.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    fn raise(&mut self, unix_s: u32) -> Result<(), Self::Error>;
+}
+
+impl<S: HorizonStore + ?Sized> HorizonStore for &mut S {
+    type Error = S::Error;
+
+    fn unix_s(&self) -> u32 {
+        (**self).unix_s()
+    }
+
+    fn raise(&mut self, unix_s: u32) -> Result<(), Self::Error> {
+        (**self).raise(unix_s)
+    }
+}
+
+/// How far a horizon is raised at a time unless it is set: 60 s.
+pub const DEFAULT_BLOCK_S: u32 = 60;
+
+/// Cuts a device's grant into blocks, each written down as used before any of it is.
+///
+/// A device that forgets everything else in a reset may so go on with the same grant: a node id given at
+/// the factory, or that of a ticket. All blocks of one grant and one horizon are
+/// disjoint, over any number of resets, whatever the clock shows; what a reset leaves unused of a block
+/// is skipped.
+///
+/// ```
+/// use core::time::Duration;
+/// use randflake_core::{Blocks, HorizonStore, Lease, Randflake};
+///
+/// # struct Ram(u32);
+/// # impl HorizonStore for Ram {
+/// #     type Error = core::convert::Infallible;
+/// #     fn unix_s(&self) -> u32 { self.0 }
+/// #     fn raise(&mut self, to: u32) -> Result<(), Self::Error> { self.0 = to.max(self.0); Ok(()) }
+/// # }
+/// # let mut store = Ram(0);
+/// let grant = Lease::<Randflake>::new(42, 1_000, 9_000)?;
+/// let now = Duration::from_secs(1_730_000_000 + 1_500);
+/// let lease = Blocks::new(grant, &mut store).begin(Some(now))?;
+/// assert_eq!((lease.start(), lease.end()), (1_500, 1_560));
+///
+/// // After a reset, whatever the clock shows:
+/// let mut blocks = Blocks::new(grant, &mut store);
+/// let lease = blocks.begin(None)?;
+/// assert_eq!((lease.start(), lease.end()), (1_560, 1_620));
+///
+/// // And before that is used up:
+/// let longer = blocks.extend(lease)?;
+/// assert_eq!((longer.start(), longer.end()), (1_560, 1_680));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Blocks<L, S> {
+    grant: Lease<L>,
+    store: S,
+    block_s: u32,
+}
+
+impl<L: Layout, S: HorizonStore> Blocks<L, S> {
+    /// The blocks of a grant that are past the store's horizon, 60 s long. The grant is the device's alone,
+    /// and has this one horizon.
+    pub const fn new(grant: Lease<L>, store: S) -> Self {
+        Self {
+            grant,
+            store,
+            block_s: DEFAULT_BLOCK_S,
+        }
+    }
+
+    /// How long a block is, in seconds; 0 is taken for 1. A longer one wears the medium less, and skips
+    /// more when the device is reset.
+    #[must_use]
+    pub const fn with_block_s(mut self, block_s: u32) -> Self {
+        self.block_s = if block_s == 0 { 1 } else { block_s };
+        self
+    }
+
+    /// The store, whose horizon is where a clock may start that is told no time.
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The next block, for a new generator: after a reset, or when the lease of the former is over. It
+    /// begins at the horizon, or at `now` if that is later, and is durable when this returns.
+    ///
+    /// A wrong `now` burns the ticks up to it, so a clock that was set within
+    /// [`TimeBounds`](crate::TimeBounds) is the one to ask.
+    ///
+    /// # Errors
+    ///
+    /// No block was begun then.
+    ///
+    /// - [`GrantUsed`](HorizonError::GrantUsed): nothing is left of the grant;
+    /// - [`OutOfRange`](HorizonError::OutOfRange): the block would end past 2106-02-07 06:28:15 UTC;
+    /// - [`Store`](HorizonError::Store): the store failed.
+    pub fn begin(&mut self, now: Option<Duration>) -> Result<Lease<L>, HorizonError<S::Error>> {
+        let horizon = L::SPEC.tick_from(self.store.unix_s());
+        let now = now.and_then(|now| L::SPEC.tick_at(now)).unwrap_or(0);
+        let start = self.grant.start().max(horizon).max(now);
+        self.claim(start, start)
+    }
+
+    /// The lease of the last block made a block longer, to pass to
+    /// [`Generator::extend`](crate::Generator::extend) before it is over; durable when this returns.
+    ///
+    /// # Errors
+    ///
+    /// As for `begin`, and [`Foreign`](HorizonError::Foreign) when the lease is not that of the last
+    /// block. The lease is as it was.
+    pub fn extend(&mut self, lease: Lease<L>) -> Result<Lease<L>, HorizonError<S::Error>> {
+        let is_last = lease.end() == self.end_below(self.store.unix_s());
+        if !is_last || lease.node_id() != self.grant.node_id() {
+            return Err(HorizonError::Foreign);
+        }
+        self.claim(lease.start(), lease.end())
+    }
+
+    /// The lease from `start` to a block after `end`.
+    fn claim(&mut self, start: u64, end: u64) -> Result<Lease<L>, HorizonError<S::Error>> {
+        if end >= self.grant.end() {
+            return Err(HorizonError::GrantUsed);
+        }
+        // At least a tick, however long that is.
+        let block_s = u64::from(self.block_s).max(L::SPEC.tick_ms().div_ceil(1_000));
+        let horizon = L::SPEC.unix_s_from(end).saturating_add(block_s);
+        let horizon = u32::try_from(horizon).map_err(|_| HorizonError::OutOfRange)?;
+        self.store.raise(horizon).map_err(HorizonError::Store)?;
+        let until = self.end_below(horizon);
+        Ok(Lease::checked_before(
+            L::default(),
+            self.grant.node_id(),
+            start,
+            until,
+        ))
+    }
+
+    /// The first tick of which a part is not before the horizon, within the grant.
+    fn end_below(&self, horizon: u32) -> u64 {
+        let end = L::SPEC.tick_at(Duration::from_secs(horizon.into()));
+        end.unwrap_or(0).min(self.grant.end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
+
+    use super::*;
+    use crate::{Field, Fields, Plain, Randflake, Snowflake, Sonyflake, Spec};
+
+    /// A medium that fails when told so.
+    struct Ram {
+        horizon: u32,
+        works: bool,
+    }
+
+    impl HorizonStore for Ram {
+        type Error = ();
+
+        fn unix_s(&self) -> u32 {
+            self.horizon
+        }
+
+        fn raise(&mut self, to: u32) -> Result<(), ()> {
+            self.horizon = self.horizon.max(to);
+            self.works.then_some(()).ok_or(())
+        }
+    }
+
+    fn ram() -> Ram {
+        Ram {
+            horizon: 0,
+            works: true,
+        }
+    }
+
+    /// A tick of 1.5 s from a moment within a second.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    struct Odd;
+
+    impl Layout for Odd {
+        type Permutation = Plain;
+        const SPEC: Spec = Spec::declare(Fields {
+            timestamp: Field {
+                bits: 40,
+                shift: 24,
+            },
+            node_id: Field {
+                bits: 12,
+                shift: 12,
+            },
+            sequence: Field { bits: 12, shift: 0 },
+            epoch_unix_ms: 1_600_000_000_700,
+            tick_ms: 1_500,
+        });
+    }
+
+    /// Blocks over resets are disjoint, and no tick of one is past the horizon that was written before.
+    fn blocks_are_disjoint<L: Layout>() {
+        let grant = Lease::<L>::new(3, 50, 5_000_000).unwrap();
+        let mut store = ram();
+        let mut used = 0;
+        for reset in 0..50_u32 {
+            let now = (reset % 3 == 0)
+                .then(|| Duration::from_millis(L::SPEC.unix_ms(used + u64::from(reset) * 7)));
+            let mut blocks = Blocks::new(grant, &mut store).with_block_s(reset % 5);
+            let mut lease = blocks.begin(now).unwrap();
+            assert!(lease.start() >= used, "{reset}");
+            for _ in 0..reset % 4 {
+                let longer = blocks.extend(lease).unwrap();
+                assert_eq!(longer.start(), lease.start());
+                assert!(longer.end() > lease.end());
+                lease = longer;
+            }
+            assert!(lease.ticks() > 0);
+            used = lease.end();
+            assert!(L::SPEC.unix_ms(used) <= u64::from(store.horizon) * 1_000);
+        }
+    }
+
+    #[test]
+    fn blocks_are_disjoint_in_every_layout() {
+        blocks_are_disjoint::<Randflake>();
+        blocks_are_disjoint::<Snowflake>();
+        blocks_are_disjoint::<Sonyflake>();
+        blocks_are_disjoint::<Odd>();
+    }
+
+    #[test]
+    fn a_clock_ahead_begins_there_and_one_behind_at_the_horizon() {
+        let grant = Lease::<Randflake>::new(1, 0, 10_000).unwrap();
+        let at = |tick| Some(Duration::from_millis(Randflake::SPEC.unix_ms(tick)));
+        let mut store = ram();
+        let mut blocks = Blocks::new(grant, &mut store);
+        assert_eq!(blocks.begin(at(700)).unwrap().start(), 700);
+        assert_eq!(blocks.begin(at(300)).unwrap().start(), 760);
+        assert_eq!(blocks.begin(Some(Duration::ZERO)).unwrap().start(), 820);
+    }
+
+    #[test]
+    fn a_grant_ends() {
+        let grant = Lease::<Randflake>::new(1, 100, 190).unwrap();
+        let mut store = ram();
+        let mut blocks = Blocks::new(grant, &mut store);
+        let lease = blocks.begin(None).unwrap();
+        let longer = blocks.extend(lease).unwrap();
+        assert_eq!((longer.start(), longer.end()), (100, 190));
+        assert_eq!(blocks.extend(longer), Err(HorizonError::GrantUsed));
+        assert_eq!(blocks.begin(None), Err(HorizonError::GrantUsed));
+        assert_eq!(
+            blocks.begin(Some(Duration::MAX)),
+            Err(HorizonError::GrantUsed)
+        );
+    }
+
+    #[test]
+    fn only_the_last_block_is_extended() {
+        let grant = Lease::<Randflake>::new(1, 100, 900).unwrap();
+        let mut store = ram();
+        let mut blocks = Blocks::new(grant, &mut store);
+        let former = blocks.begin(None).unwrap();
+        let last = blocks.begin(None).unwrap();
+        assert_eq!(blocks.extend(former), Err(HorizonError::Foreign));
+        let other_node = Lease::new(2, last.start(), last.end()).unwrap();
+        assert_eq!(blocks.extend(other_node), Err(HorizonError::Foreign));
+        assert!(blocks.extend(last).is_ok());
+    }
+
+    #[test]
+    fn nothing_is_used_that_was_not_written() {
+        let grant = Lease::<Randflake>::new(1, 100, 900).unwrap();
+        let mut store = ram();
+        store.works = false;
+        let mut blocks = Blocks::new(grant, &mut store);
+        assert_eq!(blocks.begin(None), Err(HorizonError::Store(())));
+        store.works = true;
+        // The medium may have been written all the same.
+        assert_eq!(
+            Blocks::new(grant, &mut store).begin(None).unwrap().start(),
+            160
+        );
+    }
+
+    #[test]
+    fn the_last_second_is_in_2106() {
+        let end = Sonyflake::SPEC.max_tick() + 1;
+        let grant = Lease::<Sonyflake>::new(1, 0, end).unwrap();
+        let mut store = Ram {
+            horizon: u32::MAX - 10,
+            works: true,
+        };
+        let refused = Blocks::new(grant, &mut store).begin(None);
+        assert_eq!(refused, Err(HorizonError::OutOfRange));
+        assert_eq!(store.horizon, u32::MAX - 10);
+    }
+}
