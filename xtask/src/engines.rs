@@ -36,6 +36,11 @@ const TESTS: &[Test] = &[
         features: "postgres",
         tools: &[POSTGRES_PROGRAMS],
     },
+    Test {
+        name: "segment_faults",
+        features: "sqlite,redis",
+        tools: &[REDIS_SERVER],
+    },
 ];
 
 /// Run by the part `faults`.

@@ -88,4 +88,5 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "servers", "engines"),
     ("randflake-std", "contract_redis", "engines"),
     ("randflake-std", "contract_postgres", "engines"),
+    ("randflake-std", "segment_faults", "engines"),
 ];

@@ -70,6 +70,7 @@ impl<P> Keeper<P> {
                 .adapt(taken.wrapping_sub(taken_then), now.duration_since(then));
         }
         let length = self.length.get();
+        self.shared.asks();
         let segment = self.store.reserve(length.into())?;
         self.shared
             .put(segment, length)

@@ -164,9 +164,9 @@ pub struct SegmentsStatus {
     pub remaining: u64,
     /// How many numbers the next segment will have.
     pub length: u32,
-    /// How long the store has been failing or refusing; `None` when the last call succeeded.
+    /// How long the store has failed, refused, or not answered for a second; `None` when it answers.
     pub away_for: Option<Duration>,
-    /// Why the last call of the store failed; `None` when it succeeded.
+    /// Why the last call of the store failed; `None` when it succeeded or is still to be answered.
     pub last_error: Option<String>,
 }
 
@@ -176,7 +176,7 @@ pub struct SegmentsStatus {
 pub enum SegmentError {
     /// Every number reserved is issued, and the next segment is on its way.
     Refilling,
-    /// Every number reserved is issued, and the store fails or does not answer.
+    /// Every number reserved is issued, and the store fails, or has not answered for a second.
     StoreAway {
         /// For how long, in milliseconds.
         since_ms: u64,

@@ -13,6 +13,9 @@ use super::{SegmentError, SegmentsStatus};
 use crate::fork_guard::ForkGuard;
 use crate::lease::StoreError;
 
+/// A store that has not answered for this long is called away.
+const SLOW: Duration = Duration::from_secs(1);
+
 pub(super) struct Shared<P> {
     buffer: SegmentBuffer<AtomicU64>,
     pub(super) permutation: P,
@@ -34,13 +37,23 @@ pub(super) struct Phase {
     /// How many segments it has put.
     pub(super) puts: u64,
     length: u32,
+    /// When the store was first asked for the segment that is not there yet.
+    asked: Option<Instant>,
+    /// What it answered, if that was no segment.
     trouble: Option<Trouble>,
+}
+
+impl Phase {
+    /// How long the store has been away: since it was asked, if it has failed or is slow.
+    fn away_for(&self) -> Option<Duration> {
+        let waited = self.asked?.elapsed();
+        (self.trouble.is_some() || waited >= SLOW).then_some(waited)
+    }
 }
 
 /// Why the store gives nothing.
 #[derive(Debug)]
 struct Trouble {
-    since: Instant,
     sentence: String,
     /// It may pass by itself.
     is_outage: bool,
@@ -60,6 +73,7 @@ impl<P: Permutation> Shared<P> {
                 ended: false,
                 puts: 0,
                 length,
+                asked: None,
                 trouble: None,
             }),
             changed: Condvar::new(),
@@ -107,28 +121,27 @@ impl<P: Permutation> Shared<P> {
     #[cold]
     fn refusal(&self) -> SegmentError {
         self.wake();
-        match &self.phase().trouble {
-            None => SegmentError::Refilling,
-            Some(trouble) => {
-                let since = trouble.since.elapsed().as_millis();
-                let since_ms = u64::try_from(since).unwrap_or(u64::MAX);
-                if trouble.is_outage {
-                    SegmentError::StoreAway { since_ms }
-                } else {
-                    SegmentError::StoreRefuses { since_ms }
-                }
-            }
+        let phase = self.phase();
+        let Some(away_for) = phase.away_for() else {
+            return SegmentError::Refilling;
+        };
+        let since_ms = u64::try_from(away_for.as_millis()).unwrap_or(u64::MAX);
+        match &phase.trouble {
+            Some(Trouble {
+                is_outage: false, ..
+            }) => SegmentError::StoreRefuses { since_ms },
+            _ => SegmentError::StoreAway { since_ms },
         }
     }
 
     pub(super) fn status(&self) -> SegmentsStatus {
         let phase = self.phase();
-        let trouble = phase.trouble.as_ref();
+        let sentence = |trouble: &Trouble| trouble.sentence.clone();
         SegmentsStatus {
             remaining: self.buffer.remaining(),
             length: phase.length,
-            away_for: trouble.map(|trouble| trouble.since.elapsed()),
-            last_error: trouble.map(|trouble| trouble.sentence.clone()),
+            away_for: phase.away_for(),
+            last_error: phase.trouble.as_ref().map(sentence),
         }
     }
 
@@ -163,6 +176,7 @@ impl<P> Shared<P> {
         let mut phase = self.phase();
         phase.puts = phase.puts.wrapping_add(1);
         phase.length = length;
+        phase.asked = None;
         phase.trouble = None;
         drop(phase);
         self.changed.notify_all();
@@ -175,11 +189,13 @@ impl<P> Shared<P> {
         self.refill_at.store(refill_at, Ordering::Relaxed);
     }
 
+    /// The store is being asked.
+    pub(super) fn asks(&self) {
+        self.phase().asked.get_or_insert_with(Instant::now);
+    }
+
     pub(super) fn note(&self, error: &StoreError) {
-        let mut phase = self.phase();
-        let since = phase.trouble.as_ref().map(|trouble| trouble.since);
-        phase.trouble = Some(Trouble {
-            since: since.unwrap_or_else(Instant::now),
+        self.phase().trouble = Some(Trouble {
             sentence: error.to_string(),
             is_outage: matches!(error, StoreError::Unavailable(_)),
         });

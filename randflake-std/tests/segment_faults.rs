@@ -1,0 +1,126 @@
+//! Segments while processes are killed, and while stores are away: numbers may be left out, none
+//! repeats.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[expect(dead_code, reason = "the tests of faults of leases do more to servers")]
+mod engines;
+#[path = "segment_faults/killed.rs"]
+mod killed;
+#[path = "segment_faults/outage.rs"]
+mod outage;
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use randflake_std::Randflake;
+use randflake_std::lease::Namespace;
+use randflake_std::segment::{SegmentStore, open};
+use tempfile::TempDir;
+
+use engines::redis::RedisServer;
+
+fn namespace() -> Namespace {
+    Namespace::of::<Randflake>("orders").unwrap()
+}
+
+/// A store that processes share, and that can be taken away for a while.
+trait Engine {
+    fn url(&self) -> String;
+
+    /// Nobody gets an answer any more.
+    fn suspend(&mut self);
+
+    fn resume(&mut self);
+
+    fn open(&self) -> Box<dyn SegmentStore> {
+        open(&self.url(), &namespace()).unwrap()
+    }
+}
+
+struct Sqlite {
+    folder: TempDir,
+    held: Option<File>,
+}
+
+impl Sqlite {
+    fn new() -> Self {
+        Self {
+            folder: TempDir::new().unwrap(),
+            held: None,
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("counters.db")
+    }
+}
+
+impl Engine for Sqlite {
+    fn url(&self) -> String {
+        format!("sqlite:{}", self.path().display())
+    }
+
+    fn suspend(&mut self) {
+        let lock = File::open(self.path().with_extension("db.lock")).unwrap();
+        lock.lock().unwrap();
+        self.held = Some(lock);
+    }
+
+    fn resume(&mut self) {
+        self.held = None;
+    }
+}
+
+struct Redis(RedisServer);
+
+impl Redis {
+    fn new() -> Self {
+        let redis = Self(RedisServer::start());
+        // Here counters do not begin by themselves.
+        redis.open().resume(1).unwrap();
+        redis
+    }
+}
+
+impl Engine for Redis {
+    fn url(&self) -> String {
+        self.0.url()
+    }
+
+    fn suspend(&mut self) {
+        self.0.server.suspend();
+    }
+
+    fn resume(&mut self) {
+        self.0.server.resume();
+    }
+}
+
+macro_rules! on_every_engine {
+    ($($engine:ident: $new:expr,)*) => {
+        $(
+            mod $engine {
+                #[test]
+                fn killed_processes_repeat_nothing() {
+                    crate::killed::killed_processes_repeat_nothing(&$new);
+                }
+
+                #[test]
+                fn an_outage_is_survived_for_the_time_asked_for() {
+                    crate::outage::an_outage_is_survived_for_the_time_asked_for($new);
+                }
+            }
+        )*
+    };
+}
+
+on_every_engine! {
+    sqlite: crate::Sqlite::new(),
+    redis: crate::Redis::new(),
+}
