@@ -1,4 +1,4 @@
-//! The contract of lease stores, on a PostgreSQL server. Each test has a database of its own, whose
+//! The contracts of stores, on a PostgreSQL server. Each test has a database of its own, whose
 //! clock is a row in a table.
 
 #![cfg(unix)]
@@ -11,6 +11,7 @@
 mod contract;
 #[expect(dead_code, reason = "it starts one kind of server")]
 mod engines;
+mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -18,9 +19,11 @@ use std::sync::{Arc, Mutex, Weak};
 
 use postgres::Client;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, PostgresStore, StoreError};
+use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
 use engines::postgres::PostgresServer;
+use segment_contract::{Counters, segment_contract};
 
 struct Postgres {
     server: Arc<PostgresServer>,
@@ -89,6 +92,7 @@ impl Backend for Postgres {
                 "UPDATE randflake.lease SET held = false, start_tick = 0, end_tick = 0,
                     fencing_token = 0, token = '', holder = '' WHERE fencing_token > 0;
                 UPDATE randflake.page SET soonest_end = 0, is_full = false;
+                DELETE FROM randflake.counter;
                 UPDATE randflake.store SET fingerprint = 'of another server'",
             )
             .unwrap();
@@ -108,3 +112,24 @@ impl Backend for Postgres {
 }
 
 contract!(Postgres::new());
+
+impl Counters for Postgres {
+    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+        let url = self.server.url(&self.database);
+        Box::new(PostgresStore::open(&url, namespace).unwrap())
+    }
+
+    fn lose_counters(&self) {
+        self.lose_memory();
+    }
+
+    fn counter_steps(&self) -> usize {
+        500
+    }
+}
+
+mod segments {
+    use super::{Postgres, segment_contract};
+
+    segment_contract!(Postgres::new());
+}

@@ -23,6 +23,7 @@ use randflake_std::lease::Namespace;
 use randflake_std::segment::{SegmentStore, open};
 use tempfile::TempDir;
 
+use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
 
 fn namespace() -> Namespace {
@@ -102,6 +103,23 @@ impl Engine for Redis {
     }
 }
 
+/// A server that crashes and comes back has kept what it answered.
+struct Postgres(PostgresServer);
+
+impl Engine for Postgres {
+    fn url(&self) -> String {
+        self.0.url("postgres")
+    }
+
+    fn suspend(&mut self) {
+        self.0.kill();
+    }
+
+    fn resume(&mut self) {
+        self.0.restart();
+    }
+}
+
 macro_rules! on_every_engine {
     ($($engine:ident: $new:expr,)*) => {
         $(
@@ -123,4 +141,5 @@ macro_rules! on_every_engine {
 on_every_engine! {
     sqlite: crate::Sqlite::new(),
     redis: crate::Redis::new(),
+    postgres: crate::Postgres(crate::PostgresServer::start()),
 }

@@ -38,8 +38,8 @@ const TESTS: &[Test] = &[
     },
     Test {
         name: "segment_faults",
-        features: "sqlite,redis",
-        tools: &[REDIS_SERVER],
+        features: "sqlite,redis,postgres",
+        tools: &[REDIS_SERVER, POSTGRES_PROGRAMS],
     },
 ];
 

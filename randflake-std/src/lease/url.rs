@@ -36,7 +36,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     match url.split_once(':') {
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
         Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
-        Some(("postgres" | "postgresql", _)) => open_postgres(url, namespace),
+        Some(("postgres" | "postgresql", _)) => Ok(open_postgres(url, namespace)?),
         Some((scheme, _)) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
             "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
         ))),
@@ -97,12 +97,15 @@ pub(crate) fn open_redis(_: &str, _: &Namespace) -> Result<Box<dyn Store>, Store
 }
 
 #[cfg(feature = "postgres")]
-fn open_postgres(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_postgres(
+    url: &str,
+    namespace: &Namespace,
+) -> Result<Box<dyn Store>, StoreError> {
     Ok(Box::new(super::PostgresStore::open(url, namespace)?))
 }
 
 #[cfg(not(feature = "postgres"))]
-fn open_postgres(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_postgres(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no PostgreSQL store: build it with the cargo feature `postgres`".to_owned(),
     ))

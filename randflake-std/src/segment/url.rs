@@ -1,7 +1,7 @@
 //! Counters by URL.
 
 use super::SegmentStore;
-use crate::lease::url::{open_redis, open_sqlite, sqlite_path};
+use crate::lease::url::{open_postgres, open_redis, open_sqlite, sqlite_path};
 use crate::lease::{Namespace, StoreError};
 
 /// Opens the store that a URL names, for the counter of a namespace, as
@@ -15,8 +15,10 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, S
     match url.split_once(':') {
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
         Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
+        Some(("postgres" | "postgresql", _)) => Ok(open_postgres(url, namespace)?),
         _ => Err(StoreError::Invalid(
-            "no counters are kept where this URL leads: take sqlite:PATH or redis://HOST"
+            "no counters are kept where this URL leads: take sqlite:PATH, redis://HOST or \
+             postgres://HOST/DATABASE"
                 .to_owned(),
         )),
     }

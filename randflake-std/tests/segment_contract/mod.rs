@@ -9,10 +9,10 @@ mod reserve;
 
 use core::fmt::Debug;
 
-use randflake_std::Randflake;
 use randflake_std::lease::{Namespace, StoreError};
 use randflake_std::segment::{Segment, SegmentStore};
 
+pub(crate) use crate::contract::eight as namespace;
 pub(crate) use history::*;
 pub(crate) use loss::*;
 pub(crate) use reserve::*;
@@ -55,10 +55,6 @@ macro_rules! segment_contract {
     };
 }
 pub(crate) use segment_contract;
-
-pub(crate) fn namespace(name: &str) -> Namespace {
-    Namespace::of::<Randflake>(name).unwrap()
-}
 
 pub(crate) fn segment(first: u64, len: u64) -> Segment {
     Segment::new(first, len).unwrap()

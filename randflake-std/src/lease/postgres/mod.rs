@@ -1,5 +1,6 @@
-//! Leases in a PostgreSQL database.
+//! Leases and counters in a PostgreSQL database.
 
+mod counter;
 mod diagnosis;
 mod failure;
 mod operations;
@@ -20,8 +21,10 @@ use self::session::{ANSWER_LIMIT, Seen, Session};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
 };
+#[cfg(doc)]
+use crate::segment::SegmentStore;
 
-/// A lease store in a PostgreSQL database, for the processes of many machines.
+/// A store of leases and counters in a PostgreSQL database, for the processes of many machines.
 ///
 /// It needs PostgreSQL 12 or later and makes a schema `randflake` in the database that the URL names,
 /// with its tables and functions; a role that may not do that can use what another has made. Each
@@ -50,14 +53,20 @@ use super::{
 /// asynchronous standby may be promoted. A process also notices that the schema was dropped, or is
 /// another one, and fences it.
 ///
+/// No time heals a [counter](crate::segment) that may have gone back: where leases are fenced, counters are
+/// refused as [`StoreError::CounterLost`], those too that the store does not know, until somebody says
+/// where each goes on: [`resume`](SegmentStore::resume).
+///
 /// # What it cannot notice
 ///
 /// - A database restored from a dump into the same server, or a file system set back while the server
-///   was down: call [`fence`](LeaseStore::fence) then.
+///   was down: call [`fence`](LeaseStore::fence) then, and [`resume`](SegmentStore::resume) each counter
+///   further on.
 /// - A promoted standby *and* the former primary both in use, the split brain: each grants the same
 ///   node ids. Make sure that the former primary is down before the standby is promoted
 ///   (`synchronous_standby_names` keeps a cut-off primary from granting anything).
-/// - The schema dropped while no process runs: the next one makes it anew, and grants at once.
+/// - The schema dropped while no process runs: the next one makes it anew, grants at once, and counts
+///   from 1.
 /// - Disks that lie about what they have written.
 ///
 /// ```no_run

@@ -25,7 +25,8 @@ CREATE TABLE randflake.store (
     version integer NOT NULL,
     id bigint NOT NULL,
     fingerprint text NOT NULL,
-    fence_until_ms bigint NOT NULL
+    fence_until_ms bigint NOT NULL,
+    breaks bigint NOT NULL DEFAULT 0
 );
 CREATE TABLE randflake.namespace (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -57,6 +58,13 @@ CREATE TABLE randflake.lease (
     PRIMARY KEY (namespace, node_id)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX lease_by_token ON randflake.lease (namespace, token) WHERE held;
+
+-- The next number, and up to which of the store's breaks of continuity somebody vouches for it.
+CREATE TABLE randflake.counter (
+    namespace integer PRIMARY KEY,
+    next bigint NOT NULL DEFAULT 1,
+    vouched bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 10);
 
 -- The store's clock.
 CREATE FUNCTION randflake.unix_us() RETURNS bigint LANGUAGE sql VOLATILE AS
@@ -102,6 +110,7 @@ BEGIN
     ) THEN
         UPDATE randflake.store s SET
             fingerprint = fingerprint_now,
+            breaks = s.breaks + 1,
             fence_until_ms = greatest(s.fence_until_ms, remembered_until_ms,
                 randflake.unix_us() / 1000 + skew_ms
                     + (SELECT max(n.max_ttl_ms + n.tick_ms) FROM randflake.namespace n))
@@ -327,5 +336,35 @@ BEGIN
             + ceil(n.max_ttl_ms::numeric / n.tick_ms) + ceil(skew_ms::numeric / n.tick_ms))
     WHERE n.id = the_namespace
     RETURNING n.fence_tick INTO until_tick;
+END $$;
+
+-- Reserves the next numbers, and says where the counter stood before; none if it is lost or has fewer.
+CREATE FUNCTION randflake.reserve(
+    the_namespace integer, how_many bigint, OUT next_number bigint, OUT is_lost boolean
+) LANGUAGE plpgsql AS $$
+BEGIN
+    LOOP
+        SELECT c.next, c.vouched <> s.breaks INTO next_number, is_lost
+        FROM randflake.counter c, randflake.store s
+        WHERE c.namespace = the_namespace FOR UPDATE OF c;
+        EXIT WHEN FOUND;
+        INSERT INTO randflake.counter (namespace) VALUES (the_namespace) ON CONFLICT DO NOTHING;
+    END LOOP;
+    IF NOT is_lost AND how_many > 0 AND how_many <= 9223372036854775807 - next_number THEN
+        UPDATE randflake.counter c SET next = next_number + how_many
+        WHERE c.namespace = the_namespace;
+    END IF;
+END $$;
+
+-- Goes on at a number or beyond it, as somebody says who knows.
+CREATE FUNCTION randflake.resume(
+    the_namespace integer, first_number bigint, OUT next_number bigint
+) LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO randflake.counter AS c (namespace, next, vouched)
+    SELECT the_namespace, first_number, s.breaks FROM randflake.store s
+    ON CONFLICT (namespace) DO UPDATE
+        SET next = greatest(c.next, excluded.next), vouched = excluded.vouched
+    RETURNING c.next INTO next_number;
 END $$;
 END $create$;
