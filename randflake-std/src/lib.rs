@@ -19,3 +19,8 @@ pub use randflake_core::{
     Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake,
 };
 pub use secret::{Secret, SecretError};
+
+/// Its examples are run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/migration.md")]
+mod migration_guide {}

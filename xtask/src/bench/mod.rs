@@ -1,6 +1,7 @@
 //! `bench`: what things cost. No part of `test`: figures are for people.
 
 mod criterion;
+mod index;
 mod instructions;
 mod peers;
 
@@ -16,11 +17,13 @@ const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench peers [--rounds N] [--json FILE] [--svg FILE]
        cargo xtask bench load
        cargo xtask bench instructions
+       cargo xtask bench index [--rows N]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
   peers         ids of other crates beside ours, in one process
   load          the real clock for some seconds: whether the rate is kept, and how waiting ends
   instructions  how many instructions an id takes, counted by valgrind, into the record
+  index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
 
 flags:
   --host-only   leave out what needs tools other than Rust's, and say what was left out
@@ -33,7 +36,7 @@ struct Bench {
     run: fn(&mut Report, &[String]) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 4] = [
+const BENCHES: [Bench; 5] = [
     Bench {
         name: "",
         needs: Vec::new,
@@ -53,6 +56,11 @@ const BENCHES: [Bench; 4] = [
         name: "instructions",
         needs: instructions::needs,
         run: instructions::run,
+    },
+    Bench {
+        name: "index",
+        needs: index::needs,
+        run: index::run,
     },
 ];
 
