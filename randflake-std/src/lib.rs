@@ -6,6 +6,8 @@ mod fork_guard;
 mod handle;
 mod holder;
 pub mod lease;
+#[cfg(feature = "private-ip")]
+mod private_ip;
 mod secret;
 pub mod segment;
 
@@ -14,6 +16,8 @@ pub use error::GenerateError;
 pub use handle::{
     BuildError, Builder, DEFAULT_MAX_AGE, DEFAULT_TTL, Handle, LeaseStatus, Local, MAX_TOLERANCE_MS,
 };
+#[cfg(feature = "private-ip")]
+pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
     self, AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Id, Instagram, Layout,
     Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake,

@@ -55,6 +55,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "redis-tls",
             "postgres",
             "postgres-tls",
+            "private-ip",
             "uuid",
             "cli",
         ],

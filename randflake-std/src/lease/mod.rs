@@ -9,6 +9,7 @@ mod finding;
 mod memory;
 mod moment;
 mod namespace;
+mod pinned;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
@@ -24,6 +25,7 @@ use core::time::Duration;
 pub use finding::{Finding, Verdict};
 pub use memory::MemoryStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
+pub use pinned::Pinned;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 #[cfg(feature = "redis")]

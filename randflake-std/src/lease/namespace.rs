@@ -53,17 +53,35 @@ impl Namespace {
     ///
     /// As for `of`.
     pub fn of_layout(name: &str, layout: impl AnyLayout) -> Result<Self, NamespaceError> {
+        Self::checked(name.to_owned(), layout.spec(), DEFAULT_MAX_TTL)
+    }
+
+    fn checked(name: String, spec: Spec, max_ttl: Duration) -> Result<Self, NamespaceError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
-            return Err(NamespaceError {
-                name: name.to_owned(),
-            });
+            return Err(NamespaceError { name });
         }
         Ok(Self {
-            name: name.to_owned(),
-            spec: layout.spec(),
-            max_ttl: DEFAULT_MAX_TTL,
+            name,
+            spec,
+            max_ttl,
         })
+    }
+
+    /// The namespace of one node id of this one alone, which is 0 there: for [`Pinned`](super::Pinned).
+    pub(super) fn of_one_node(&self, node_id: u32) -> Result<Self, StoreError> {
+        let max = self.spec.max_node_id();
+        if node_id > max {
+            return Err(StoreError::Invalid(format!(
+                "node id {node_id} is out of range: 0 to {max} are allowed"
+            )));
+        }
+        let mut fields = self.spec.fields();
+        fields.node_id.bits = 0;
+        let spec = Spec::new(fields).map_err(StoreError::unavailable)?;
+        let name = format!("{}-node-{node_id}", self.name);
+        Self::checked(name, spec, self.max_ttl)
+            .map_err(|error| StoreError::Invalid(error.to_string()))
     }
 
     /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.
