@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::sync::atomic::AtomicU64;
+use std::collections::HashSet;
 
+use proptest::prelude::*;
 use randflake_core::{
     AnyLayout, AnyPermutation, Codec, Custom, ExtendError, Generator, Id, Layout, Lease,
     LeaseError, ManualClock, Plain, Pool, Randflake, Sequencer, Snowflake, Sonyflake, Sparx64,
@@ -77,4 +79,46 @@ fn a_lease_is_one_of_its_layout_alone() {
         sequencer.extend(extension, &clock),
         Err(ExtendError::Foreign)
     );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 2 } else { 256 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// Whatever the widths and the tick: no id twice, and each says its fields.
+    #[test]
+    fn any_widths_issue(
+        timestamp in 8..=40_u32,
+        node_bits in 0..=12_u32,
+        sequence_bits in 0..=12_u32,
+        tick_ms in 1..=5_000_u64,
+        node_id: u32,
+        steps in prop::collection::vec((0..3_u64, 1..20_usize), 1..10),
+    ) {
+        let layout = Custom::in_order([timestamp, node_bits, sequence_bits], 77, tick_ms).unwrap();
+        let spec = layout.spec();
+        let node_id = node_id & spec.max_node_id();
+        let clock = ManualClock::at_unix_ms(spec.unix_ms(10));
+        let lease = Lease::of(layout, node_id, 10, 100).unwrap();
+        let ids = Generator::<_, AtomicU64, _>::new(lease, &clock, AnyPermutation::Plain).unwrap();
+        let mut issued = HashSet::new();
+        let mut now = 10;
+        for (ticks, count) in steps {
+            now += ticks;
+            clock.advance_ms(ticks * tick_ms);
+            for _ in 0..count {
+                let Ok(id) = ids.generate() else { break };
+                prop_assert!(issued.insert(id));
+                let parts = ids.inspect(id);
+                prop_assert_eq!((parts.tick, parts.node_id), (now, node_id));
+                prop_assert_eq!(ids.codec().compose(parts), Ok(id));
+            }
+            let full = u64::from(spec.max_sequence()) + 1;
+            prop_assert!(issued.len() as u64 <= (now - 9) * full);
+        }
+        prop_assert!(!issued.is_empty());
+    }
 }
