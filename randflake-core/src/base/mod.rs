@@ -3,15 +3,15 @@
 //! They are those of `snowflake.go` in <https://github.com/bwmarrin/snowflake>, and base62. That one's
 //! `Base64` is the base64 of the decimal digits, so it is the decimal form written once more.
 
-use core::fmt::{self, Debug, Display, Formatter};
-use core::ops::Deref;
+mod base64;
+mod digits;
+
+use core::fmt::{self, Display, Formatter};
+
+use digits::BUFFER_LEN;
+pub use digits::Digits;
 
 use crate::DecodeError;
-
-/// 64 digits of base 2.
-const BUFFER_LEN: usize = 64;
-/// What the last character of a base64 text is filled up with.
-const PADDING: u8 = b'=';
 
 /// A text form by its base. All are of the 64 bits as an unsigned number, most significant digit
 /// first, without a leading zero.
@@ -119,22 +119,21 @@ impl Base {
     #[must_use]
     pub const fn max_len(self) -> usize {
         match self {
-            // Three bytes are four characters.
-            Self::Base64 => BASE10.max_len.div_ceil(3).wrapping_mul(4),
+            Self::Base64 => base64::MAX_LEN,
             _ => self.table().max_len,
         }
     }
 
     pub(crate) fn encode(self, bits: u64) -> Digits {
         match self {
-            Self::Base64 => write_base64(&encode(&BASE10, bits)),
+            Self::Base64 => base64::write(&encode(&BASE10, bits)),
             _ => encode(self.table(), bits),
         }
     }
 
     pub(crate) fn decode(self, text: &[u8]) -> Result<u64, BaseError> {
         let decoded = match self {
-            Self::Base64 => read_base64(text),
+            Self::Base64 => base64::read(text),
             _ => decode(self.table(), text),
         };
         decoded.map_err(|problem| BaseError {
@@ -200,137 +199,6 @@ fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
         [first, _, ..] if table.value(*first) == 0 => Err(DecodeError::LeadingZero),
         _ if !fits => Err(DecodeError::Overflow),
         _ => Ok(bits),
-    }
-}
-
-/// Base64 of some digits.
-fn write_base64(digits: &Digits) -> Digits {
-    let mut buffer = [0; BUFFER_LEN];
-    let mut len: usize = 0;
-    for (bytes, quad) in digits.as_bytes().chunks(3).zip(buffer.chunks_exact_mut(4)) {
-        let mut block = [0; 4];
-        for (place, byte) in block.iter_mut().skip(1).zip(bytes) {
-            *place = *byte;
-        }
-        let mut lanes = u32::from_be_bytes(block).wrapping_shl(8);
-        for (index, place) in quad.iter_mut().enumerate() {
-            let value = lanes.wrapping_shr(26) as usize;
-            let character = BASE64.digits.get(value).copied().unwrap_or_default();
-            *place = if index > bytes.len() {
-                PADDING
-            } else {
-                character
-            };
-            lanes = lanes.wrapping_shl(6);
-        }
-        len = len.wrapping_add(4);
-    }
-    buffer.rotate_left(len);
-    Digits {
-        buffer,
-        start: BUFFER_LEN.wrapping_sub(len),
-    }
-}
-
-/// The number whose digits a base64 text is of.
-fn read_base64(text: &[u8]) -> Result<u64, DecodeError> {
-    if text.len() > Base::Base64.max_len() {
-        return Err(DecodeError::TooLong { len: text.len() });
-    }
-    let mut digits = [0; BUFFER_LEN];
-    let mut places = digits.iter_mut();
-    let mut lanes: u32 = 0;
-    let mut bits: u32 = 0;
-    let mut len: usize = 0;
-    for (index, &byte) in text.iter().enumerate() {
-        let value = BASE64.value(byte);
-        if value == FOREIGN {
-            if byte == PADDING && index > 0 {
-                break;
-            }
-            return Err(DecodeError::InvalidDigit { index, byte });
-        }
-        lanes = lanes.wrapping_shl(6) | u32::from(value);
-        bits = bits.wrapping_add(6);
-        if bits >= 8 {
-            bits = bits.wrapping_sub(8);
-            if let Some(place) = places.next() {
-                *place = lanes.wrapping_shr(bits).to_le_bytes()[0];
-                len = len.wrapping_add(1);
-            }
-        }
-    }
-    let place_in_text = |index: usize| index.wrapping_mul(4).wrapping_div(3);
-    let number = decode(&BASE10, digits.get(..len).unwrap_or_default()).map_err(|problem| {
-        match problem {
-            // A digit's byte ends in the character after the one in which it begins.
-            DecodeError::InvalidDigit { index, .. } => {
-                let index = place_in_text(index);
-                let byte = text.get(index).copied().unwrap_or_default();
-                DecodeError::InvalidDigit { index, byte }
-            }
-            problem => problem,
-        }
-    })?;
-    // One number has one text: what else there is (bits after the last byte, missing or further
-    // padding) is found by writing it again.
-    let canonical = write_base64(&encode(&BASE10, number));
-    let mut both = text.iter().zip(canonical.as_bytes()).enumerate();
-    match both.find(|(_, (given, right))| given != right) {
-        Some((index, (&byte, _))) => Err(DecodeError::InvalidDigit { index, byte }),
-        None if text.len() > canonical.len() => Err(DecodeError::TooLong { len: text.len() }),
-        None if text.len() < canonical.len() => Err(DecodeError::Truncated),
-        None => Ok(number),
-    }
-}
-
-/// An id's text in a [`Base`]: a buffer on the stack that reads as a `str` of 1 to 64 ASCII characters.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digits {
-    buffer: [u8; BUFFER_LEN],
-    /// Where the first digit stands: 0 to 63.
-    start: usize,
-}
-
-impl Digits {
-    // In both readers the defaults are never taken.
-
-    /// The text as ASCII bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        self.buffer.get(self.start..).unwrap_or_default()
-    }
-
-    /// The text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        core::str::from_utf8(self.as_bytes()).unwrap_or_default()
-    }
-}
-
-impl Deref for Digits {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        self.as_str()
-    }
-}
-
-impl AsRef<str> for Digits {
-    fn as_ref(&self) -> &str {
-        self
-    }
-}
-
-impl Display for Digits {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.pad(self)
-    }
-}
-
-impl Debug for Digits {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Debug::fmt(self.as_str(), f)
     }
 }
 

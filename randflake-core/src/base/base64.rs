@@ -1,0 +1,91 @@
+//! The base64 of an id's decimal digits.
+
+use super::digits::BUFFER_LEN;
+use super::{BASE10, BASE64, Digits, FOREIGN, decode, encode};
+use crate::DecodeError;
+
+/// What the last four characters are filled up with.
+const PADDING: u8 = b'=';
+/// Three bytes are four characters.
+pub(super) const MAX_LEN: usize = BASE10.max_len.div_ceil(3).wrapping_mul(4);
+
+/// Base64 of some digits.
+pub(super) fn write(digits: &Digits) -> Digits {
+    let mut buffer = [0; BUFFER_LEN];
+    let mut len: usize = 0;
+    for (bytes, quad) in digits.as_bytes().chunks(3).zip(buffer.chunks_exact_mut(4)) {
+        let mut block = [0; 4];
+        for (place, byte) in block.iter_mut().skip(1).zip(bytes) {
+            *place = *byte;
+        }
+        let mut lanes = u32::from_be_bytes(block).wrapping_shl(8);
+        for (index, place) in quad.iter_mut().enumerate() {
+            let value = lanes.wrapping_shr(26) as usize;
+            let character = BASE64.digits.get(value).copied().unwrap_or_default();
+            *place = if index > bytes.len() {
+                PADDING
+            } else {
+                character
+            };
+            lanes = lanes.wrapping_shl(6);
+        }
+        len = len.wrapping_add(4);
+    }
+    buffer.rotate_left(len);
+    Digits {
+        buffer,
+        start: BUFFER_LEN.wrapping_sub(len),
+    }
+}
+
+/// The number whose digits a base64 text is of.
+pub(super) fn read(text: &[u8]) -> Result<u64, DecodeError> {
+    if text.len() > MAX_LEN {
+        return Err(DecodeError::TooLong { len: text.len() });
+    }
+    let mut digits = [0; BUFFER_LEN];
+    let mut places = digits.iter_mut();
+    let mut lanes: u32 = 0;
+    let mut bits: u32 = 0;
+    let mut len: usize = 0;
+    for (index, &byte) in text.iter().enumerate() {
+        let value = BASE64.value(byte);
+        if value == FOREIGN {
+            if byte == PADDING && index > 0 {
+                break;
+            }
+            return Err(DecodeError::InvalidDigit { index, byte });
+        }
+        lanes = lanes.wrapping_shl(6) | u32::from(value);
+        bits = bits.wrapping_add(6);
+        if bits >= 8 {
+            bits = bits.wrapping_sub(8);
+            if let Some(place) = places.next() {
+                *place = lanes.wrapping_shr(bits).to_le_bytes()[0];
+                len = len.wrapping_add(1);
+            }
+        }
+    }
+    let place_in_text = |index: usize| index.wrapping_mul(4).wrapping_div(3);
+    let number = decode(&BASE10, digits.get(..len).unwrap_or_default()).map_err(|problem| {
+        match problem {
+            // A digit's byte ends in the character after the one in which it begins.
+            DecodeError::InvalidDigit { index, .. } => {
+                let index = place_in_text(index);
+                let byte = text.get(index).copied().unwrap_or_default();
+                DecodeError::InvalidDigit { index, byte }
+            }
+            problem => problem,
+        }
+    })?;
+    // One number has one text: what else there is (bits after the last byte, missing or further
+    // padding) is found by writing it again.
+    let canonical = write(&encode(&BASE10, number));
+    let mut both = text.iter().zip(canonical.as_bytes()).enumerate();
+    match both.find(|(_, (given, right))| given != right) {
+        Some((index, (&byte, _))) => Err(DecodeError::InvalidDigit { index, byte }),
+        None if text.len() > canonical.len() => Err(DecodeError::TooLong { len: text.len() }),
+        None if text.len() < canonical.len() => Err(DecodeError::Truncated),
+        None => Ok(number),
+    }
+}
