@@ -63,7 +63,7 @@ fn what_is_missing_is_named() {
 #[test]
 fn a_wrong_choice_is_said_with_all_there_are() {
     let forms = "[possible values: text, int, uint, hex, base2, base32, base36, base58, base62, \
-                 base64, bytes]";
+                 base64, bytes, uuid]";
     let shells = "[possible values: bash, elvish, fish, powershell, zsh]";
     assert_said(&[
         (

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use randflake_std::randflake_core::{Base, Codec, DecodeError};
 use randflake_std::{Custom, Id};
+use uuid::Uuid;
 
 use crate::record::Record;
 
@@ -33,6 +34,8 @@ pub(crate) enum Form {
     Base64,
     /// The decimal digits, whose ASCII bwmarrin/snowflake calls bytes
     Bytes,
+    /// UUID of version 8
+    Uuid,
 }
 
 impl Form {
@@ -59,6 +62,7 @@ impl Form {
             Self::Base62 => read_base(Base::Base62, text),
             Self::Base64 => read_base(Base::Base64, text),
             Self::Bytes => read_base(Base::Base10, text),
+            Self::Uuid => read_uuid(text),
         }
     }
 
@@ -78,8 +82,14 @@ impl Form {
             Self::Base62 => writeln!(out, "{}", id.to_base(Base::Base62)),
             Self::Base64 => writeln!(out, "{}", id.to_base(Base::Base64)),
             Self::Bytes => writeln!(out, "{}", id.to_base(Base::Base10)),
+            Self::Uuid => writeln!(out, "{}", Uuid::from(id)),
         }
     }
+}
+
+fn read_uuid(text: &str) -> Result<Id, String> {
+    let uuid = Uuid::parse_str(text).map_err(|error| format!("{error}: a UUID is allowed"))?;
+    Id::try_from(uuid).map_err(|error| error.to_string())
 }
 
 fn read_base(base: Base, text: &str) -> Result<Id, String> {

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_std::randflake_core::Spec;
-use randflake_std::{Builder, Custom, GenerateError, Handle, Id};
+use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id};
 
 use crate::failure::{Failure, say};
 use crate::form::Format;
@@ -66,8 +66,10 @@ impl Args {
         let layout = self.store.layout();
         let node_ids = self.node_ids(layout.spec())?;
         let codec = layout.codec_for_issuing(&self.secret)?;
+        let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let handle = Builder::of(codec, self.store.open()?)
             .node_ids(node_ids)
+            .ttl(DEFAULT_TTL.max(shortest))
             .build()?;
         let printed = self.print(&handle);
         if let Err(error) = handle.close() {
