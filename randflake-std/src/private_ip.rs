@@ -11,12 +11,13 @@ use std::io;
 /// low bits, so lease the node id with a [`Pinned`](crate::lease::Pinned) store:
 ///
 /// ```no_run
-/// use randflake_std::lease::{Namespace, Pinned, SqliteStore};
+/// use randflake_std::lease::{self, Namespace, Pinned};
 /// use randflake_std::{Builder, Plain, Sonyflake};
 ///
 /// let namespace = Namespace::of::<Sonyflake>("orders")?;
 /// let node_id = randflake_std::private_ip_node_id()?;
-/// let store = Pinned::open(&namespace, node_id, |one| SqliteStore::open("leases.db", one))?;
+/// let open = |one: &Namespace| lease::open("redis://leases.example", one);
+/// let store = Pinned::open(&namespace, node_id, open)?;
 /// let ids = Builder::<Sonyflake>::new(Plain, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -67,7 +67,9 @@ impl Layout for Discord {
 ///
 /// Ticks are milliseconds since 2011-08-24 21:07:01.721 UTC and end with 2081-04-30 12:54:37.272 UTC; from
 /// 2046-06-27 17:00:49.497 UTC the top bit is set. A node issues 1,024 ids a millisecond. Source: the
-/// function `next_id` in "Sharding & IDs at Instagram", Instagram Engineering, 2011. There the node id is
+/// function `next_id` in "Sharding & IDs at Instagram"
+/// (<https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c>), whose prose has another
+/// epoch, 2011-01-01; public ids agree with the function. There the node id is
 /// a *logical shard*, which may be one of a user's (`user_id % shards`), and the sequence is a database
 /// sequence modulo 1024, which goes on from one millisecond to the next and repeats an id when a
 /// shard makes more than 1,024 in one. Here a node id is leased, the sequence begins with 0, and a full

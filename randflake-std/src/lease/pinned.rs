@@ -37,8 +37,7 @@ use super::{
 ///
 /// // A second machine of the same low 16 bits.
 /// assert!(matches!(build(), Err(BuildError::Store(StoreError::Exhausted { .. }))));
-/// ids.close()?;
-/// build()?;
+/// ids.close()?; // The node id is free in the tick after its last id.
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
