@@ -19,6 +19,7 @@ mod miri;
 mod model;
 mod msrv;
 mod no_std;
+mod qemu;
 mod report;
 mod scratch;
 mod setup;
@@ -96,6 +97,12 @@ const PARTS: &[Part] = &[
         about: "undefined behaviour and a big-endian machine, interpreted (nightly)",
         needs: miri::needs,
         run: miri::run,
+    },
+    Part {
+        name: "qemu",
+        about: "firmware on emulated Cortex-M0, M3, M4 and RISC-V, interrupted at every instruction",
+        needs: qemu::needs,
+        run: qemu::run,
     },
     Part {
         name: "interop",

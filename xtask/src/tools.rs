@@ -82,6 +82,18 @@ fn program_file(name: &str) -> Option<PathBuf> {
     in_path(name).chain(others).find(|file| file.is_file())
 }
 
+pub(crate) const QEMU_ARM: Tool = Tool {
+    name: "qemu-system-arm",
+    find: || in_path("qemu-system-arm").next(),
+    packages: &["qemu-system-arm"],
+};
+
+pub(crate) const QEMU_RISCV: Tool = Tool {
+    name: "qemu-system-riscv32",
+    find: || in_path("qemu-system-riscv32").next(),
+    packages: &["qemu-system-misc"],
+};
+
 /// All programs of a name, in the order of `PATH`.
 fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();

@@ -1,0 +1,58 @@
+//! Cortex-M: the timer is `SysTick`, which counts the processor's clock.
+
+use core::arch::naked_asm;
+
+use cortex_m::peripheral::SYST;
+use cortex_m_rt::{ExceptionFrame, entry, exception};
+
+#[entry]
+fn main() -> ! {
+    crate::run()
+}
+
+/// The default one loops.
+#[exception]
+unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
+    panic!("{frame:?}")
+}
+
+const ENABLE: u32 = 1 << 0;
+const INTERRUPT: u32 = 1 << 1;
+const PROCESSOR_CLOCK: u32 = 1 << 2;
+
+fn control() -> &'static cortex_m::peripheral::syst::RegisterBlock {
+    // SAFETY: the registers are there for as long as the program, and all of them are volatile cells.
+    unsafe { &*SYST::PTR }
+}
+
+/// One interrupt, after so many cycles of the timer.
+pub fn interrupt_after(ticks: u32) {
+    // SAFETY: the timer is used here and in its interrupt, which does not come while it is stopped.
+    unsafe {
+        control().csr.write(0);
+        control().rvr.write(ticks);
+        control().cvr.write(0);
+        control().csr.write(ENABLE | INTERRUPT | PROCESSOR_CLOCK);
+    }
+}
+
+/// Hands on where the program was: the processor has put that on the stack.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+extern "C" fn SysTick() {
+    naked_asm!(
+        "mrs r0, msp",
+        "ldr r0, [r0, #24]",
+        "ldr r1, 1f",
+        "bx r1",
+        ".balign 4",
+        "1: .word {handler}",
+        handler = sym timer,
+    )
+}
+
+extern "C" fn timer(address: usize) {
+    // SAFETY: as above.
+    unsafe { control().csr.write(0) };
+    crate::preemption::interrupt(address);
+}

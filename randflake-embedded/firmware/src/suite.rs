@@ -1,0 +1,35 @@
+//! Counts what passed and failed.
+
+use core::fmt::Display;
+
+use semihosting::{println, process};
+
+#[derive(Default)]
+pub struct Suite {
+    passed: usize,
+    failed: usize,
+}
+
+impl Suite {
+    pub fn check(&mut self, name: &str, outcome: Result<impl Display, impl Display>) {
+        match outcome {
+            Ok(found) => {
+                self.passed += 1;
+                println!("{found}");
+                println!("test {name} ... ok");
+            }
+            Err(reason) => {
+                self.failed += 1;
+                println!("{reason}\ntest {name} ... FAILED");
+            }
+        }
+    }
+
+    /// Ends the emulation.
+    pub fn finish(self) -> ! {
+        let Self { passed, failed } = self;
+        let verdict = if failed == 0 { "ok" } else { "FAILED" };
+        println!("test result: {verdict}. {passed} passed; {failed} failed; 0 ignored");
+        process::exit(i32::from(failed > 0))
+    }
+}
