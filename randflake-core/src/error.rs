@@ -184,6 +184,70 @@ impl Display for ExtendError {
     }
 }
 
+/// Why a ticket was not accepted. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TicketError {
+    /// It has another length than a ticket.
+    Length {
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// It is of a version that is not known here.
+    Version {
+        /// Which.
+        version: u8,
+    },
+    /// Its tag is wrong: it was changed, or made with another key.
+    Forged,
+    /// It is another device's.
+    Foreign {
+        /// Whose.
+        device_id: u64,
+    },
+    /// It was accepted before, or is older than one that was.
+    Replayed {
+        /// Its counter.
+        counter: u32,
+        /// The counter of the last ticket that was accepted.
+        last: u32,
+    },
+    /// Its lease is none of the layout.
+    Malformed(LeaseError),
+    /// Its lease is over.
+    Expired {
+        /// For how long, in seconds.
+        since_s: u64,
+    },
+}
+
+impl Display for TicketError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { len } => {
+                write!(f, "the ticket has {len} bytes: 32 are allowed")
+            }
+            Self::Version { version } => {
+                write!(f, "the ticket is of version {version}: 1 is allowed")
+            }
+            Self::Forged => {
+                f.write_str("the ticket's tag is wrong: it was changed, or made with another key")
+            }
+            Self::Foreign { device_id } => {
+                write!(f, "the ticket is of device {device_id:016x}")
+            }
+            Self::Replayed { counter, last } => write!(
+                f,
+                "the ticket's counter is {counter}: more than {last}, that of the last one, is allowed"
+            ),
+            Self::Malformed(error) => write!(f, "the ticket's lease is none: {error}"),
+            Self::Expired { since_s } => {
+                write!(f, "the ticket's lease has been over for {since_s} s")
+            }
+        }
+    }
+}
+
 /// Why a device got no block of its grant. None was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -446,6 +510,7 @@ impl Display for LayoutError {
 impl core::error::Error for GenerateError {}
 impl core::error::Error for LeaseError {}
 impl core::error::Error for ExtendError {}
+impl core::error::Error for TicketError {}
 impl core::error::Error for SetClockError {}
 impl core::error::Error for FieldError {}
 impl core::error::Error for DecodeError {}

@@ -20,6 +20,8 @@ pub mod segment;
 mod sequencer;
 mod state;
 mod text;
+#[cfg(feature = "ticket")]
+mod ticket;
 mod uuid;
 mod word;
 
@@ -30,7 +32,7 @@ pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
 pub use codec::{Codec, Parts};
 pub use error::{
     DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError, LeaseError,
-    SetClockError,
+    SetClockError, TicketError,
 };
 pub use generator::Generator;
 pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
@@ -46,5 +48,7 @@ pub use run::Run;
 pub use sequencer::Sequencer;
 pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use text::Text;
+#[cfg(feature = "ticket")]
+pub use ticket::{Ticket, TicketReader};
 pub use uuid::UuidError;
 pub use word::{AtomicWord, LocalWord, Word};

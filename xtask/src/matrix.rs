@@ -43,7 +43,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         name: "randflake-core",
-        features: &["uuid"],
+        features: &["ticket", "uuid"],
         exclusive: &[],
         no_std: true,
     },
@@ -70,6 +70,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "embedded-storage",
             "portable-atomic",
             "portable-atomic-critical-section",
+            "ticket",
         ],
         exclusive: &[Exclusive {
             feature: "portable-atomic-unsafe-assume-single-core",

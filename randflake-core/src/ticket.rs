@@ -1,0 +1,232 @@
+//! A lease in 32 bytes that can be checked without a connection.
+
+use core::time::Duration;
+
+use cmac::{Cmac, KeyInit, Mac};
+use sparx64::Sparx64;
+
+use crate::{Layout, Lease, LeaseError, TicketError};
+
+/// How a server hands a device its lease, over any channel: UART, CoAP, BLE.
+///
+/// All numbers are big-endian:
+///
+/// ```text
+///  0      1          4          8            16         20         24        32
+///  | 1    | node id  | counter  | device id  | start    | end      | tag     |
+///  | u8   | u24      | u32      | u64        | u32      | u32      | 8 bytes |
+/// ```
+///
+/// The first byte is the version. `start` and `end` are whole seconds of Unix time, in every layout; a
+/// lease of finer ticks is rounded inwards. The tag is the CMAC (NIST SP 800-38B) of the 24 bytes before it
+/// with SPARX-64/128 as the cipher, under a key of its own: never that of the ids, of which a tag would be
+/// one. Give each device a key of its own, since whoever has it can write tickets for it; a forgery
+/// succeeds with 2^-64 for each try.
+///
+/// ```
+/// use core::time::Duration;
+/// use randflake_core::{Lease, Randflake, Ticket, TicketError, TicketReader};
+///
+/// let key = [7; 16];
+/// let lease = Lease::<Randflake>::new(42, 3_706_297, 3_706_357)?;
+/// let bytes = Ticket::of(&lease, 0xd0e5, 1)?.encode(&key);
+///
+/// let now = Some(Duration::from_secs(1_733_706_300));
+/// let mut reader = TicketReader::new(0xd0e5, 0);
+/// assert_eq!(reader.accept(&bytes, &key, now), Ok(lease));
+/// assert_eq!(
+///     reader.accept::<Randflake>(&bytes, &key, now),
+///     Err(TicketError::Replayed { counter: 1, last: 1 })
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    node_id: u32,
+    device_id: u64,
+    counter: u32,
+    start_unix_s: u32,
+    end_unix_s: u32,
+}
+
+const VERSION: u8 = 1;
+const MAX_NODE_ID: u32 = (1 << 24) - 1;
+
+impl Ticket {
+    /// The length of every ticket, in bytes.
+    pub const LEN: usize = 32;
+
+    /// The ticket of a lease for a device. Each ticket of a device has a higher counter than the one
+    /// before: it refuses others.
+    ///
+    /// # Errors
+    ///
+    /// A [`LeaseError`], of a lease that does not fit:
+    ///
+    /// - [`NodeId`](LeaseError::NodeId): the node id has over 24 bits;
+    /// - [`Empty`](LeaseError::Empty): it does not hold a whole second (`start` and `end` are Unix
+    ///   seconds here);
+    /// - [`BeyondLayout`](LeaseError::BeyondLayout): it ends past 2106-02-07 06:28:15 UTC (in Unix
+    ///   seconds, too).
+    pub fn of<L: Layout>(
+        lease: &Lease<L>,
+        device_id: u64,
+        counter: u32,
+    ) -> Result<Self, LeaseError> {
+        if lease.node_id() > MAX_NODE_ID {
+            return Err(LeaseError::NodeId {
+                value: lease.node_id(),
+                max: MAX_NODE_ID,
+            });
+        }
+        let start = L::SPEC.unix_s_from(lease.start());
+        let end = Duration::from_millis(L::SPEC.unix_ms(lease.end())).as_secs();
+        if start >= end {
+            return Err(LeaseError::Empty { start, end });
+        }
+        match (u32::try_from(start), u32::try_from(end)) {
+            (Ok(start_unix_s), Ok(end_unix_s)) => Ok(Self {
+                node_id: lease.node_id(),
+                device_id,
+                counter,
+                start_unix_s,
+                end_unix_s,
+            }),
+            _ => Err(LeaseError::BeyondLayout {
+                end,
+                max: u32::MAX.into(),
+            }),
+        }
+    }
+
+    /// The ticket as it is sent.
+    #[must_use]
+    pub fn encode(&self, key: &[u8; 16]) -> [u8; Self::LEN] {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let body = [
+            u64::from(VERSION) << 56 | pair(self.node_id, self.counter),
+            self.device_id,
+            pair(self.start_unix_s, self.end_unix_s),
+        ]
+        .map(u64::to_be_bytes);
+        let tag = mac(key, &body).finalize().into_bytes().0;
+        let mut bytes = [0; Self::LEN];
+        let parts = body.as_flattened().iter().chain(&tag);
+        bytes
+            .iter_mut()
+            .zip(parts)
+            .for_each(|(to, from)| *to = *from);
+        bytes
+    }
+
+    /// Reads a ticket whose tag is right. Nothing is said of its fields before that is known.
+    #[expect(clippy::cast_possible_truncation, reason = "takes halves of words")]
+    fn decode(bytes: &[u8], key: &[u8; 16]) -> Result<Self, TicketError> {
+        let (&[head, device_id, times, tag], []) = bytes.as_chunks::<8>() else {
+            return Err(TicketError::Length { len: bytes.len() });
+        };
+        // In a time that does not depend on how much of it is right.
+        let verified = mac(key, &[head, device_id, times]).verify_slice(&tag);
+        let [version, ..] = head;
+        if version != VERSION {
+            return Err(TicketError::Version { version });
+        }
+        verified.map_err(|_| TicketError::Forged)?;
+        let [head, device_id, times] = [head, device_id, times].map(u64::from_be_bytes);
+        Ok(Self {
+            node_id: (head >> 32) as u32 & MAX_NODE_ID,
+            device_id,
+            counter: head as u32,
+            start_unix_s: (times >> 32) as u32,
+            end_unix_s: times as u32,
+        })
+    }
+
+    /// The lease, in whole ticks within its times.
+    fn lease<L: Layout>(&self) -> Result<Lease<L>, LeaseError> {
+        let end = Duration::from_secs(self.end_unix_s.into());
+        Lease::new(
+            self.node_id,
+            L::SPEC.tick_from(self.start_unix_s),
+            L::SPEC.tick_at(end).unwrap_or(0),
+        )
+    }
+}
+
+fn mac(key: &[u8; 16], body: &[[u8; 8]; 3]) -> Cmac<Sparx64> {
+    <Cmac<Sparx64> as KeyInit>::new(key.into()).chain_update(body.as_flattened())
+}
+
+/// A device's side: turns tickets into leases, each ticket once.
+///
+/// It remembers the highest counter. Write [`last_counter`](Self::last_counter) to durable memory if you
+/// can: a device that forgets it takes an old ticket again after a reset, while that is not over. That
+/// repeats no ids if the lease is used in [`Blocks`](crate::Blocks); without them it does.
+#[derive(Debug)]
+pub struct TicketReader {
+    device_id: u64,
+    last_counter: u32,
+}
+
+impl TicketReader {
+    /// The reader of a device that has accepted tickets up to a counter; 0 for none.
+    #[must_use]
+    pub const fn new(device_id: u64, last_counter: u32) -> Self {
+        Self {
+            device_id,
+            last_counter,
+        }
+    }
+
+    /// The lease of a ticket.
+    ///
+    /// Later tickets of the same lease have the same node id and start, and a later end: pass their lease
+    /// to [`Generator::extend`](crate::Generator::extend). `now` is the clock's, `None` while it does not
+    /// know the time; then the lease may serve as the window of [`TimeBounds`](crate::TimeBounds).
+    ///
+    /// # Errors
+    ///
+    /// Nothing has changed then; another ticket with the same counter may be accepted.
+    ///
+    /// - [`Length`](TicketError::Length): it was cut, or is none;
+    /// - [`Version`](TicketError::Version): it is of another version than 1;
+    /// - [`Forged`](TicketError::Forged): its tag is wrong, so it was changed or made with another key;
+    /// - [`Foreign`](TicketError::Foreign): it is another device's;
+    /// - [`Replayed`](TicketError::Replayed): its counter is not above that of the last one accepted;
+    /// - [`Malformed`](TicketError::Malformed): its lease is none of the layout;
+    /// - [`Expired`](TicketError::Expired): its lease is over.
+    pub fn accept<L: Layout>(
+        &mut self,
+        bytes: &[u8],
+        key: &[u8; 16],
+        now: Option<Duration>,
+    ) -> Result<Lease<L>, TicketError> {
+        let ticket = Ticket::decode(bytes, key)?;
+        if ticket.device_id != self.device_id {
+            return Err(TicketError::Foreign {
+                device_id: ticket.device_id,
+            });
+        }
+        if ticket.counter <= self.last_counter {
+            return Err(TicketError::Replayed {
+                counter: ticket.counter,
+                last: self.last_counter,
+            });
+        }
+        let lease = ticket.lease().map_err(TicketError::Malformed)?;
+        let end = Duration::from_secs(ticket.end_unix_s.into());
+        if let Some(since) = now.and_then(|now| now.checked_sub(end)) {
+            return Err(TicketError::Expired {
+                since_s: since.as_secs(),
+            });
+        }
+        self.last_counter = ticket.counter;
+        Ok(lease)
+    }
+
+    /// The counter of the last ticket that was accepted.
+    #[must_use]
+    pub const fn last_counter(&self) -> u32 {
+        self.last_counter
+    }
+}

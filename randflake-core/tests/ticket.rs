@@ -1,0 +1,164 @@
+//! Tickets: the bytes that others make, and each way in which one is refused.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::time::Duration;
+
+use proptest::prelude::*;
+use randflake_core::{
+    Layout, Lease, LeaseError, Randflake, Snowflake, Ticket, TicketError, TicketReader,
+};
+use serde_json::Value;
+
+const KEY: [u8; 16] = *b"a key of tickets";
+const DEVICE: u64 = 0x0123_4567_89ab_cdef;
+
+fn lease() -> Lease<Randflake> {
+    Lease::new(42, 1_000, 1_060).unwrap()
+}
+
+fn ticket(counter: u32) -> [u8; Ticket::LEN] {
+    Ticket::of(&lease(), DEVICE, counter).unwrap().encode(&KEY)
+}
+
+fn at(tick: u64) -> Duration {
+    Duration::from_millis(Randflake::SPEC.unix_ms(tick))
+}
+
+#[test]
+fn others_write_the_same_bytes() {
+    let entries: Vec<Value> = serde_json::from_str(include_str!("vectors/tickets.json")).unwrap();
+    for entry in &entries {
+        let number = |name: &str| entry[name].as_u64().unwrap();
+        let hex = |name: &str| entry[name].as_str().unwrap();
+        let key = u128::from_str_radix(hex("key"), 16).unwrap().to_be_bytes();
+        let device_id = u64::from_str_radix(hex("device_id"), 16).unwrap();
+        let tick = |name| number(name) - 1_730_000_000;
+        let node_id = u32::try_from(number("node_id")).unwrap();
+        let lease =
+            Lease::<Randflake>::new(node_id, tick("start_unix_s"), tick("end_unix_s")).unwrap();
+        let counter = u32::try_from(number("counter")).unwrap();
+
+        let bytes = Ticket::of(&lease, device_id, counter).unwrap().encode(&key);
+        let expected: Vec<u8> = (0..hex("ticket").len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&hex("ticket")[at..at + 2], 16).unwrap())
+            .collect();
+        assert_eq!(bytes[..], expected);
+
+        let mut reader = TicketReader::new(device_id, counter - 1);
+        assert_eq!(reader.accept(&bytes, &key, None), Ok(lease));
+    }
+    assert_eq!(entries.len(), 12);
+}
+
+#[test]
+fn each_refusal_has_its_error_and_changes_nothing() {
+    let mut reader = TicketReader::new(DEVICE, 6);
+    let mut refused = |bytes: &[u8], now, expected| {
+        let accepted = reader.accept::<Randflake>(bytes, &KEY, now);
+        assert_eq!(accepted, Err(expected));
+        assert_eq!(reader.last_counter(), 6);
+    };
+    let good = ticket(7);
+    for len in 0..Ticket::LEN {
+        refused(&good[..len], None, TicketError::Length { len });
+    }
+    refused(
+        &[&good[..], &[0]].concat(),
+        None,
+        TicketError::Length { len: 33 },
+    );
+    let mut next_version = good;
+    next_version[0] = 2;
+    refused(&next_version, None, TicketError::Version { version: 2 });
+    for bit in 8..8 * Ticket::LEN {
+        let mut changed = good;
+        changed[bit / 8] ^= 1 << (bit % 8);
+        refused(&changed, None, TicketError::Forged);
+    }
+    let other_key = Ticket::of(&lease(), DEVICE, 7).unwrap().encode(&[0; 16]);
+    refused(&other_key, None, TicketError::Forged);
+    let other_device = Ticket::of(&lease(), 5, 7).unwrap().encode(&KEY);
+    refused(&other_device, None, TicketError::Foreign { device_id: 5 });
+    for counter in [0, 5, 6] {
+        refused(
+            &ticket(counter),
+            None,
+            TicketError::Replayed { counter, last: 6 },
+        );
+    }
+    refused(&good, Some(at(1_060)), TicketError::Expired { since_s: 0 });
+    refused(&good, Some(at(1_063)), TicketError::Expired { since_s: 3 });
+
+    assert_eq!(reader.accept(&good, &KEY, Some(at(1_059))), Ok(lease()));
+    assert_eq!(reader.last_counter(), 7);
+    let again = reader.accept::<Randflake>(&good, &KEY, Some(at(1_059)));
+    assert_eq!(
+        again,
+        Err(TicketError::Replayed {
+            counter: 7,
+            last: 7
+        })
+    );
+}
+
+#[test]
+fn a_lease_of_another_layout_is_malformed() {
+    let bytes = Ticket::of(&Lease::<Randflake>::new(1_024, 0, 9).unwrap(), DEVICE, 1)
+        .unwrap()
+        .encode(&KEY);
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let no_such_node = LeaseError::NodeId {
+        value: 1_024,
+        max: 1_023,
+    };
+    assert_eq!(
+        reader.accept::<Snowflake>(&bytes, &KEY, None),
+        Err(TicketError::Malformed(no_such_node))
+    );
+    assert_eq!(reader.last_counter(), 0);
+}
+
+#[test]
+fn a_lease_that_does_not_fit_gets_no_ticket() {
+    let within_a_second = Lease::<Snowflake>::new(1, 1, 300).unwrap();
+    let refused = Ticket::of(&within_a_second, DEVICE, 1).unwrap_err();
+    assert!(matches!(refused, LeaseError::Empty { .. }), "{refused}");
+    let longest = Lease::<randflake_core::Sonyflake>::new(1, 0, 1 << 39).unwrap();
+    let refused = Ticket::of(&longest, DEVICE, 1).unwrap_err();
+    assert!(
+        matches!(refused, LeaseError::BeyondLayout { .. }),
+        "{refused}"
+    );
+}
+
+/// A renewed lease extends the generator's.
+#[test]
+fn a_later_ticket_extends() {
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let first: Lease<Randflake> = reader.accept(&ticket(1), &KEY, None).unwrap();
+    let renewed = Lease::<Randflake>::new(42, 1_000, 1_300).unwrap();
+    let bytes = Ticket::of(&renewed, DEVICE, 2).unwrap().encode(&KEY);
+    let second = reader
+        .accept::<Randflake>(&bytes, &KEY, Some(at(1_050)))
+        .unwrap();
+    assert_eq!((first.start(), second.end()), (second.start(), 1_300));
+}
+
+proptest! {
+    /// What a ticket grants lies within the lease that it was made of.
+    #[test]
+    fn leases_of_finer_ticks_are_rounded_inwards(
+        start in 0..1_u64 << 40,
+        ticks in 2_000..100_000_000_u64,
+        node_id in 0..1_024_u32,
+    ) {
+        let lease = Lease::<Snowflake>::new(node_id, start, start + ticks).unwrap();
+        let bytes = Ticket::of(&lease, DEVICE, 1).unwrap().encode(&KEY);
+        let granted: Lease<Snowflake> = TicketReader::new(DEVICE, 0).accept(&bytes, &KEY, None).unwrap();
+        prop_assert_eq!(granted.node_id(), node_id);
+        prop_assert!(lease.start() <= granted.start() && granted.end() <= lease.end());
+        prop_assert!(granted.start() < lease.start() + 1_000 && lease.end() < granted.end() + 1_000);
+    }
+}
