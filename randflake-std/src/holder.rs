@@ -48,7 +48,7 @@ fn is_running(_: u32) -> Option<bool> {
 }
 
 #[cfg(target_os = "linux")]
-fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     rustix::system::uname()
         .nodename()
         .to_string_lossy()
@@ -56,7 +56,7 @@ fn host_name() -> String {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     let name = ["HOSTNAME", "COMPUTERNAME"]
         .into_iter()
         .find_map(|name| std::env::var(name).ok());

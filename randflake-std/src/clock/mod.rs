@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use randflake_core::{AnyLayout, Clock};
+use randflake_core::{AnyLayout, Clock, Randflake};
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -136,11 +136,33 @@ impl<L: AnyLayout> Clock for Exact<'_, L> {
     }
 }
 
+/// The wall clock, except that it does not go back while this lives.
+#[derive(Debug)]
+pub(crate) struct SteadyClock(AnchoredClock<Randflake>);
+
+impl SteadyClock {
+    pub(crate) fn new() -> Self {
+        let sent = Monotonic::exact();
+        let now = wall_exact().unwrap_or_default();
+        Self(AnchoredClock::new(Randflake, now, sent))
+    }
+}
+
+impl Clock for SteadyClock {
+    fn now(&self) -> Option<Duration> {
+        let sent = Monotonic::exact();
+        if let Some(wall) = wall_exact() {
+            self.0.anchor(wall, sent);
+        }
+        self.0.exact().now()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Instant;
 
-    use randflake_core::{Randflake, Snowflake};
+    use randflake_core::Snowflake;
 
     use super::*;
 

@@ -5,6 +5,7 @@
 //! holders and all restarts. Ids of a holder that was paused past its lease's end carry ticks of its
 //! own interval alone, so disjoint intervals are all the fencing there is to do.
 
+mod assigned;
 mod finding;
 mod memory;
 mod moment;
@@ -22,6 +23,7 @@ pub(crate) mod url;
 
 use core::time::Duration;
 
+pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
 pub use finding::{Finding, Verdict};
 pub use memory::MemoryStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};

@@ -1,6 +1,6 @@
 //! Stores by URL.
 
-use super::{LeaseStore, Namespace, StoreError};
+use super::{LeaseStore, Namespace, StaticStore, StoreError};
 use crate::segment::SegmentStore;
 
 /// Opens the store that a URL names.
@@ -10,6 +10,10 @@ use crate::segment::SegmentStore;
 /// | `sqlite:PATH`                   | `SqliteStore`: a file of this machine | `sqlite`      |
 /// | `redis://HOST`, `rediss://HOST` | `RedisStore`: a Redis server          | `redis`       |
 /// | `postgres://HOST/DATABASE`      | `PostgresStore`: a PostgreSQL server  | `postgres`    |
+/// | `static:PATH?node=N`            | `StaticStore`: an assigned node id    |               |
+///
+/// `N` is a number, `env` for the variable `RANDFLAKE_NODE_ID`, or `pod` for the ordinal of a pod in a
+/// Kubernetes `StatefulSet`: see [`NodeIdSource`](super::NodeIdSource).
 ///
 /// A path may be relative, or absolute as in `sqlite:/var/lib/ids/leases.db`; two slashes before it,
 /// as in `sqlite:///var/lib/ids/leases.db` and `sqlite://leases.db`, make no difference.
@@ -26,8 +30,8 @@ use crate::segment::SegmentStore;
 /// let namespace = Namespace::of::<Randflake>("orders")?;
 /// assert_eq!(
 ///     open("mongodb://user:secret@host", &namespace).unwrap_err().to_string(),
-///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH, redis://HOST or \
-///      postgres://HOST/DATABASE"
+///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH, static:PATH?node=N, \
+///      redis://HOST or postgres://HOST/DATABASE"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -37,6 +41,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
         Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
         Some(("postgres" | "postgresql", _)) => Ok(open_postgres(url, namespace)?),
+        Some(("static", rest)) => open_static(rest, namespace),
         Some((scheme, _)) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
             "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
         ))),
@@ -51,7 +56,7 @@ pub(crate) trait Store: LeaseStore + SegmentStore {}
 
 impl<S: LeaseStore + SegmentStore> Store for S {}
 
-const KNOWN: &str = "sqlite:PATH, redis://HOST or postgres://HOST/DATABASE";
+const KNOWN: &str = "sqlite:PATH, static:PATH?node=N, redis://HOST or postgres://HOST/DATABASE";
 
 fn is_scheme(scheme: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -70,6 +75,23 @@ pub(crate) fn sqlite_path(rest: &str) -> Result<&str, StoreError> {
         _ if path.contains('?') => refused("has parameters, and SQLite's takes none"),
         _ => Ok(path),
     }
+}
+
+fn open_static(rest: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    let refused = |why| {
+        let sentence = format!("the lease store's URL {why}: take static:PATH?node=N");
+        StoreError::Invalid(sentence)
+    };
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    let (path, parameters) = path.split_once('?').unwrap_or((path, ""));
+    if path.is_empty() {
+        return Err(refused("has no path"));
+    }
+    let node = parameters
+        .strip_prefix("node=")
+        .ok_or_else(|| refused("has no `node`, or other parameters"))?;
+    let store = StaticStore::open(path, node.parse()?, namespace)?;
+    Ok(Box::new(store))
 }
 
 #[cfg(feature = "sqlite")]

@@ -136,3 +136,37 @@ fn a_fence_holds_new_leases_off() {
     endless.read(200_000);
     endless.stop_reading().ok();
 }
+
+#[test]
+fn an_assigned_node_id_comes_from_the_url_or_the_environment() {
+    let user = User::new();
+    let store = |name, node| format!("static:{}?node={node}", user.argument(name));
+    for (name, node, variables, assigned) in [
+        ("given", "5", [("UNUSED", "")], "5"),
+        (
+            "variable",
+            "env",
+            [("RANDFLAKE_NODE_ID", "131071")],
+            "131071",
+        ),
+        ("pod", "pod", [("POD_NAME", "web-3")], "3"),
+    ] {
+        let told = user.run_in(&variables, &["doctor", "--store", &store(name, node)]);
+        let told = told.ok().split_whitespace().collect::<Vec<_>>().join(" ");
+        let caution = format!("caution assignment {assigned}: ");
+        for said in [&*caution, "ok lease acquired in "] {
+            assert!(told.contains(said), "{told}");
+        }
+        let list = ["lease", "list", "--all", "--json", "--store"];
+        let leases = user.run(&[&list[..], &[&store(name, assigned)]].concat());
+        assert_eq!(objects(&leases.ok())[0]["node"].to_string(), assigned);
+    }
+    for (url, said) in [
+        (store("given", "131072"), "0 to 131071 are allowed"),
+        (store("given", "seven"), "a decimal number, `env` or `pod`"),
+        ("static:node".to_owned(), "take static:PATH?node=N"),
+    ] {
+        let error = user.run(&["lease", "list", "--store", &url]).fails(2);
+        assert!(error.contains(said), "{error}");
+    }
+}

@@ -7,7 +7,7 @@ mod acquire;
 mod diagnosis;
 mod history;
 mod hold;
-mod referee;
+pub(crate) mod referee;
 mod trouble;
 
 use core::time::Duration;

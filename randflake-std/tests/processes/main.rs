@@ -6,6 +6,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod assigned;
 mod clocks;
 mod issuer;
 mod kills;
@@ -23,6 +24,10 @@ fn main() -> ExitCode {
         Trial::test(
             "killed_and_restarted_every_second_for_a_minute",
             kills::minute,
+        ),
+        Trial::test(
+            "an_assigned_node_id_killed_and_restarted",
+            assigned::killed_and_restarted,
         ),
         Trial::test(
             "suspended_for_longer_than_the_lease",

@@ -1,0 +1,374 @@
+//! The contract of lease stores, as far as it goes for one node id that was assigned; and what its file
+//! brings with it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    dead_code,
+    unused_imports,
+    reason = "a test fails by panicking, and the contract's other tests want several node ids"
+)]
+
+mod contract;
+
+use core::time::Duration;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use randflake_core::ManualClock;
+use randflake_std::Layout;
+use randflake_std::lease::{
+    Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, Record, StaticStore, StoreError, Verdict,
+};
+use tempfile::TempDir;
+
+use contract::referee::Referee;
+use contract::{
+    BEGIN_UNIX_MS, Backend, Eight, TTL, acquire, acquire_as, acquire_one, contract, eight, tick_at,
+    ticks, token,
+};
+
+const NODE: u32 = 7;
+/// What a new file waits for.
+const WAIT: u64 = TTL + 10;
+
+/// A folder with a file, and the clock of all who open it.
+struct Place {
+    folder: TempDir,
+    clock: Arc<ManualClock>,
+}
+
+impl Place {
+    /// With no file yet.
+    fn new() -> Self {
+        Self {
+            folder: TempDir::new().unwrap(),
+            clock: Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS)),
+        }
+    }
+
+    /// With a file from which a lease begins at once.
+    fn used() -> Self {
+        let place = Self::new();
+        let mut store = place.store();
+        let grant = acquire_one(&mut store, u128::MAX);
+        store.release(&[unused(grant)]).unwrap();
+        place.pass(ticks(WAIT));
+        place
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("node")
+    }
+
+    fn store(&self) -> StaticStore {
+        self.try_store(NODE, &eight("orders")).unwrap()
+    }
+
+    fn try_store(&self, node_id: u32, namespace: &Namespace) -> Result<StaticStore, StoreError> {
+        let source = NodeIdSource::Given(node_id);
+        StaticStore::open_with_clock(self.path(), source, namespace, Arc::clone(&self.clock))
+    }
+
+    fn now(&self) -> u64 {
+        tick_at(self.store().now().unwrap())
+    }
+}
+
+impl Backend for Place {
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+        Ok(Box::new(self.try_store(NODE, namespace)?))
+    }
+
+    fn pass(&self, span: Duration) {
+        self.clock
+            .advance_ms(u64::try_from(span.as_millis()).unwrap());
+    }
+
+    fn step_clock(&self, _: usize, ms: i64) {
+        if ms < 0 {
+            self.clock.turn_back_ms(ms.unsigned_abs());
+        } else {
+            self.clock.advance_ms(ms.unsigned_abs());
+        }
+    }
+
+    fn lose_memory(&self) {
+        fs::remove_file(self.path()).unwrap();
+    }
+
+    fn history_steps(&self) -> usize {
+        5_000
+    }
+}
+
+contract! { Place::used();
+    what_cannot_be_granted_is_refused,
+    a_renewal_never_shortens,
+    a_release_counts_once,
+    a_clock_outside_the_layout_is_refused,
+    the_last_tick_cuts_a_lease_short,
+    a_fence_holds_until_everything_is_over,
+    a_diagnosis_tells_of_the_fence_and_changes_nothing,
+}
+
+fn unused(grant: Grant) -> Grant {
+    Grant {
+        end: grant.start,
+        ..grant
+    }
+}
+
+/// The sentence of a refusal that trying again cannot help.
+fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+    match outcome {
+        Err(StoreError::Unusable(sentence)) => sentence,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_new_file_waits_for_whoever_had_the_node_id() {
+    let place = Place::new();
+    let mut store = place.store();
+    assert_eq!(store.list().unwrap(), []);
+    let grant = acquire_one(&mut store, 1);
+    assert_eq!((grant.node_id, grant.start), (NODE, place.now() + WAIT));
+    assert_eq!(grant.end, grant.start + TTL);
+    assert_eq!(
+        store.list().unwrap(),
+        [Record {
+            grant,
+            holder: "holder".to_owned()
+        }]
+    );
+    // The same for whoever repeats it, and nobody else gets another.
+    assert_eq!(acquire_one(&mut store, 1), grant);
+    let foreign = acquire_as(&mut store, "copy", 1, 1);
+    assert!(matches!(foreign, Err(StoreError::Foreign)), "{foreign:?}");
+    let refused = acquire(&mut store, 2, 1);
+    assert!(
+        matches!(refused, Err(StoreError::Exhausted { .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn after_a_release_the_next_process_begins_at_once() {
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    assert_eq!(grant.start, place.now());
+    place.pass(ticks(5));
+    let used = Grant {
+        end: grant.start + 6,
+        ..grant
+    };
+    store.release(&[used]).unwrap();
+    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [None]);
+    drop(store);
+    let next = acquire_one(&mut place.store(), 2);
+    assert_eq!(next.start, used.end);
+    assert!(next.fencing_token > grant.fencing_token);
+}
+
+#[test]
+fn after_a_kill_the_next_process_begins_at_the_end_of_the_lease() {
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    place.pass(ticks(20));
+    let end = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();
+    assert_eq!(end, place.now() + TTL);
+    drop(store);
+    let mut store = place.store();
+    let next = acquire_one(&mut store, 2);
+    assert_eq!(next.start, end);
+    // What the process before held is not renewed any more.
+    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [None]);
+}
+
+#[test]
+fn a_clock_that_went_back_begins_later_and_one_that_was_far_ahead_is_refused() {
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    place.step_clock(0, -100_000);
+    drop(store);
+    assert_eq!(acquire_one(&mut place.store(), 2).start, grant.end);
+    place.step_clock(0, -3_600_000);
+    let refused = acquire(&mut place.store(), 3, 1);
+    let Err(StoreError::Exhausted { retry_in }) = refused else {
+        panic!("{refused:?}")
+    };
+    place.pass(retry_in.checked_sub(ticks(1)).unwrap());
+    assert!(acquire(&mut place.store(), 3, 1).is_err());
+    place.pass(ticks(1));
+    acquire(&mut place.store(), 3, 1).unwrap();
+}
+
+#[test]
+fn a_second_process_on_the_file_is_refused() {
+    let place = Place::used();
+    let (mut first, mut second) = (place.store(), place.store());
+    let grant = acquire_one(&mut first, 1);
+    for _ in 0..2 {
+        let sentence = unusable(acquire(&mut second, 2, 1));
+        assert!(
+            sentence.contains("another process holds this node id"),
+            "{sentence}"
+        );
+    }
+    unusable(second.renew(&[grant], TTL));
+    unusable(second.fence());
+    // It may look.
+    assert_eq!(second.list().unwrap(), first.list().unwrap());
+    second.diagnose().unwrap();
+    drop(first);
+    acquire(&mut second, 2, 1).unwrap();
+}
+
+#[test]
+fn the_file_of_something_else_is_refused() {
+    let place = Place::used();
+    for (node_id, namespace, said) in [
+        (6, eight("orders"), "the file of node id 7, not of 6"),
+        (
+            7,
+            eight("users"),
+            "the file of namespace \"orders\", not of \"users\"",
+        ),
+        (
+            7,
+            Namespace::of::<randflake_std::Snowflake>("orders").unwrap(),
+            "another layout",
+        ),
+    ] {
+        let sentence = unusable(place.try_store(node_id, &namespace));
+        assert!(sentence.contains(said), "{sentence}");
+    }
+    let refused = place.try_store(8, &eight("orders")).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "node id 8 is out of range: 0 to 7 are allowed"
+    );
+
+    for text in ["dear diary", &"dear diary, ".repeat(100)] {
+        fs::write(place.path(), text).unwrap();
+        let sentence = unusable(place.try_store(NODE, &eight("orders")));
+        assert!(sentence.contains("is not the file of an assigned node id"));
+    }
+    // What a kill leaves of the first write.
+    for text in ["", "randflake n"] {
+        fs::write(place.path(), text).unwrap();
+        assert_eq!(place.store().list().unwrap(), []);
+    }
+}
+
+#[test]
+fn a_missing_directory_is_refused() {
+    let place = Place::new();
+    let path = place.folder.path().join("volume/node");
+    let opened = StaticStore::open(&path, NodeIdSource::Given(NODE), &eight("orders"));
+    let sentence = unusable(opened);
+    assert!(sentence.contains("is its volume mounted?"), "{sentence}");
+    assert!(!path.parent().unwrap().exists());
+}
+
+#[test]
+fn a_write_that_was_cut_short_leaves_what_was_answered() {
+    const SLOT: usize = 512;
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    let before = fs::read(place.path()).unwrap();
+    place.pass(ticks(5));
+    store.renew(&[grant], TTL).unwrap();
+    drop(store);
+    let after = fs::read(place.path()).unwrap();
+    let begin = (0..after.len()).find(|&at| before.get(at) != after.get(at));
+    let begin = begin.unwrap() / SLOT * SLOT;
+    for written in 0..SLOT {
+        let mut torn = after.clone();
+        torn[begin + written..begin + SLOT].copy_from_slice(&before[begin + written..begin + SLOT]);
+        fs::write(place.path(), torn).unwrap();
+        let end = place.store().list().unwrap()[0].grant.end;
+        assert!(end == grant.end || end == grant.end + 5, "{written}: {end}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    place.lose_memory();
+    let sentence = unusable(store.renew(&[grant], TTL));
+    assert!(sentence.contains("deleted or replaced"), "{sentence}");
+    // It, or another process, begins anew, after all that it held.
+    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [None]);
+    let next = acquire_one(&mut store, 2);
+    assert!(next.start >= grant.end, "{next:?}");
+}
+
+#[test]
+fn a_diagnosis_cautions_against_a_second_file() {
+    let place = Place::used();
+    let findings = place.store().diagnose().unwrap();
+    let assignment = findings.iter().find(|finding| finding.name == "assignment");
+    let assignment = assignment.unwrap();
+    assert_eq!(assignment.value, "7");
+    assert!(matches!(assignment.verdict, Verdict::Caution(_)));
+}
+
+/// Processes that follow each other, killed or closed, under a clock that jumps.
+#[test]
+fn random_histories_of_restarts_grant_no_tick_twice() {
+    let place = Place::new();
+    let mut referee = Referee::default();
+    let mut seed = 1_u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let mut held: Option<Grant> = None;
+    let mut store = place.store();
+    for number in 0..place.history_steps() as u128 {
+        match random(8) {
+            0..3 => {
+                if let Ok(acquired) = acquire(&mut store, number, 1) {
+                    referee.granted(&acquired.grants);
+                    held = Some(acquired.grants[0]);
+                }
+            }
+            3..5 => {
+                if let Some(grant) = held
+                    && let Some(end) = store.renew(&[grant], TTL).unwrap().ends[0]
+                {
+                    referee.renewed(&grant, end);
+                    held = Some(Grant { end, ..grant });
+                }
+            }
+            5 => {
+                if let Some(grant) = held.take() {
+                    let used = grant.start + random(grant.end - grant.start);
+                    let grant = Grant { end: used, ..grant };
+                    store.release(&[grant]).unwrap();
+                    referee.released(&grant);
+                }
+            }
+            6 => {
+                held = None;
+                drop(store);
+                store = place.store();
+            }
+            _ => {
+                let ms = i64::try_from(random(100_000)).unwrap();
+                place.step_clock(0, if random(3) == 0 { -ms } else { ms });
+            }
+        }
+    }
+    assert!(referee.intervals() > 200, "{}", referee.intervals());
+}

@@ -1,0 +1,61 @@
+//! One process with an assigned node id, killed over and over.
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::thread;
+
+use libtest_mimic::Failed;
+use randflake_std::ExactSystemClock;
+use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, NodeIdSource, StaticStore, Token};
+use randflake_std::randflake_core::{Clock, ManualClock};
+
+use crate::issuer::{Order, TTL, assert_distinct, ids, namespace};
+
+const KILLS: usize = 4;
+const NODE: u32 = 7;
+const NAMESPACE: &str = "assigned";
+
+pub(crate) fn killed_and_restarted() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("node");
+    use_a_minute_ago(&path)?;
+    let url = format!("static:{}?node={NODE}", path.display());
+    let mut all = Vec::new();
+    for process in 0..KILLS {
+        let output = folder.path().join(process.to_string());
+        let order = Order::new(&url, NAMESPACE, &output, Duration::from_secs(60));
+        let mut issuer = order.start();
+        // The lease of the one before has to end first.
+        thread::sleep(TTL + Duration::from_secs(1));
+        issuer.0.kill()?; // SIGKILL
+        issuer.0.wait()?;
+        let found = ids(&output);
+        if found.is_empty() {
+            return Err(format!("process {process} issued nothing").into());
+        }
+        all.extend(found);
+    }
+    assert_distinct(all);
+    Ok(())
+}
+
+/// A new file would let the first process wait.
+fn use_a_minute_ago(path: &std::path::Path) -> Result<(), Failed> {
+    let now = ExactSystemClock.now().ok_or("no time")?;
+    let ago = u64::try_from(now.as_millis())? - 60_000;
+    let source = NodeIdSource::Given(NODE);
+    let clock = Arc::new(ManualClock::at_unix_ms(ago));
+    let mut store = StaticStore::open_with_clock(path, source, &namespace(NAMESPACE), clock)?;
+    let acquired = store.acquire(&AcquireRequest {
+        token: Token::random()?,
+        holder: "before",
+        count: 1,
+        ttl: 1,
+    })?;
+    let grant = acquired.grants[0];
+    let unused = Grant {
+        end: grant.start,
+        ..grant
+    };
+    Ok(store.release(&[unused])?)
+}
