@@ -6,7 +6,7 @@ use core::ops::Deref;
 /// 64 digits of base 2.
 pub(super) const BUFFER_LEN: usize = 64;
 
-/// An id's text in a [`Base`]: a buffer on the stack that reads as a `str` of 1 to 64 ASCII characters.
+/// An id's text in a [`Base`](crate::Base): a buffer on the stack that reads as a `str` of 1 to 64 ASCII characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digits {
     pub(super) buffer: [u8; BUFFER_LEN],
