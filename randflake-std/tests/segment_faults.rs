@@ -112,11 +112,11 @@ impl Engine for Postgres {
     }
 
     fn suspend(&mut self) {
-        self.0.kill();
+        self.0.server.kill();
     }
 
     fn resume(&mut self) {
-        self.0.restart();
+        self.0.server.restart();
     }
 }
 

@@ -21,8 +21,10 @@ use std::time::Instant;
 
 use engines::clock::WallClock;
 use engines::etcd::EtcdCluster;
+use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
+use mysql::prelude::Queryable;
 
 #[test]
 fn redis_keeps_what_it_has_answered() {
@@ -57,7 +59,7 @@ fn postgres_keeps_what_it_has_answered() {
     let mut postgres = PostgresServer::start();
     let create = "CREATE TABLE kept AS SELECT 7 AS number";
     postgres.client("postgres").batch_execute(create).unwrap();
-    postgres.restart();
+    postgres.server.restart();
     let ask = "SELECT number FROM kept";
     let row = postgres.client("postgres").query_one(ask, &[]).unwrap();
     assert_eq!(row.get::<_, i32>(0), 7);
@@ -71,7 +73,7 @@ fn postgres_follows_another_until_it_is_promoted() {
     let mut client = second.client("postgres");
     let create = "CREATE TABLE kept AS SELECT 7 AS number";
     client.batch_execute(create).unwrap_err();
-    first.kill();
+    first.server.kill();
     second.promote();
     client.batch_execute(create).unwrap();
 }
@@ -86,6 +88,38 @@ fn postgres_goes_by_the_clock_it_is_given() {
     let mut unix = || {
         let ask = "SELECT extract(epoch FROM clock_timestamp())::bigint";
         client.query_one(ask, &[]).unwrap().get::<_, i64>(0)
+    };
+    let before = unix();
+    clock.step_ms(3_600_000);
+    assert!((3_600..3_660).contains(&(unix() - before)));
+}
+
+#[test]
+fn mariadb_keeps_what_it_has_answered() {
+    let mut mariadb = MariadbServer::start();
+    let mut client = mariadb.client(None);
+    client.query_drop("CREATE DATABASE ids").unwrap();
+    let mut client = mariadb.client(Some("ids"));
+    client
+        .query_drop("CREATE TABLE kept AS SELECT 7 AS number")
+        .unwrap();
+    mariadb.server.restart();
+    let mut client = mariadb.client(Some("ids"));
+    let number: Option<u8> = client.query_first("SELECT number FROM kept").unwrap();
+    assert_eq!(number, Some(7));
+    assert!(mariadb.url("ids").ends_with("/ids"));
+}
+
+#[test]
+fn mariadb_goes_by_the_clock_it_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let clock = Arc::new(WallClock::new(folder.path()));
+    let mariadb = MariadbServer::start_by(Arc::clone(&clock));
+    let mut client = mariadb.client(None);
+    let mut unix = || {
+        let ask = "SELECT UNIX_TIMESTAMP(SYSDATE())";
+        client.query_first::<i64, _>(ask).unwrap().unwrap()
     };
     let before = unix();
     clock.step_ms(3_600_000);

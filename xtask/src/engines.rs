@@ -3,7 +3,7 @@
 use crate::cargo::cargo;
 use crate::report::Report;
 use crate::setup::Need;
-use crate::tools::{ETCD, LIBFAKETIME, POSTGRES, REDIS, Tool};
+use crate::tools::{ETCD, LIBFAKETIME, MARIADB, MARIADB_INSTALL, POSTGRES, REDIS, Tool};
 
 /// A tool, and the environment variable that tells tests where it is.
 type Told = (&'static Tool, &'static str);
@@ -11,6 +11,8 @@ type Told = (&'static Tool, &'static str);
 const REDIS_SERVER: Told = (&REDIS, "RANDFLAKE_REDIS_SERVER");
 const ETCD_SERVER: Told = (&ETCD, "RANDFLAKE_ETCD");
 const POSTGRES_PROGRAMS: Told = (&POSTGRES, "RANDFLAKE_POSTGRES");
+const MARIADB_SERVER: Told = (&MARIADB, "RANDFLAKE_MARIADBD");
+const MARIADB_SETUP: Told = (&MARIADB_INSTALL, "RANDFLAKE_MARIADB_INSTALL_DB");
 const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
 
 /// A test program, the features and the tools that it needs.
@@ -23,8 +25,15 @@ pub(crate) struct Test {
 const TESTS: &[Test] = &[
     Test {
         name: "servers",
-        features: "",
-        tools: &[REDIS_SERVER, ETCD_SERVER, POSTGRES_PROGRAMS, WALL_CLOCK],
+        features: "mysql",
+        tools: &[
+            REDIS_SERVER,
+            ETCD_SERVER,
+            POSTGRES_PROGRAMS,
+            MARIADB_SERVER,
+            MARIADB_SETUP,
+            WALL_CLOCK,
+        ],
     },
     Test {
         name: "contract_redis",
@@ -40,6 +49,11 @@ const TESTS: &[Test] = &[
         name: "segment_faults",
         features: "sqlite,redis,postgres",
         tools: &[REDIS_SERVER, POSTGRES_PROGRAMS],
+    },
+    Test {
+        name: "contract_mysql",
+        features: "mysql",
+        tools: &[MARIADB_SERVER, MARIADB_SETUP],
     },
 ];
 

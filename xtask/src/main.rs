@@ -112,7 +112,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "engines",
-        about: "lease stores on real servers, in temporary folders (redis, etcd, postgresql, libfaketime)",
+        about: "lease stores on real servers, in temporary folders (redis, etcd, postgresql, mariadb, libfaketime)",
         needs: engines::needs,
         run: engines::run,
     },

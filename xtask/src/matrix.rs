@@ -56,6 +56,8 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "postgres",
             "postgres-tls",
             "private-ip",
+            "mysql",
+            "mysql-tls",
             "uuid",
             "cli",
         ],
@@ -91,4 +93,5 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "contract_redis", "engines"),
     ("randflake-std", "contract_postgres", "engines"),
     ("randflake-std", "segment_faults", "engines"),
+    ("randflake-std", "contract_mysql", "engines"),
 ];

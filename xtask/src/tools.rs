@@ -69,11 +69,24 @@ pub(crate) const POSTGRES: Tool = Tool {
     packages: &["postgresql"],
 };
 
+pub(crate) const MARIADB: Tool = Tool {
+    name: "mariadbd",
+    find: || program_file("mariadbd"),
+    packages: &["mariadb-server"],
+};
+
+pub(crate) const MARIADB_INSTALL: Tool = Tool {
+    name: "mariadb-install-db",
+    find: || program_file("mariadb-install-db"),
+    packages: &["mariadb-server"],
+};
+
 /// The services of packages above, which apt would start now and at every boot.
 const SERVICES: &[(&str, &str)] = &[
     ("redis-server", "redis-server.service"),
     ("etcd-server", "etcd.service"),
     ("postgresql", "postgresql.service"),
+    ("mariadb-server", "mariadb.service"),
 ];
 
 /// A program in `PATH`, or where only an administrator's `PATH` leads.

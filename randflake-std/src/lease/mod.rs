@@ -9,6 +9,8 @@ mod assigned;
 mod finding;
 mod memory;
 mod moment;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod namespace;
 mod pinned;
 #[cfg(feature = "postgres")]
@@ -26,6 +28,8 @@ use core::time::Duration;
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
 pub use finding::{Finding, Verdict};
 pub use memory::MemoryStore;
+#[cfg(feature = "mysql")]
+pub use mysql::MysqlStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
 pub use pinned::Pinned;
 #[cfg(feature = "postgres")]

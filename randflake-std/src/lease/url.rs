@@ -10,6 +10,7 @@ use crate::segment::SegmentStore;
 /// | `sqlite:PATH`                   | `SqliteStore`: a file of this machine | `sqlite`      |
 /// | `redis://HOST`, `rediss://HOST` | `RedisStore`: a Redis server          | `redis`       |
 /// | `postgres://HOST/DATABASE`      | `PostgresStore`: a PostgreSQL server  | `postgres`    |
+/// | `mysql://HOST/DATABASE`         | `MysqlStore`: MySQL or MariaDB        | `mysql`       |
 /// | `static:PATH?node=N`            | `StaticStore`: an assigned node id    |               |
 ///
 /// `N` is a number, `env` for the variable `RANDFLAKE_NODE_ID`, or `pod` for the ordinal of a pod in a
@@ -31,7 +32,7 @@ use crate::segment::SegmentStore;
 /// assert_eq!(
 ///     open("mongodb://user:secret@host", &namespace).unwrap_err().to_string(),
 ///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH, static:PATH?node=N, \
-///      redis://HOST or postgres://HOST/DATABASE"
+///      redis://HOST, postgres://HOST/DATABASE or mysql://HOST/DATABASE"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -41,6 +42,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
         Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
         Some(("postgres" | "postgresql", _)) => Ok(open_postgres(url, namespace)?),
+        Some(("mysql", _)) => open_mysql(url, namespace),
         Some(("static", rest)) => open_static(rest, namespace),
         Some((scheme, _)) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
             "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
@@ -56,7 +58,8 @@ pub(crate) trait Store: LeaseStore + SegmentStore {}
 
 impl<S: LeaseStore + SegmentStore> Store for S {}
 
-const KNOWN: &str = "sqlite:PATH, static:PATH?node=N, redis://HOST or postgres://HOST/DATABASE";
+const KNOWN: &str = "sqlite:PATH, static:PATH?node=N, redis://HOST, postgres://HOST/DATABASE or \
+                     mysql://HOST/DATABASE";
 
 fn is_scheme(scheme: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -130,6 +133,18 @@ pub(crate) fn open_postgres(
 pub(crate) fn open_postgres(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no PostgreSQL store: build it with the cargo feature `postgres`".to_owned(),
+    ))
+}
+
+#[cfg(feature = "mysql")]
+fn open_mysql(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Ok(Box::new(super::MysqlStore::open(url, namespace)?))
+}
+
+#[cfg(not(feature = "mysql"))]
+fn open_mysql(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Err(StoreError::Unusable(
+        "this build has no MySQL store: build it with the cargo feature `mysql`".to_owned(),
     ))
 }
 

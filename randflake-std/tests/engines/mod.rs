@@ -5,6 +5,8 @@
 
 pub(crate) mod clock;
 pub(crate) mod etcd;
+#[cfg(feature = "mysql")]
+pub(crate) mod mariadb;
 pub(crate) mod postgres;
 pub(crate) mod redis;
 pub(crate) mod server;

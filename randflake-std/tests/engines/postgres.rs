@@ -64,6 +64,9 @@ impl PostgresServer {
         let port = free_port();
         let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
         let command = move |folder: &Path| {
+            while is_anything_in(&data(folder)) {
+                thread::sleep(Duration::from_millis(10));
+            }
             let mut command = match &clock {
                 Some(clock) => Unprivileged::command_by(clock, &program(PROGRAMS).join("postgres")),
                 None => as_postgres("postgres"),
@@ -96,19 +99,6 @@ impl PostgresServer {
     /// A client to look behind the store with.
     pub(crate) fn client(&self, database: &str) -> Client {
         connect(self.port, database).unwrap()
-    }
-
-    /// `kill -9`; all its processes are gone then.
-    pub(crate) fn kill(&mut self) {
-        self.server.kill();
-        while is_anything_in(&data(self.server.folder())) {
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    pub(crate) fn restart(&mut self) {
-        self.kill();
-        self.server.restart();
     }
 
     /// Makes a standby the primary.

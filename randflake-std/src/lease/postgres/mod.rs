@@ -9,7 +9,9 @@ mod session;
 mod tls;
 
 use core::fmt::{self, Debug, Formatter};
+use core::mem;
 use core::time::Duration;
+use std::process;
 
 use tokio::time::timeout;
 use tokio_postgres::Config;
@@ -17,7 +19,7 @@ use tokio_postgres::config::{Host, TargetSessionAttrs};
 
 use self::failure::Failure;
 use self::runtime::Blocking;
-use self::session::{ANSWER_LIMIT, Seen, Session};
+use self::session::{ANSWER_LIMIT, Seen, Session, time_limit};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
 };
@@ -39,8 +41,9 @@ use crate::segment::SegmentStore;
 /// one cluster stand with commas, `HOST1:PORT1,HOST2:PORT2`: the one is taken that is no standby. With
 /// `?sslmode=require` (feature `postgres-tls`) the connection is encrypted and the server's certificate
 /// checked against those that the operating system trusts, or those in `SSL_CERT_FILE`; else it is
-/// plain. A connection is made within 3 s and an operation answered within 3 s (plus 0.1 ms for each
-/// node id), or it is [`StoreError::Unavailable`]; one that was lost is replaced by the next operation.
+/// plain. A connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to
+/// 3 s, plus 0.1 ms for each node id, or it is [`StoreError::Unavailable`]; a connection that was lost is
+/// replaced by the next operation.
 ///
 /// Connection poolers must keep sessions (`pool_mode=session` of `PgBouncer`).
 ///
@@ -87,6 +90,10 @@ pub struct PostgresStore {
     session: Option<Session>,
     runtime: Blocking,
     seen: Seen,
+    /// How long an operation on few node ids may take.
+    limit: Duration,
+    /// Which process the connection is for.
+    process: u32,
 }
 
 impl PostgresStore {
@@ -123,6 +130,8 @@ impl PostgresStore {
             session: None,
             runtime: Blocking::new()?,
             seen: Seen::default(),
+            limit: ANSWER_LIMIT,
+            process: process::id(),
         };
         store.operate(0, async |_| Ok(()))?;
         Ok(store)
@@ -135,6 +144,12 @@ impl PostgresStore {
         node_ids: usize,
         operation: impl AsyncFn(&Session) -> Result<T, Failure> + Sync,
     ) -> Result<T, StoreError> {
+        if self.process != process::id() {
+            // A forked child must not touch its parent's connection, not even to close it.
+            mem::forget(self.session.take());
+            mem::forget(mem::replace(&mut self.runtime, Blocking::new()?));
+            self.process = process::id();
+        }
         let Self {
             config,
             place,
@@ -142,9 +157,11 @@ impl PostgresStore {
             session,
             runtime,
             seen,
+            limit,
+            ..
         } = self;
         let many = u32::try_from(node_ids).unwrap_or(u32::MAX);
-        let limit = ANSWER_LIMIT + Duration::from_micros(100) * many;
+        let limit = *limit + Duration::from_micros(100) * many;
         let mut work = async || {
             if let Some(open) = session.take_if(|session| !session.client.is_closed()) {
                 match attempt(&open, limit, &operation).await {
@@ -165,6 +182,12 @@ impl PostgresStore {
                 .block_on(work())
                 .map_err(|failure| failure.at(place))
         })
+    }
+
+    /// Fits the time limit to a TTL.
+    fn limit_for(&mut self, ttl: u64) {
+        let tick_ms = self.namespace.spec().tick_ms();
+        self.limit = time_limit(Duration::from_millis(ttl.saturating_mul(tick_ms)));
     }
 
     /// Notes what this process was granted, for the fence of a server that forgot it.
@@ -191,6 +214,7 @@ impl LeaseStore for PostgresStore {
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+        self.limit_for(request.ttl);
         let acquired = self.operate(request.count as usize, async |session| {
             operations::acquire(session, request).await
         })?;
@@ -199,6 +223,7 @@ impl LeaseStore for PostgresStore {
     }
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        self.limit_for(ttl);
         let renewed = self.operate(grants.len(), async |session| {
             operations::renew(session, grants, ttl).await
         })?;

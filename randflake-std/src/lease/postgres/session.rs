@@ -16,8 +16,15 @@ pub(super) const VERSION: i32 = 1;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// How long a server may take to answer: well below any TTL in use, and far above what it needs.
+/// How long a server may take to answer.
 pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+/// What even a busy one needs.
+const SHORTEST_LIMIT: Duration = Duration::from_millis(500);
+/// For an operation under a TTL: so short that it can be tried again in time.
+pub(super) fn time_limit(ttl: Duration) -> Duration {
+    const TRIES_PER_TTL: u32 = 6;
+    (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, ANSWER_LIMIT)
+}
 /// How long it may take to make the schema and a namespace, or to wait for another who does.
 const SETUP_LIMIT: Duration = Duration::from_secs(20);
 

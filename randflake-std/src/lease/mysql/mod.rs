@@ -1,0 +1,272 @@
+//! Leases in a MySQL or MariaDB database.
+
+mod diagnosis;
+mod failure;
+mod operations;
+mod session;
+mod tls;
+
+use core::fmt::{self, Debug, Formatter};
+use core::mem;
+use core::time::Duration;
+use std::process;
+
+use mysql::{Opts, OptsBuilder};
+
+use self::failure::Failure;
+use self::session::{ANSWER_LIMIT, Seen, Session, time_limit};
+use super::{
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+};
+
+/// A lease store in a `MySQL` or `MariaDB` database, for the processes of many machines.
+///
+/// It needs `MySQL` 8.0.21 or `MariaDB` 10.6 and makes tables and procedures `randflake_...` in the
+/// database that the URL names; a user who may not do that can use what another has made. Each operation
+/// is one call of one procedure in one round trip, and durable when it returns: a server with another
+/// `innodb_flush_log_at_trx_commit` than 1 is refused. The clock is the server's.
+///
+/// # URL
+///
+/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. With `?sslmode=require` (feature
+/// `mysql-tls`) the connection is encrypted and the server's certificate checked against Mozilla's list,
+/// or that of `root_cert_path=FILE`; else it is plain. Other parameters are those of the crate `mysql`. A
+/// connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus
+/// 0.1 s for each thousand node ids, or it is [`StoreError::Unavailable`]; a connection that was lost is
+/// replaced by the next operation.
+///
+/// # What it notices
+///
+/// The database holds a random number and the server's: `server_uuid`; in `MariaDB`, which has none, its
+/// `server_id` with the time at which the table's definition came onto its disk. These are others on a
+/// replica, and in a restored database. Whoever connects first afterwards fences the store: nothing is
+/// granted for the longest TTL and 10 s ([`StoreError::Fenced`]), and no lease from before is renewed. So
+/// an asynchronous replica may be promoted. A process also notices that the tables were dropped, or are
+/// others, and fences the store. A server that is `read_only`, as replicas should be, is not used.
+///
+/// # What it cannot notice
+///
+/// - `MySQL`: a dump restored into the same server, or a data directory set back with its `auto.cnf`:
+///   call [`fence`](LeaseStore::fence) then. `MariaDB`: a disk set back as a whole.
+/// - A promoted replica *and* the former primary both in use, the split brain: each grants the same
+///   node ids. Make sure that the former primary is down before the replica is promoted. The same holds
+///   for two servers that replicate each other, and for all but one member of a Galera cluster.
+/// - The tables dropped while no process runs: the next one makes them anew, and grants at once.
+/// - Disks that lie about what they have written.
+///
+/// ```no_run
+/// use randflake_std::lease::{MysqlStore, Namespace};
+/// use randflake_std::{Handle, Randflake, Secret};
+///
+/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let store = MysqlStore::open("mysql://ids:secret@db.example/ids", &namespace)?;
+/// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct MysqlStore {
+    options: Opts,
+    /// Where the server is, for people.
+    place: String,
+    namespace: Namespace,
+    session: Option<Session>,
+    seen: Seen,
+    /// How long an operation on few node ids may take.
+    limit: Duration,
+    /// Which process the connection is for.
+    process: u32,
+}
+
+impl MysqlStore {
+    /// Opens the store that a URL names, creating tables, procedures and namespace if they are not there.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when the URL cannot be understood or names no database;
+    /// [`StoreError::Unusable`] when the server refuses user, password or database, is too old, has
+    /// another `innodb_flush_log_at_trx_commit` than 1, has the namespace with another layout, or has
+    /// another version's tables, and when this build cannot encrypt but should;
+    /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
+    /// password.
+    pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
+        let (url, is_encrypted) = without_sslmode(url)?;
+        let options = Opts::from_url(&url).map_err(|_| {
+            // The reason may quote what was taken for a parameter, and be part of a password.
+            StoreError::Invalid(format!("the MySQL URL cannot be understood: take {URL}"))
+        })?;
+        if options.get_db_name().is_none() {
+            return Err(StoreError::Invalid(format!(
+                "the MySQL URL names no database: take {URL}"
+            )));
+        }
+        let place = format!(
+            "{}:{}",
+            options.get_ip_or_hostname(),
+            options.get_tcp_port()
+        );
+        let mut builder = OptsBuilder::from_opts(options.clone()).prefer_socket(false);
+        if is_encrypted {
+            builder = builder.ssl_opts(tls::options(&options)?);
+        } else {
+            builder = builder.ssl_opts(None::<mysql::SslOpts>);
+        }
+        let mut store = Self {
+            options: builder.into(),
+            place,
+            namespace: namespace.clone(),
+            session: None,
+            seen: Seen::default(),
+            limit: ANSWER_LIMIT,
+            process: process::id(),
+        };
+        store.operate(0, |_| Ok(()))?;
+        Ok(store)
+    }
+
+    /// One operation on some node ids. On a connection that was open before and fails, it is repeated
+    /// on a new one: none does harm.
+    fn operate<T>(
+        &mut self,
+        node_ids: usize,
+        operation: impl Fn(&mut Session) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
+        if self.process != process::id() {
+            // A forked child must not touch its parent's connection, not even to close it.
+            mem::forget(self.session.take());
+            self.process = process::id();
+        }
+        let Self {
+            options,
+            place,
+            namespace,
+            session,
+            seen,
+            limit,
+            ..
+        } = self;
+        let many = u32::try_from(node_ids).unwrap_or(u32::MAX) / FEW;
+        let limit = *limit + Duration::from_micros(100) * many * FEW;
+        let mut work = || {
+            // The limit is the connection's: who needs another makes another.
+            if let Some(mut open) = session.take_if(|session| limit == session.limit) {
+                match operation(&mut open) {
+                    Err(failure) if failure.is_of_the_connection() => {}
+                    outcome => {
+                        *session = is_fit(&outcome).then_some(open);
+                        return outcome;
+                    }
+                }
+            }
+            let mut open = Session::open(options, limit, namespace, seen)?;
+            let outcome = operation(&mut open);
+            *session = is_fit(&outcome).then_some(open);
+            outcome
+        };
+        work().map_err(|failure| failure.at(place))
+    }
+
+    /// Fits the time limit to a TTL.
+    fn limit_for(&mut self, ttl: u64) {
+        let tick_ms = self.namespace.spec().tick_ms();
+        self.limit = time_limit(Duration::from_millis(ttl.saturating_mul(tick_ms)));
+    }
+
+    /// Notes what this process was granted, for the fence of a server that forgot it.
+    fn remember(&mut self, ends: impl Iterator<Item = u64>) {
+        if let Some(last) = ends.max() {
+            let until_ms = self.namespace.spec().unix_ms(last);
+            self.seen.until_ms = self.seen.until_ms.max(until_ms);
+        }
+    }
+}
+
+/// So many node ids at once need no longer limit than one.
+const FEW: u32 = 1_000;
+
+const URL: &str = "mysql://USER:PASSWORD@HOST:PORT/DATABASE";
+
+/// Whether the connection can be used again: what the store itself refuses leaves it as it was.
+fn is_fit<T>(outcome: &Result<T, Failure>) -> bool {
+    matches!(outcome, Ok(_) | Err(Failure::Store(_)))
+}
+
+/// The URL for the crate, which knows no `sslmode`; and whether that asks for encryption.
+fn without_sslmode(url: &str) -> Result<(String, bool), StoreError> {
+    let Some((base, query)) = url.split_once('?') else {
+        return Ok((url.to_owned(), false));
+    };
+    let mut is_encrypted = false;
+    let mut others = Vec::new();
+    for parameter in query.split('&') {
+        match parameter {
+            "sslmode=require" => is_encrypted = true,
+            "sslmode=disable" => is_encrypted = false,
+            _ if parameter.starts_with("sslmode=") => {
+                return Err(StoreError::Invalid(
+                    "the MySQL URL's sslmode is not known: take sslmode=require or sslmode=disable"
+                        .to_owned(),
+                ));
+            }
+            _ => others.push(parameter),
+        }
+    }
+    Ok((format!("{base}?{}", others.join("&")), is_encrypted))
+}
+
+/// A number as the tables keep it. Nothing that is kept exceeds that; what is compared may.
+fn sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+impl Debug for MysqlStore {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MysqlStore")
+            .field("place", &self.place)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LeaseStore for MysqlStore {
+    fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+        self.limit_for(request.ttl);
+        let count = request.count as usize;
+        let acquired = self.operate(count, |session| operations::acquire(session, request))?;
+        self.remember(acquired.grants.iter().map(|grant| grant.end));
+        Ok(acquired)
+    }
+
+    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        self.limit_for(ttl);
+        let renewed = self.operate(grants.len(), |session| {
+            operations::renew(session, grants, ttl)
+        })?;
+        self.remember(renewed.ends.iter().copied().flatten());
+        Ok(renewed)
+    }
+
+    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        self.operate(grants.len(), |session| operations::release(session, grants))
+    }
+
+    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+        self.operate(0, operations::list)
+    }
+
+    fn fence(&mut self) -> Result<Duration, StoreError> {
+        self.operate(0, operations::fence)
+    }
+
+    fn now(&mut self) -> Result<Duration, StoreError> {
+        self.operate(0, |session| {
+            Ok(Duration::from_micros(operations::clock(session)?))
+        })
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        self.operate(0, diagnosis::findings)
+    }
+}

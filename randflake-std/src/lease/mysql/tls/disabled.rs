@@ -1,0 +1,13 @@
+//! A build without encryption.
+
+use mysql::{Opts, SslOpts};
+
+use crate::lease::StoreError;
+
+pub(in crate::lease::mysql) fn options(_: &Opts) -> Result<SslOpts, StoreError> {
+    Err(StoreError::Unusable(
+        "this build cannot encrypt connections to MySQL: build it with the cargo feature `mysql-tls`, or \
+         take sslmode=disable"
+            .to_owned(),
+    ))
+}

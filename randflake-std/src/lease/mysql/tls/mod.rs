@@ -1,0 +1,11 @@
+//! How connections are encrypted.
+
+#[cfg(not(feature = "mysql-tls"))]
+mod disabled;
+#[cfg(feature = "mysql-tls")]
+mod enabled;
+
+#[cfg(not(feature = "mysql-tls"))]
+pub(super) use self::disabled::options;
+#[cfg(feature = "mysql-tls")]
+pub(super) use self::enabled::options;

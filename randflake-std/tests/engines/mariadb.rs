@@ -1,0 +1,119 @@
+//! A MariaDB server.
+
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use mysql::{Conn, OptsBuilder};
+use tempfile::TempDir;
+
+use super::clock::WallClock;
+use super::server::Server;
+use super::unprivileged::Unprivileged;
+use super::{free_port, program};
+
+/// The server's program, and the one that makes its data directory.
+const PROGRAM: &str = "RANDFLAKE_MARIADBD";
+const INSTALL: &str = "RANDFLAKE_MARIADB_INSTALL_DB";
+
+pub(crate) struct MariadbServer {
+    pub(crate) server: Server,
+    pub(crate) port: u16,
+}
+
+impl MariadbServer {
+    pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With further settings: `["--innodb-flush-log-at-trx-commit=2"]`.
+    pub(crate) fn start_with(settings: &[&str]) -> Self {
+        Self::start_in(settings, None)
+    }
+
+    /// With a wall clock of its own, whose file everybody can read.
+    pub(crate) fn start_by(clock: Arc<WallClock>) -> Self {
+        Self::start_in(&[], Some(clock))
+    }
+
+    fn start_in(settings: &[&str], clock: Option<Arc<WallClock>>) -> Self {
+        let port = free_port();
+        let folder = fresh();
+        let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
+        let command = move |folder: &Path| {
+            let server = program(PROGRAM);
+            let mut command = match &clock {
+                Some(clock) => Unprivileged::command_by(clock, &server),
+                None => Unprivileged::command(&server),
+            };
+            command
+                .arg("--no-defaults")
+                .arg(format!("--datadir={}", data(folder).display()))
+                .arg(format!("--socket={}", folder.join("socket").display()))
+                .args([
+                    format!("--port={port}"),
+                    "--bind-address=127.0.0.1".to_owned(),
+                ])
+                .args([
+                    "--innodb-log-file-size=32M",
+                    "--innodb-buffer-pool-size=64M",
+                ])
+                .args(["--max-connections=200", "--skip-name-resolve"])
+                .args(&settings);
+            command
+        };
+        let answers = move || connect(port, None).is_ok();
+        Self {
+            server: Server::start(folder, command, answers),
+            port,
+        }
+    }
+
+    pub(crate) fn url(&self, database: &str) -> String {
+        format!("mysql://root@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// A client to look behind the store with.
+    pub(crate) fn client(&self, database: Option<&str>) -> Conn {
+        connect(self.port, database).unwrap()
+    }
+}
+
+fn connect(port: u16, database: Option<&str>) -> mysql::Result<Conn> {
+    let options = OptsBuilder::new()
+        .ip_or_hostname(Some("127.0.0.1"))
+        .tcp_port(port)
+        .user(Some("root"))
+        .prefer_socket(false)
+        .db_name(database);
+    Conn::new(options)
+}
+
+/// A folder with an empty data directory in it.
+fn fresh() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    if let Some(user) = Unprivileged::needed() {
+        chown(folder.path(), Some(user.uid), Some(user.gid)).unwrap();
+    }
+    let mut create: Command = Unprivileged::command(&program(INSTALL));
+    create
+        .args([
+            "--no-defaults",
+            "--skip-test-db",
+            "--auth-root-authentication-method=normal",
+        ])
+        .args([
+            "--innodb-log-file-size=32M",
+            "--innodb-buffer-pool-size=64M",
+        ])
+        .arg(format!("--datadir={}", data(folder.path()).display()));
+    let output = create.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{create:?}: {told}");
+    folder
+}
+
+fn data(folder: &Path) -> PathBuf {
+    folder.join("data")
+}
