@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     for (scenario, run) in SCENARIOS {
         for (engine, start) in ENGINES {
             trials.push(trial(&format!("{engine}::{scenario}"), || {
-                run(start());
+                run(&mut *start());
             }));
         }
     }

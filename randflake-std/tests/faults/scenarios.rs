@@ -14,7 +14,7 @@ use crate::fleet::{Fleet, Holder};
 use crate::issuer::{Few, TTL, namespace};
 use crate::proxy::{Network, Proxy};
 
-type Scenario = fn(Box<dyn Engine>);
+type Scenario = fn(&mut dyn Engine);
 
 pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ("holders_are_killed", holders_are_killed),
@@ -60,7 +60,7 @@ pub(crate) fn assert_issued_lately(idle: &[Duration]) {
     );
 }
 
-fn holders_are_killed(engine: Box<dyn Engine>) {
+fn holders_are_killed(engine: &mut dyn Engine) {
     const KILLS: usize = 12;
     let mut fleet = Fleet::new(engine.url(), "kills");
     wait_for_grants(&engine.url(), "kills");
@@ -75,7 +75,7 @@ fn holders_are_killed(engine: Box<dyn Engine>) {
     assert_issued_lately(&fleet.finish(running));
 }
 
-fn holders_are_suspended(engine: Box<dyn Engine>) {
+fn holders_are_suspended(engine: &mut dyn Engine) {
     let mut fleet = Fleet::new(engine.url(), "suspension");
     wait_for_grants(&engine.url(), "suspension");
     let ttls = 4;
@@ -90,7 +90,7 @@ fn holders_are_suspended(engine: Box<dyn Engine>) {
     assert_issued_lately(&fleet.finish(running));
 }
 
-fn the_engine_is_killed(mut engine: Box<dyn Engine>) {
+fn the_engine_is_killed(engine: &mut dyn Engine) {
     let mut fleet = Fleet::new(engine.url(), "engine");
     wait_for_grants(&engine.url(), "engine");
     let time = TTL * 3;
@@ -106,7 +106,7 @@ fn the_engine_is_killed(mut engine: Box<dyn Engine>) {
     assert_issued_lately(&fleet.finish(running)[..3]);
 }
 
-fn the_network_fails(engine: Box<dyn Engine>) {
+fn the_network_fails(engine: &mut dyn Engine) {
     let proxy = Proxy::to(engine.port());
     let url = engine.url_at(proxy.port);
     let mut fleet = Fleet::new(url.clone(), "network");
@@ -139,7 +139,7 @@ fn the_network_fails(engine: Box<dyn Engine>) {
 }
 
 /// Copies of a process, restored from one image, ask for the same at once. One of them gets it.
-fn two_have_one_token(engine: Box<dyn Engine>) {
+fn two_have_one_token(engine: &mut dyn Engine) {
     const COPIES: usize = 4;
     let url = engine.url();
     wait_for_grants(&url, "copies");
@@ -176,7 +176,7 @@ fn two_have_one_token(engine: Box<dyn Engine>) {
     }
 }
 
-fn wall_clocks_jump(engine: Box<dyn Engine>) {
+fn wall_clocks_jump(engine: &mut dyn Engine) {
     const HOUR_MS: i64 = 3_600_000;
     let mut fleet = Fleet::new(engine.url(), "clocks");
     wait_for_grants(&engine.url(), "clocks");
@@ -209,7 +209,7 @@ fn wall_clocks_jump(engine: Box<dyn Engine>) {
     assert_issued_lately(&idle[..2]);
 }
 
-fn the_store_goes_away(engine: Box<dyn Engine>) {
+fn the_store_goes_away(engine: &mut dyn Engine) {
     let proxy = Proxy::to(engine.port());
     let url = engine.url_at(proxy.port);
     wait_for_grants(&url, "away");
