@@ -18,6 +18,9 @@ use super::{
 /// that a store promises. Therefore **a fleet either chooses all its node ids or none**: a handle that
 /// leases any free one from the namespace itself does not know of those that were chosen.
 ///
+/// Where the assignment is certain and there is no server to ask, [`StaticStore`](super::StaticStore) keeps
+/// one node id in a file.
+///
 /// ```
 /// use randflake_std::lease::{MemoryStore, Namespace, Pinned, StoreError};
 /// use randflake_std::{BuildError, Builder, Plain, Sonyflake, SystemClock};
