@@ -184,8 +184,8 @@ impl<P> Shared<P> {
     }
 
     fn refill_after(&self, segment: Segment) {
-        // Lengths have 32 bits.
-        let refill_at = segment.len() * u64::from(self.refill_at_percent) / 100;
+        let refill_at = u128::from(segment.len()) * u128::from(self.refill_at_percent) / 100;
+        let refill_at = u64::try_from(refill_at).unwrap_or(u64::MAX);
         self.refill_at.store(refill_at, Ordering::Relaxed);
     }
 
