@@ -110,8 +110,9 @@ fn build(report: &mut Report, target: &Target) -> bool {
 }
 
 fn emulate(emulator: &Path, target: &Target, machine: &Machine) -> Command {
-    // A deadlock ends there. What is run takes less than a second.
-    let mut command = program("timeout", &["60"]);
+    // A deadlock ends there. What is run takes less than a second. An emulator that hangs heeds no
+    // other signal.
+    let mut command = program("timeout", &["--signal=KILL", "60"]);
     command
         .arg(emulator)
         .args(machine.1)

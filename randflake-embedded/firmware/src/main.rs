@@ -3,15 +3,19 @@
 #![no_main]
 
 mod board;
+mod clocks;
 mod preemption;
+// QEMU 7.2 hangs when `virt` is reset under `-icount`.
+#[cfg(target_arch = "arm")]
+mod resets;
 mod suite;
 mod vectors;
 
 use suite::Suite;
 
-/// Called by the board's `main`.
-fn run() -> ! {
-    let mut suite = Suite::default();
+/// Called by the board's `main`, which may have checked something before.
+fn run(mut suite: Suite) -> ! {
+    clocks::run(&mut suite);
     vectors::run(&mut suite);
     preemption::run(&mut suite);
     suite.finish()

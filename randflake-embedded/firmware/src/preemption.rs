@@ -103,7 +103,13 @@ impl Display for Sweep {
 /// Seconds since the layout's epoch.
 static SECONDS: AtomicU32 = AtomicU32::new(0);
 
-struct Shown;
+pub struct Shown;
+
+impl Shown {
+    pub fn set(seconds: u32) {
+        SECONDS.store(seconds, Ordering::Relaxed);
+    }
+}
 
 impl Clock for Shown {
     fn now(&self) -> Option<Duration> {
@@ -160,7 +166,7 @@ fn native() -> Option<Sweep> {
 
 fn sweep<W: AtomicWord<Value = u32> + Sync>() -> Sweep {
     let lease = Lease::<Randflake>::new(42, 0, 32_767).unwrap();
-    SECONDS.store(1, Ordering::Relaxed);
+    Shown::set(1);
     let generator = Generator::<_, W, _>::new(lease, Shown, Sparx64::new(&[7; 16])).unwrap();
     let issue = || generator.generate();
     let issue: &(dyn Fn() -> Result<Id, GenerateError> + Sync) = &issue;

@@ -2,12 +2,18 @@
 
 use core::arch::naked_asm;
 
-use cortex_m::peripheral::SYST;
+use cortex_m::peripheral::{SCB, SYST};
 use cortex_m_rt::{ExceptionFrame, entry, exception};
+
+use crate::resets;
+use crate::suite::Suite;
 
 #[entry]
 fn main() -> ! {
-    crate::run()
+    let mut suite = Suite::default();
+    // First, since all begins anew with each.
+    resets::run(&mut suite, || SCB::sys_reset());
+    crate::run(suite)
 }
 
 /// The default one loops.

@@ -6,6 +6,8 @@ use riscv::interrupt::Interrupt;
 use riscv::register::{mepc, mie, mstatus};
 use riscv_rt::{core_interrupt, entry};
 
+use crate::suite::Suite;
+
 #[entry]
 fn main() -> ! {
     set_deadline(u64::MAX);
@@ -14,7 +16,7 @@ fn main() -> ! {
         mie::set_mtimer();
         mstatus::set_mie();
     }
-    crate::run()
+    crate::run(Suite::default())
 }
 
 /// `mtimecmp` of hart 0 and `mtime`: `hw/riscv/virt.c` and `hw/intc/riscv_aclint.c` of QEMU.
