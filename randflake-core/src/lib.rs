@@ -11,6 +11,7 @@ mod error;
 mod generator;
 mod horizon;
 mod id;
+mod lane;
 pub mod layout;
 mod lease;
 mod permutation;
@@ -37,6 +38,7 @@ pub use error::{
 pub use generator::Generator;
 pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
 pub use id::Id;
+pub use lane::Lane;
 pub use layout::{
     AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Field, Fields, Instagram, Layout,
     Mastodon, NodeField, Randflake, RandflakeOnTheFly, Snowflake, Sonyflake, Spec,

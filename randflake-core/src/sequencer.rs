@@ -239,27 +239,49 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         now: Duration,
         tolerance: u32,
     ) -> GenerateError {
-        let spec = self.spec();
-        match refusal {
-            _ if next == sealed() => GenerateError::Sealed,
-            Refusal::Ahead { tick } => {
-                let due = tick.saturating_sub(u64::from(tolerance));
-                let wait_ms = spec.ms_until(due, now);
-                // A tick is exhausted when its last sequence was the last thing issued and the clock
-                // still shows it.
-                let first_of_tick = sequence(spec, next) == 0;
-                let one_ahead = spec.tick_at(now).and_then(|tick| tick.checked_add(1)) == Some(due);
-                if first_of_tick && one_ahead && next.previous().is_some() {
-                    GenerateError::SequenceExhausted {
-                        retry_in_ms: wait_ms,
-                    }
-                } else {
-                    GenerateError::ClockBehind { behind_ms: wait_ms }
-                }
-            }
-            Refusal::Over => GenerateError::LeaseOver {
-                since_ms: spec.ms_since(self.lease().end(), now),
-            },
+        if next == sealed() {
+            return GenerateError::Sealed;
         }
+        let spec = self.spec();
+        let has_used_up_a_tick = sequence(spec, next) == 0 && next.previous().is_some();
+        explain(
+            spec,
+            refusal,
+            has_used_up_a_tick,
+            now,
+            tolerance,
+            self.lease().end(),
+        )
+    }
+}
+
+/// What a refusal means to the caller. `has_used_up_a_tick`: the last sequence of a tick was the last
+/// thing issued.
+#[cold]
+pub(crate) fn explain(
+    spec: Spec,
+    refusal: Refusal,
+    has_used_up_a_tick: bool,
+    now: Duration,
+    tolerance: u32,
+    end: u64,
+) -> GenerateError {
+    match refusal {
+        Refusal::Ahead { tick } => {
+            let due = tick.saturating_sub(u64::from(tolerance));
+            let wait_ms = spec.ms_until(due, now);
+            // The tick is exhausted if the clock still shows it.
+            let one_ahead = spec.tick_at(now).and_then(|tick| tick.checked_add(1)) == Some(due);
+            if has_used_up_a_tick && one_ahead {
+                GenerateError::SequenceExhausted {
+                    retry_in_ms: wait_ms,
+                }
+            } else {
+                GenerateError::ClockBehind { behind_ms: wait_ms }
+            }
+        }
+        Refusal::Over => GenerateError::LeaseOver {
+            since_ms: spec.ms_since(end, now),
+        },
     }
 }

@@ -1,0 +1,203 @@
+//! A share of each tick's sequences for each priority, without anything shared.
+
+use core::fmt::{self, Debug, Formatter};
+
+use crate::sequencer::explain;
+use crate::state::{Terms, max_length, step};
+use crate::{Clock, ExtendError, GenerateError, Id, Layout, Lease, LeaseError, Permutation};
+
+/// A generator of a part of each tick's sequences: one for each priority level of the interrupts that
+/// generate, and one for the main code. Each is owned by its level and used by `&mut`, so there is nothing
+/// that two could reach at once: no atomic word, no masked interrupt.
+///
+/// ```text
+/// sequence | lane | its own sequence |        two lanes: one bit; four: two
+/// ```
+///
+/// Of `N` lanes each issues its `N`th of a tick's ids, 65,536 a second of the Randflake layout for two.
+/// Lanes of one lease differ in the top bits of the sequence, so whatever each issues is distinct from
+/// what the others do. On two cores each may take a lane.
+///
+/// ```
+/// use randflake_core::{Lane, Lease, ManualClock, Parts, Codec, Randflake, Sparx64};
+///
+/// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
+/// let key = Sparx64::new(&[7; 16]);
+/// let lease = Lease::<Randflake>::new(42, 3_706_297, 3_706_357)?;
+/// let [mut main_code, mut interrupt] = Lane::split(lease, &clock, &key)?;
+///
+/// let ids = [main_code.generate()?, interrupt.generate()?];
+/// let codec = Codec::<Randflake>::new(Sparx64::new(&[7; 16]));
+/// assert_eq!(ids.map(|id| codec.inspect(id).sequence), [0, 65_536]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Lane<L, C, P> {
+    lease: Lease<L>,
+    /// The next position not issued yet, counted in this lane's sequences.
+    next: u32,
+    /// The lane's number in the top bits of the sequence.
+    offset: u32,
+    /// How many bits of the sequence are the lane's own.
+    bits: u32,
+    tolerance: u32,
+    clock: C,
+    permutation: P,
+}
+
+impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
+    /// The `N` lanes of a lease, of which nothing has been issued; `N` is a power of two, and no more than
+    /// a tick has sequences, or this does not compile. One lease is split once, also over restarts.
+    ///
+    /// Pass the clock and the key by reference to share them.
+    ///
+    /// # Errors
+    ///
+    /// [`LeaseError::TooLong`] when 32 bits cannot count the lease's positions: for two lanes of the
+    /// Randflake layout 65,535 seconds, twice as long for twice as many.
+    pub fn split<const N: usize>(
+        lease: Lease<L>,
+        clock: C,
+        permutation: P,
+    ) -> Result<[Self; N], LeaseError> {
+        const {
+            assert!(N.is_power_of_two(), "lanes are a power of two");
+            assert!(
+                N.ilog2() <= L::SPEC.sequence_bits(),
+                "a tick has fewer sequences than there are lanes"
+            );
+        }
+        let bits = L::SPEC.sequence_bits().saturating_sub(N.ilog2());
+        check(&lease, bits)?;
+        let mut number = 0_u32;
+        Ok([(); N].map(|()| {
+            let offset = number.checked_shl(bits).unwrap_or_default();
+            number = number.wrapping_add(1);
+            Self {
+                lease,
+                next: 0,
+                offset,
+                bits,
+                tolerance: 0,
+                clock: clock.clone(),
+                permutation: permutation.clone(),
+            }
+        }))
+    }
+}
+
+/// 32 bits count the positions.
+fn check<L: Layout>(lease: &Lease<L>, bits: u32) -> Result<(), LeaseError> {
+    let max = max_length::<u32>(bits);
+    if lease.ticks() > max {
+        return Err(LeaseError::TooLong {
+            ticks: lease.ticks(),
+            max,
+        });
+    }
+    Ok(())
+}
+
+impl<L: Layout, C: Clock, P: Permutation> Lane<L, C, P> {
+    /// As [`Generator::with_tolerance`](crate::Generator::with_tolerance), for this lane.
+    #[must_use]
+    pub fn with_tolerance(mut self, ticks: u32) -> Self {
+        self.tolerance = ticks;
+        self
+    }
+
+    /// The lane's next id.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Generator::generate`](crate::Generator::generate), of the lane's own sequences. Nothing is
+    /// consumed then.
+    #[inline]
+    pub fn generate(&mut self) -> Result<Id, GenerateError> {
+        let Some(now) = self.clock.now() else {
+            return Err(GenerateError::ClockUnknown);
+        };
+        let terms = Terms {
+            start: self.lease.start(),
+            length: u32::try_from(self.lease.ticks()).unwrap_or(u32::MAX),
+            tolerance: self.tolerance,
+            sequence_bits: self.bits,
+        };
+        match step(self.next, L::SPEC.tick_at(now), terms) {
+            Ok(position) => {
+                self.next = position.wrapping_add(1);
+                let elapsed = position.wrapping_shr(self.bits);
+                let tick = self.lease.start().wrapping_add(elapsed.into());
+                let sequence = self.offset | (position & self.mask());
+                let raw = L::SPEC.pack(tick, self.lease.node_id(), sequence.into());
+                Ok(Id::from_u64(self.permutation.permute(raw)))
+            }
+            Err(refusal) => {
+                let has_used_up_a_tick = self.next & self.mask() == 0 && self.next > 0;
+                Err(explain(
+                    L::SPEC,
+                    refusal,
+                    has_used_up_a_tick,
+                    now,
+                    self.tolerance,
+                    self.lease.end(),
+                ))
+            }
+        }
+    }
+
+    /// Moves the end of the lease on, for this lane; an end that is not later changes nothing. Each lane of
+    /// a lease is extended by itself.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Sequencer::extend`](crate::Sequencer::extend); nothing has changed then.
+    pub fn extend(&mut self, extended: Lease<L>) -> Result<(), ExtendError> {
+        if extended.start() != self.lease.start() || extended.node_id() != self.lease.node_id() {
+            return Err(ExtendError::Foreign);
+        }
+        let max = max_length::<u32>(self.bits);
+        if extended.ticks() > max {
+            return Err(ExtendError::TooLong {
+                ticks: extended.ticks(),
+                max,
+            });
+        }
+        let Some(now) = self.clock.now() else {
+            return Err(ExtendError::ClockUnknown);
+        };
+        let end = self.lease.end();
+        if L::SPEC.tick_at(now).is_some_and(|tick| tick >= end) {
+            return Err(ExtendError::Expired {
+                since_ms: L::SPEC.ms_since(end, now),
+            });
+        }
+        if extended.end() > end {
+            self.lease = extended;
+        }
+        Ok(())
+    }
+
+    /// The lease as it is now.
+    pub fn lease(&self) -> Lease<L> {
+        self.lease
+    }
+
+    /// The bits of a position that are its sequence.
+    #[inline]
+    fn mask(&self) -> u32 {
+        u32::MAX
+            .checked_shl(self.bits)
+            .map_or(u32::MAX, |high| !high)
+    }
+}
+
+/// Shows the lease and the lane, never the key.
+impl<L: Layout, C, P> Debug for Lane<L, C, P> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lane")
+            .field("lease", &self.lease)
+            .field("offset", &self.offset)
+            .field("tolerance", &self.tolerance)
+            .finish_non_exhaustive()
+    }
+}
