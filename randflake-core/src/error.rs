@@ -4,6 +4,7 @@ use core::fmt::{self, Display, Formatter};
 
 /// Why no id was issued. Nothing was consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum GenerateError {
     /// The clock does not know the time yet.
@@ -76,6 +77,7 @@ impl Display for GenerateError {
 
 /// Why a lease's interval was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum LeaseError {
     /// The layout has no such node id.
@@ -138,6 +140,7 @@ impl Display for LeaseError {
 
 /// Why a lease was not extended. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ExtendError {
     /// The extension has another layout, node id or start: it is not of this lease.
@@ -186,6 +189,7 @@ impl Display for ExtendError {
 
 /// Why a ticket was not accepted. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum TicketError {
     /// It has another length than a ticket.
@@ -250,6 +254,7 @@ impl Display for TicketError {
 
 /// Why a device got no block of its grant. None was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum HorizonError<E> {
     /// The grant is used up, or over by the clock: another one is needed.
@@ -286,6 +291,7 @@ impl<E: core::error::Error + 'static> core::error::Error for HorizonError<E> {
 
 /// Why a clock was not set. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum SetClockError {
     /// The clock cannot show that time.
@@ -308,6 +314,7 @@ impl Display for SetClockError {
 
 /// Why fields make no id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum FieldError {
     /// The time is before the layout's epoch.
@@ -384,6 +391,7 @@ fn out_of_range(f: &mut Formatter<'_>, name: &str, value: u64, max: u64) -> fmt:
 
 /// Why a text is no id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The text is empty.
@@ -433,6 +441,7 @@ impl Display for DecodeError {
 
 /// Why a layout cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum LayoutError {
     /// A field is wider than its number type.

@@ -26,6 +26,14 @@ pub struct Lease<L> {
     layout: L,
 }
 
+impl<L> Lease<L> {
+    /// Node id, start and end.
+    #[cfg(feature = "defmt")]
+    pub(crate) const fn parts(&self) -> (u32, u64, u64) {
+        (self.node_id, self.start, self.end)
+    }
+}
+
 impl<L: Layout> Lease<L> {
     /// The lease of a node id from tick `start` until before tick `end`, both since the layout's
     /// epoch.

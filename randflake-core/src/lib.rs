@@ -8,6 +8,8 @@ mod clock;
 pub mod clock_policies;
 mod codec;
 mod error;
+#[cfg(feature = "defmt")]
+mod format;
 mod generator;
 mod horizon;
 mod id;

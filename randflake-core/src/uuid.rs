@@ -126,6 +126,7 @@ impl TryFrom<::uuid::Uuid> for Id {
 
 /// Why a UUID is no id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum UuidError {
     /// It is of another version or variant than UUIDs of ids.

@@ -9,10 +9,16 @@ mod critical_section_word;
 mod embassy_uptime;
 #[cfg(feature = "embedded-storage")]
 mod flash_part;
+#[cfg(feature = "heapless")]
+mod id_string;
 #[cfg(feature = "embedded-storage")]
 mod nor_horizon;
 #[cfg(feature = "portable-atomic")]
 mod portable_word;
+#[cfg(feature = "heapless")]
+mod prefetch;
+#[cfg(any(feature = "embedded-hal", feature = "embedded-hal-async"))]
+mod wait;
 
 #[cfg(feature = "critical-section")]
 pub use critical_section_word::CriticalSectionWord;
@@ -20,8 +26,16 @@ pub use critical_section_word::CriticalSectionWord;
 pub use embassy_uptime::EmbassyUptime;
 #[cfg(feature = "embedded-storage")]
 pub use flash_part::FlashPart;
+#[cfg(feature = "heapless")]
+pub use id_string::id_string;
 #[cfg(feature = "embedded-storage")]
 pub use nor_horizon::{NorHorizon, lifetime_s};
 #[cfg(feature = "portable-atomic")]
 pub use portable_word::PortableWord;
+#[cfg(feature = "heapless")]
+pub use prefetch::{Filler, Prefetch, Taker};
 pub use randflake_core;
+#[cfg(feature = "embedded-hal")]
+pub use wait::wait;
+#[cfg(feature = "embedded-hal-async")]
+pub use wait::wait_async;

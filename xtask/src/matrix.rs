@@ -43,7 +43,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         name: "randflake-core",
-        features: &["ticket", "uuid"],
+        features: &["defmt", "ticket", "uuid"],
         exclusive: &[],
         no_std: true,
     },
@@ -68,8 +68,12 @@ pub(crate) const LIBRARIES: &[Library] = &[
         name: "randflake-embedded",
         features: &[
             "critical-section",
+            "defmt",
             "embassy-time",
+            "embedded-hal",
+            "embedded-hal-async",
             "embedded-storage",
+            "heapless",
             "portable-atomic",
             "portable-atomic-critical-section",
             "ticket",

@@ -30,6 +30,7 @@ use crate::DecodeError;
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Base {
     /// `0` and `1`.
@@ -204,6 +205,7 @@ fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
 
 /// Why a text is no id in a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BaseError {
     /// The base.
     pub base: Base,

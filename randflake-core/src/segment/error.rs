@@ -7,6 +7,7 @@ use super::MAX_NUMBER;
 
 /// Why numbers cannot be reserved. The counter has not moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ReserveError {
     /// No number was asked for.
@@ -44,6 +45,7 @@ impl Error for ReserveError {}
 
 /// Why a buffer did not take a segment. It has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum PutError {
     /// It holds two segments, or another thread is putting one.

@@ -1,0 +1,161 @@
+//! Ids taken in idle time, for interrupts that have none to encrypt.
+
+use core::fmt::{self, Debug, Formatter};
+
+use heapless::spsc::{Consumer, Producer, Queue};
+use randflake_core::{Clock, GenerateError, Id, Layout, Lease};
+
+/// A queue of ids between the main code, which fills it when there is nothing else to do, and one interrupt,
+/// which takes an id in a few instructions. Neither waits for the other.
+///
+/// An id's time is when it was taken, so it is older than its use: by at most `max_age` ticks, or it is
+/// dropped. All are dropped when the lease is over by which they were taken. Dropped ids are skipped,
+/// never issued again. The queue holds `N - 1` ids.
+///
+/// ```
+/// use core::sync::atomic::AtomicU32;
+/// use randflake_core::{Generator, Lease, ManualClock, Randflake, Sparx64};
+/// use randflake_embedded::Prefetch;
+///
+/// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
+/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let key = Sparx64::new(&[7; 16]);
+/// let generator = Generator::<Randflake, AtomicU32, _>::new(lease, &clock, key)?;
+///
+/// let mut queue = Prefetch::<9>::new();
+/// let (mut filler, mut taker) = queue.split::<Randflake>(10);
+/// // In idle time:
+/// assert_eq!(filler.fill(&generator.lease(), &clock, || generator.generate()), Ok(8));
+/// // In the interrupt:
+/// assert!(taker.take(&clock).is_some());
+///
+/// clock.advance_ms(11_000);
+/// assert_eq!(taker.take(&clock), None, "the others are too old");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Prefetch<const N: usize> {
+    queue: Queue<Prefetched, N>,
+}
+
+/// An id and the first tick at which it is not handed out any more.
+struct Prefetched {
+    id: Id,
+    expires: u64,
+}
+
+impl<const N: usize> Prefetch<N> {
+    /// An empty queue.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            queue: Queue::new(),
+        }
+    }
+
+    /// The end to fill and the end to take from, for ids of layout `L` that are at most `max_age` ticks old.
+    pub fn split<L: Layout>(&mut self, max_age: u32) -> (Filler<'_, L>, Taker<'_, L>) {
+        let (producer, consumer) = self.queue.split();
+        let filler = Filler {
+            producer,
+            max_age,
+            layout: L::default(),
+        };
+        let taker = Taker {
+            consumer,
+            layout: L::default(),
+        };
+        (filler, taker)
+    }
+}
+
+impl<const N: usize> Default for Prefetch<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The end of a [`Prefetch`] that the main code fills.
+pub struct Filler<'a, L> {
+    producer: Producer<'a, Prefetched>,
+    max_age: u32,
+    layout: L,
+}
+
+impl<L: Layout> Filler<'_, L> {
+    /// Fills the queue, and says by how many ids. `lease` is that of the generator or lane that `generate`
+    /// asks, and `clock` its clock.
+    ///
+    /// # Errors
+    ///
+    /// What `generate` answered, and [`ClockUnknown`](GenerateError::ClockUnknown), if not a single id was
+    /// added to a queue with room.
+    pub fn fill(
+        &mut self,
+        lease: &Lease<L>,
+        clock: &impl Clock,
+        mut generate: impl FnMut() -> Result<Id, GenerateError>,
+    ) -> Result<usize, GenerateError> {
+        let mut added = 0_usize;
+        while self.producer.ready() {
+            // Before the id is taken, so that it is not thought younger than it is.
+            let now = tick(clock, self.layout);
+            let answer = now.ok_or(GenerateError::ClockUnknown);
+            match answer.and_then(|now| Ok((now, generate()?))) {
+                Ok((now, id)) => {
+                    let expires = now.saturating_add(self.max_age.into()).saturating_add(1);
+                    let expires = expires.min(lease.end());
+                    // There is room, and nobody else fills it.
+                    let _room = self.producer.enqueue(Prefetched { id, expires });
+                    added = added.saturating_add(1);
+                }
+                Err(error) if added == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(added)
+    }
+}
+
+/// The end of a [`Prefetch`] that an interrupt takes from.
+pub struct Taker<'a, L> {
+    consumer: Consumer<'a, Prefetched>,
+    layout: L,
+}
+
+impl<L: Layout> Taker<'_, L> {
+    /// The next id that is not too old, or `None`: then fill the queue, or generate one.
+    pub fn take(&mut self, clock: &impl Clock) -> Option<Id> {
+        let now = tick(clock, self.layout)?;
+        loop {
+            let Prefetched { id, expires } = self.consumer.dequeue()?;
+            if now < expires {
+                return Some(id);
+            }
+        }
+    }
+}
+
+fn tick<L: Layout>(clock: &impl Clock, _: L) -> Option<u64> {
+    L::SPEC.tick_at(clock.now()?)
+}
+
+/// Shows no ids: they are still to be issued.
+impl<const N: usize> Debug for Prefetch<N> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prefetch").finish_non_exhaustive()
+    }
+}
+
+impl<L> Debug for Filler<'_, L> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Filler")
+            .field("max_age", &self.max_age)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<L> Debug for Taker<'_, L> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Taker").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,77 @@
+//! Waiting for the next tick.
+
+#[cfg(feature = "embedded-hal")]
+use embedded_hal::delay::DelayNs;
+#[cfg(feature = "embedded-hal-async")]
+use embedded_hal_async::delay::DelayNs as AsyncDelayNs;
+use randflake_core::{GenerateError, Id};
+
+/// The next id, waiting for at most `limit_ms` milliseconds when the tick's are all issued or the clock is
+/// behind.
+///
+/// ```
+/// # struct Delay<'a>(&'a randflake_core::ManualClock);
+/// # impl embedded_hal::delay::DelayNs for Delay<'_> {
+/// #     fn delay_ns(&mut self, ns: u32) { self.0.advance_ms(ns.div_ceil(1_000_000).into()); }
+/// # }
+/// use core::sync::atomic::AtomicU32;
+/// use randflake_core::{Generator, Lease, ManualClock, Randflake, Sparx64};
+/// use randflake_embedded::wait;
+///
+/// let clock = ManualClock::at_unix_ms(1_733_706_296_500); // half a second before the lease
+/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let key = Sparx64::new(&[7; 16]);
+/// let generator = Generator::<Randflake, AtomicU32, _>::new(lease, &clock, key)?;
+/// # let mut delay = Delay(&clock);
+/// let id = wait(&mut delay, 2_000, || generator.generate())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// That of `generate`: at once when waiting cannot help, or would take longer than the limit leaves.
+#[cfg(feature = "embedded-hal")]
+pub fn wait(
+    delay: &mut impl DelayNs,
+    limit_ms: u32,
+    mut generate: impl FnMut() -> Result<Id, GenerateError>,
+) -> Result<Id, GenerateError> {
+    let mut left_ms = limit_ms;
+    loop {
+        let error = match generate() {
+            Ok(id) => return Ok(id),
+            Err(error) => error,
+        };
+        delay.delay_ms(take(&mut left_ms, error)?);
+    }
+}
+
+/// [`wait`](crate::wait) without blocking: other tasks go on.
+///
+/// # Errors
+///
+/// As for `wait`.
+#[cfg(feature = "embedded-hal-async")]
+pub async fn wait_async(
+    delay: &mut impl AsyncDelayNs,
+    limit_ms: u32,
+    mut generate: impl FnMut() -> Result<Id, GenerateError>,
+) -> Result<Id, GenerateError> {
+    let mut left_ms = limit_ms;
+    loop {
+        let error = match generate() {
+            Ok(id) => return Ok(id),
+            Err(error) => error,
+        };
+        delay.delay_ms(take(&mut left_ms, error)?).await;
+    }
+}
+
+/// How long to wait, taken from what is left, or the error when that is not enough.
+fn take(left_ms: &mut u32, error: GenerateError) -> Result<u32, GenerateError> {
+    // At least a millisecond, so that a clock that stands still ends it.
+    let wait_ms = error.retry_in_ms().ok_or(error)?.max(1);
+    let wait_ms = u32::try_from(wait_ms).map_err(|_| error)?;
+    *left_ms = left_ms.checked_sub(wait_ms).ok_or(error)?;
+    Ok(wait_ms)
+}

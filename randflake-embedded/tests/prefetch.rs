@@ -1,0 +1,106 @@
+//! The queue of ids: in order, of a bounded age, empty when the lease is over.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::sync::atomic::AtomicU32;
+use std::collections::HashSet;
+use std::thread;
+
+use randflake_core::{
+    GenerateError, Generator, Layout, Lease, ManualClock, Plain, Randflake, Snowflake, Sparx64,
+};
+use randflake_embedded::Prefetch;
+
+fn clock() -> ManualClock {
+    ManualClock::at_unix_ms(Randflake::SPEC.unix_ms(100))
+}
+
+fn generator(clock: &ManualClock) -> Generator<Randflake, AtomicU32, &ManualClock> {
+    let lease = Lease::new(1, 100, 120).unwrap();
+    Generator::new(lease, clock, Sparx64::new(&[7; 16])).unwrap()
+}
+
+#[test]
+fn ids_are_at_most_so_old() {
+    let (clock, mut queue) = (clock(), Prefetch::<4>::new());
+    let generator = generator(&clock);
+    let (mut filler, mut taker) = queue.split(5);
+    let mut fill = || filler.fill(&generator.lease(), &clock, || generator.generate());
+    assert_eq!(fill(), Ok(3));
+    assert_eq!(fill(), Ok(0), "it is full");
+    clock.advance_ms(5_000);
+    let id = taker.take(&clock).unwrap();
+    assert_eq!(generator.inspect(id).sequence, 0);
+    assert_eq!(fill(), Ok(1));
+    clock.advance_ms(1_000);
+    let id = taker.take(&clock).unwrap();
+    assert_eq!(
+        generator.inspect(id).tick,
+        105,
+        "the two older ones are dropped"
+    );
+    assert_eq!(taker.take(&clock), None);
+}
+
+#[test]
+fn nothing_is_left_when_the_lease_is_over() {
+    let (clock, mut queue) = (clock(), Prefetch::<4>::new());
+    let generator = generator(&clock);
+    let (mut filler, mut taker) = queue.split(1_000);
+    let lease = generator.lease();
+    filler
+        .fill(&lease, &clock, || generator.generate())
+        .unwrap();
+    clock.advance_ms(19_000);
+    assert!(taker.take(&clock).is_some());
+    clock.advance_ms(1_000);
+    assert_eq!(taker.take(&clock), None);
+    let refused = filler.fill(&lease, &clock, || generator.generate());
+    assert_eq!(refused, Err(GenerateError::LeaseOver { since_ms: 0 }));
+}
+
+#[test]
+fn without_a_time_there_are_none() {
+    let (clock, mut queue) = (ManualClock::unknown(), Prefetch::<4>::new());
+    let generator = generator(&clock);
+    let (mut filler, mut taker) = queue.split(1_000);
+    let refused = filler.fill(&generator.lease(), &clock, || generator.generate());
+    assert_eq!(refused, Err(GenerateError::ClockUnknown));
+    assert_eq!(taker.take(&clock), None);
+}
+
+/// One fills while the other takes, as main code and interrupt do.
+#[test]
+fn both_ends_work_at_once() {
+    const IDS: usize = 2_000;
+    let clock = ManualClock::at_unix_ms(Snowflake::SPEC.unix_ms(100));
+    let lease = Lease::new(1, 100, 1_000).unwrap();
+    let generator = Generator::<Snowflake, AtomicU32, _>::new(lease, &clock, Plain).unwrap();
+    let mut queue = Prefetch::<32>::new();
+    let (mut filler, mut taker) = queue.split(1_000);
+    let mut ids = HashSet::new();
+    thread::scope(|scope| {
+        let filling = scope.spawn(|| {
+            let mut added = 0;
+            while added < IDS {
+                match filler.fill(&lease, &clock, || generator.generate()) {
+                    Ok(0) => thread::yield_now(),
+                    Ok(n) => added += n,
+                    Err(_) => clock.advance_ms(1),
+                }
+            }
+            added
+        });
+        loop {
+            let is_done = filling.is_finished();
+            while let Some(id) = taker.take(&clock) {
+                assert!(ids.insert(id), "{id} twice");
+            }
+            if is_done {
+                break;
+            }
+            thread::yield_now();
+        }
+        assert_eq!(filling.join().unwrap(), ids.len());
+    });
+}
