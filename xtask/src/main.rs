@@ -7,6 +7,7 @@
 mod bench;
 mod cargo;
 mod counts;
+mod emulated;
 mod engines;
 mod faults;
 mod features;
@@ -79,6 +80,12 @@ const PARTS: &[Part] = &[
         about: "builds for microcontrollers and wasm; the tests as a 32-bit program",
         needs: no_std::needs,
         run: no_std::run,
+    },
+    Part {
+        name: "emulated",
+        about: "NEON, a big-endian machine and WebAssembly's vectors (qemu-user, cross compilers, node)",
+        needs: emulated::needs,
+        run: emulated::run,
     },
     Part {
         name: "loom",

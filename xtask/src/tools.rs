@@ -81,6 +81,53 @@ pub(crate) const MARIADB_INSTALL: Tool = Tool {
     packages: &["mariadb-server"],
 };
 
+pub(crate) const QEMU_AARCH64: Tool = Tool {
+    name: "qemu-aarch64",
+    find: || program_file("qemu-aarch64"),
+    packages: &["qemu-user"],
+};
+
+pub(crate) const QEMU_S390X: Tool = Tool {
+    name: "qemu-s390x",
+    find: || program_file("qemu-s390x"),
+    packages: &["qemu-user"],
+};
+
+/// With the C library, which the compiler only recommends.
+pub(crate) const AARCH64_LINKER: Tool = Tool {
+    name: "aarch64-linux-gnu-gcc",
+    find: || linker("aarch64-linux-gnu"),
+    packages: &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+};
+
+pub(crate) const S390X_LINKER: Tool = Tool {
+    name: "s390x-linux-gnu-gcc",
+    find: || linker("s390x-linux-gnu"),
+    packages: &["gcc-s390x-linux-gnu", "libc6-dev-s390x-cross"],
+};
+
+/// Before version 20 it has WASI only when told [`NODE_WASI`], which later ones ignore.
+pub(crate) const NODE: Tool = Tool {
+    name: "Node.js",
+    find: || {
+        let has_wasi = |node: &PathBuf| {
+            let import = [NODE_WASI, "--eval", "require('node:wasi')"];
+            output_of(&mut program(&node.to_string_lossy(), &import)).is_some()
+        };
+        in_path("node").find(has_wasi)
+    },
+    packages: &["nodejs"],
+};
+
+pub(crate) const NODE_WASI: &str = "--experimental-wasi-unstable-preview1";
+
+/// A cross compiler, if the machine's C library is there too.
+fn linker(machine: &str) -> Option<PathBuf> {
+    let library = Path::new("/usr").join(machine).join("lib/libc.so");
+    let compiler = program_file(&format!("{machine}-gcc"));
+    compiler.filter(|_| library.is_file())
+}
+
 /// The services of packages above, which apt would start now and at every boot.
 const SERVICES: &[(&str, &str)] = &[
     ("redis-server", "redis-server.service"),

@@ -1,0 +1,123 @@
+//! `emulated`: the tests of what depends on the machine, run as programs of others: NEON, a big-endian machine under
+//! QEMU's user mode, and WebAssembly's simd128 under Node.js.
+
+use std::path::Path;
+
+use crate::cargo::{cargo, root};
+use crate::report::Report;
+use crate::setup::Need;
+use crate::tools::{AARCH64_LINKER, NODE, NODE_WASI, QEMU_AARCH64, QEMU_S390X, S390X_LINKER, Tool};
+
+struct Machine {
+    what: &'static str,
+    target: &'static str,
+    /// What the compiler is told beyond the target's name.
+    flags: &'static str,
+    emulator: &'static Tool,
+    /// What the emulator is told before the program.
+    arguments: &'static [&'static str],
+    linker: Option<&'static Tool>,
+}
+
+const MACHINES: &[Machine] = &[
+    Machine {
+        what: "NEON",
+        target: "aarch64-unknown-linux-gnu",
+        flags: "",
+        emulator: &QEMU_AARCH64,
+        arguments: &["-L", "/usr/aarch64-linux-gnu"],
+        linker: Some(&AARCH64_LINKER),
+    },
+    Machine {
+        what: "a big-endian machine",
+        target: "s390x-unknown-linux-gnu",
+        flags: "",
+        emulator: &QEMU_S390X,
+        arguments: &["-L", "/usr/s390x-linux-gnu"],
+        linker: Some(&S390X_LINKER),
+    },
+    Machine {
+        what: "simd128",
+        target: "wasm32-wasip1",
+        flags: "-Ctarget-feature=+simd128",
+        emulator: &NODE,
+        arguments: &["--no-warnings", NODE_WASI, "xtask/wasi.mjs"],
+        linker: None,
+    },
+];
+
+/// A package and its tests that have to do with byte order or vectors; the others are the same on any machine.
+const TESTS: &[(&str, &[&str])] = &[
+    ("sparx64", &["bulk", "properties", "vectors"]),
+    ("randflake-core", &["layouts", "text", "vectors"]),
+];
+
+/// Machine code for the tests and the crates here, as an emulator is slow; what they stand on is built as quickly as
+/// can be.
+const PROFILE: [&str; 6] = [
+    "--config",
+    "profile.test.opt-level=1",
+    "--config",
+    "profile.test.debug=false",
+    "--config",
+    "profile.test.package.'*'.opt-level=0",
+];
+
+pub(crate) fn needs() -> Vec<Need> {
+    let mut needs = Vec::new();
+    for machine in MACHINES {
+        needs.push(Need::Target(machine.target));
+        needs.push(Need::Tool(machine.emulator));
+        needs.extend(machine.linker.map(Need::Tool));
+    }
+    needs
+}
+
+pub(crate) fn run(report: &mut Report) {
+    for machine in MACHINES {
+        if let Some(settings) = settings(report, machine) {
+            for (package, tests) in TESTS {
+                let mut command = cargo(&["test", "--no-fail-fast", "--package", package]);
+                command
+                    .args(["--target", machine.target])
+                    .args(PROFILE)
+                    .args(tests.iter().flat_map(|test| ["--test", test]))
+                    .envs(settings.iter().map(|(name, value)| (name, value)));
+                report.tests(&format!("{package}, {}", machine.what), &mut command);
+            }
+        }
+    }
+}
+
+/// What tells cargo how to build for a machine, and how to run that; `None` if a tool is missing.
+fn settings(report: &mut Report, machine: &Machine) -> Option<Vec<(String, String)>> {
+    let what = format!("tests on {}", machine.what);
+    let emulator = report.tool(machine.emulator, &what)?;
+    let mut runner = vec![text(&emulator)];
+    for argument in machine.arguments {
+        // Tests run in the folders of their packages.
+        let file = root().join(argument);
+        runner.push(if file.is_file() {
+            text(&file)
+        } else {
+            (*argument).to_owned()
+        });
+    }
+    let prefix = format!(
+        "CARGO_TARGET_{}",
+        machine.target.to_uppercase().replace('-', "_")
+    );
+    let mut settings = vec![(format!("{prefix}_RUNNER"), runner.join(" "))];
+    if let Some(linker) = machine.linker {
+        let linker = report.tool(linker, &what)?;
+        settings.push((format!("{prefix}_LINKER"), text(&linker)));
+    }
+    if !machine.flags.is_empty() {
+        settings.push((format!("{prefix}_RUSTFLAGS"), machine.flags.to_owned()));
+    }
+    Some(settings)
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
