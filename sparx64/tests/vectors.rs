@@ -7,7 +7,7 @@ use sparx64::{Sparx64, Sparx64OnTheFly};
 fn known_answers() {
     let vectors: Vec<Value> = serde_json::from_str(include_str!("vectors/sparx64.json")).unwrap();
     assert_eq!(vectors.len(), 50);
-    for vector in &vectors {
+    for vector in vectors.iter().step_by(if cfg!(miri) { 8 } else { 1 }) {
         let number = |name| u128::from_str_radix(vector[name].as_str().unwrap(), 16).unwrap();
         let block = |name| u64::try_from(number(name)).unwrap().to_be_bytes();
         let cipher = Sparx64::new(&number("key").to_be_bytes());
