@@ -52,6 +52,8 @@ fn etcd_goes_on_without_a_member() {
     cluster.members[0].server.kill();
     cluster.members[1].server.wait();
     cluster.members[0].server.restart();
+    let status = cluster.members[0].post("maintenance/status", "{}");
+    assert!(status.contains("leader"), "{status}");
 }
 
 #[test]

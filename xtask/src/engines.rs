@@ -41,6 +41,11 @@ const TESTS: &[Test] = &[
         tools: &[REDIS_SERVER],
     },
     Test {
+        name: "contract_etcd",
+        features: "etcd",
+        tools: &[ETCD_SERVER],
+    },
+    Test {
         name: "contract_postgres",
         features: "postgres",
         tools: &[POSTGRES_PROGRAMS],
@@ -60,8 +65,8 @@ const TESTS: &[Test] = &[
 /// Run by the part `faults`.
 pub(crate) const FAULTS: Test = Test {
     name: "faults",
-    features: "redis",
-    tools: &[REDIS_SERVER, WALL_CLOCK],
+    features: "redis,etcd",
+    tools: &[REDIS_SERVER, ETCD_SERVER, WALL_CLOCK],
 };
 
 pub(crate) fn needs() -> Vec<Need> {

@@ -6,6 +6,8 @@
 //! own interval alone, so disjoint intervals are all the fencing there is to do.
 
 mod assigned;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod finding;
 mod memory;
 mod moment;
@@ -26,6 +28,8 @@ pub(crate) mod url;
 use core::time::Duration;
 
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdStore;
 pub use finding::{Finding, Verdict};
 pub use memory::MemoryStore;
 #[cfg(feature = "mysql")]

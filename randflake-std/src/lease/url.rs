@@ -9,6 +9,7 @@ use crate::segment::SegmentStore;
 /// |---------------------------------|---------------------------------------|---------------|
 /// | `sqlite:PATH`                   | `SqliteStore`: a file of this machine | `sqlite`      |
 /// | `redis://HOST`, `rediss://HOST` | `RedisStore`: a Redis server          | `redis`       |
+/// | `etcd://HOST`, `etcds://HOST`   | `EtcdStore`: an etcd cluster          | `etcd`        |
 /// | `postgres://HOST/DATABASE`      | `PostgresStore`: a PostgreSQL server  | `postgres`    |
 /// | `mysql://HOST/DATABASE`         | `MysqlStore`: MySQL or MariaDB        | `mysql`       |
 /// | `static:PATH?node=N`            | `StaticStore`: an assigned node id    |               |
@@ -32,7 +33,8 @@ use crate::segment::SegmentStore;
 /// assert_eq!(
 ///     open("mongodb://user:secret@host", &namespace).unwrap_err().to_string(),
 ///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH, static:PATH?node=N, \
-///      redis://HOST, postgres://HOST/DATABASE or mysql://HOST/DATABASE"
+///      redis://HOST, etcd://HOST, postgres://HOST/DATABASE or \
+///      mysql://HOST/DATABASE"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -41,6 +43,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     match url.split_once(':') {
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
         Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
+        Some(("etcd" | "etcds", _)) => open_etcd(url, namespace),
         Some(("postgres" | "postgresql", _)) => Ok(open_postgres(url, namespace)?),
         Some(("mysql", _)) => open_mysql(url, namespace),
         Some(("static", rest)) => open_static(rest, namespace),
@@ -58,8 +61,8 @@ pub(crate) trait Store: LeaseStore + SegmentStore {}
 
 impl<S: LeaseStore + SegmentStore> Store for S {}
 
-const KNOWN: &str = "sqlite:PATH, static:PATH?node=N, redis://HOST, postgres://HOST/DATABASE or \
-                     mysql://HOST/DATABASE";
+const KNOWN: &str = "sqlite:PATH, static:PATH?node=N, redis://HOST, etcd://HOST, \
+                     postgres://HOST/DATABASE or mysql://HOST/DATABASE";
 
 fn is_scheme(scheme: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -145,6 +148,18 @@ fn open_mysql(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, S
 fn open_mysql(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no MySQL store: build it with the cargo feature `mysql`".to_owned(),
+    ))
+}
+
+#[cfg(feature = "etcd")]
+fn open_etcd(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Ok(Box::new(super::EtcdStore::open(url, namespace)?))
+}
+
+#[cfg(not(feature = "etcd"))]
+fn open_etcd(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    Err(StoreError::Unusable(
+        "this build has no etcd store: build it with the cargo feature `etcd`".to_owned(),
     ))
 }
 

@@ -161,11 +161,11 @@ fn a_wrong_store_or_namespace_is_said_without_passwords() {
         ),
         (
             "generate --store leases.db",
-            "the lease store's URL has no scheme: take sqlite:PATH, static:PATH?node=N, redis://HOST, postgres://HOST/DATABASE or mysql://HOST/DATABASE",
+            "the lease store's URL has no scheme: take sqlite:PATH, static:PATH?node=N, redis://HOST, etcd://HOST, postgres://HOST/DATABASE or mysql://HOST/DATABASE",
         ),
         (
             "generate --store mongodb://me:secret@host",
-            "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH, static:PATH?node=N, redis://HOST, postgres://HOST/DATABASE or mysql://HOST/DATABASE",
+            "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH, static:PATH?node=N, redis://HOST, etcd://HOST, postgres://HOST/DATABASE or mysql://HOST/DATABASE",
         ),
     ]);
 }
@@ -196,7 +196,7 @@ fn a_wrong_variable_is_a_wrong_argument() {
         (
             "RANDFLAKE_STORE",
             "",
-            "the lease store's URL has no scheme: take sqlite:PATH, static:PATH?node=N, redis://HOST, postgres://HOST/DATABASE or mysql://HOST/DATABASE",
+            "the lease store's URL has no scheme: take sqlite:PATH, static:PATH?node=N, redis://HOST, etcd://HOST, postgres://HOST/DATABASE or mysql://HOST/DATABASE",
         ),
         (
             "RANDFLAKE_NAMESPACE",

@@ -59,6 +59,16 @@ impl EtcdCluster {
     }
 }
 
+impl Member {
+    /// The reply's body to a request of its JSON gateway, such as `kv/put`.
+    pub(crate) fn post(&self, path: &str, body: &str) -> String {
+        let length = body.len();
+        let request = format!("POST /v3/{path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{body}");
+        let reply = ask(self.port, &request).unwrap();
+        reply.split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+}
+
 fn named(peer: u16) -> String {
     format!("member-{peer}=http://127.0.0.1:{peer}")
 }
@@ -82,10 +92,15 @@ fn command(folder: &Path, port: u16, peer: u16, cluster: &str) -> Command {
 
 /// Whether it has a leader, and takes writes.
 fn is_healthy(port: u16) -> io::Result<bool> {
+    let reply = ask(port, "GET /health HTTP/1.0\r\n\r\n")?;
+    Ok(reply.contains(r#""health":"true""#))
+}
+
+fn ask(port: u16, request: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_read_timeout(Some(TIME_LIMIT))?;
-    stream.write_all(b"GET /health HTTP/1.0\r\n\r\n")?;
+    stream.write_all(request.as_bytes())?;
     let mut reply = String::new();
     stream.read_to_string(&mut reply)?;
-    Ok(reply.contains(r#""health":"true""#))
+    Ok(reply)
 }

@@ -1,10 +1,14 @@
 //! The engines, as the scenarios that are common to all know them.
 
+use crate::engines::etcd::EtcdCluster;
 use crate::engines::redis::RedisServer;
 use crate::engines::server::Server;
 
 /// Their names, and how to start one that is new.
-pub(crate) const ENGINES: &[(&str, Start)] = &[("redis", || Box::new(RedisServer::start()))];
+pub(crate) const ENGINES: &[(&str, Start)] = &[
+    ("redis", || Box::new(RedisServer::start())),
+    ("etcd", || Box::new(EtcdCluster::start(1))),
+];
 
 pub(crate) type Start = fn() -> Box<dyn Engine>;
 
@@ -33,5 +37,20 @@ impl Engine for RedisServer {
 
     fn server(&mut self) -> &mut Server {
         &mut self.server
+    }
+}
+
+/// Of one member.
+impl Engine for EtcdCluster {
+    fn port(&self) -> u16 {
+        self.members[0].port
+    }
+
+    fn url_at(&self, port: u16) -> String {
+        format!("etcd://127.0.0.1:{port}")
+    }
+
+    fn server(&mut self) -> &mut Server {
+        &mut self.members[0].server
     }
 }

@@ -19,6 +19,7 @@ mod engines;
 mod issuer;
 
 mod engine;
+mod etcd;
 mod fleet;
 mod proxy;
 mod redis;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         }
     }
     trials.extend(redis::trials());
+    trials.extend(etcd::trials());
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(AT_ONCE);
     libtest_mimic::run(&arguments, trials).exit_code()

@@ -9,7 +9,7 @@ use crate::engines::redis::RedisServer;
 use crate::fleet::Fleet;
 use crate::issuer::TTL;
 use crate::proxy::{Network, Proxy};
-use crate::scenarios::{assert_issued_lately, wait_for_grants};
+use crate::scenarios::{assert_issued, wait_for_grants};
 use crate::trial;
 
 pub(crate) fn trials() -> [Trial; 2] {
@@ -34,7 +34,7 @@ fn everything_is_flushed() {
     // These know of nothing.
     running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
     thread::sleep(TTL);
-    assert_issued_lately(&fleet.finish(running));
+    assert_issued(&fleet.finish(running));
 }
 
 fn a_replica_takes_over() {
@@ -62,5 +62,5 @@ fn a_replica_takes_over() {
     replica.ask("REPLICAOF NO ONE");
     service.lead_to(replica.port);
     running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 2))));
-    assert_issued_lately(&fleet.finish(running));
+    assert_issued(&fleet.finish(running));
 }

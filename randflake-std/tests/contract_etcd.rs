@@ -1,0 +1,106 @@
+//! The contract of lease stores, in an etcd cluster whose clock is the test's; and what becomes of leases
+//! when the cluster forgets them.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "etcd/continuity.rs"]
+mod continuity;
+mod contract;
+#[expect(dead_code, reason = "the tests of faults do more to servers")]
+mod engines;
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use randflake_core::ManualClock;
+use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
+
+use contract::{BEGIN_UNIX_MS, Backend, contract};
+use engines::etcd::EtcdCluster;
+
+struct Etcd {
+    cluster: EtcdCluster,
+    clock: Arc<ManualClock>,
+    seen: Mutex<BTreeSet<String>>,
+}
+
+impl Etcd {
+    fn new() -> Self {
+        Self {
+            cluster: EtcdCluster::start(1),
+            clock: Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS)),
+            seen: Mutex::default(),
+        }
+    }
+}
+
+impl Backend for Etcd {
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+        let clock = Arc::clone(&self.clock);
+        self.seen
+            .lock()
+            .unwrap()
+            .insert(namespace.name().to_owned());
+        let store = EtcdStore::open_with_clock(&self.cluster.url(), namespace, clock)?;
+        Ok(Box::new(store))
+    }
+
+    fn pass(&self, span: Duration) {
+        self.clock
+            .advance_ms(u64::try_from(span.as_millis()).unwrap());
+    }
+
+    fn step_clock(&self, _: usize, ms: i64) {
+        if ms < 0 {
+            self.clock.turn_back_ms(ms.unsigned_abs());
+        } else {
+            self.clock.advance_ms(ms.unsigned_abs());
+        }
+    }
+
+    /// As a snapshot from before the first lease that is restored into another cluster.
+    fn lose_memory(&self) {
+        for name in &*self.seen.lock().unwrap() {
+            restore_empty(&self.cluster, name);
+        }
+    }
+
+    fn history_steps(&self) -> usize {
+        600
+    }
+
+    fn history_clock_steps_ms(&self) -> u64 {
+        u64::try_from(MAX_SKEW.as_millis()).unwrap()
+    }
+}
+
+/// Deletes the leases of a namespace, and lets it be of another cluster.
+fn restore_empty(cluster: &EtcdCluster, name: &str) {
+    let member = &cluster.members[0];
+    let key = |part: &str| STANDARD.encode(format!("randflake/{name}/{part}"));
+    for part in ["lease/", "token/"] {
+        let end = part.replace('/', "0");
+        let range = format!(r#"{{"key":"{}","range_end":"{}"}}"#, key(part), key(&end));
+        member.post("kv/deleterange", &range);
+    }
+    let read = member.post("kv/range", &format!(r#"{{"key":"{}"}}"#, key("namespace")));
+    let read: serde_json::Value = serde_json::from_str(&read).unwrap();
+    let stored = STANDARD
+        .decode(read["kvs"][0]["value"].as_str().unwrap())
+        .unwrap();
+    let mut stored: serde_json::Value = serde_json::from_slice(&stored).unwrap();
+    stored["cluster_id"] = "another".into();
+    let put =
+        serde_json::json!({"key": key("namespace"), "value": STANDARD.encode(stored.to_string())});
+    member.post("kv/put", &put.to_string());
+}
+
+contract!(Etcd::new());

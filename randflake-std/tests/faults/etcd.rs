@@ -1,0 +1,89 @@
+//! What befalls etcd alone.
+
+use core::time::Duration;
+use std::fs;
+use std::process::Command;
+use std::thread;
+
+use libtest_mimic::Trial;
+use randflake_std::lease;
+
+use crate::engines::etcd::EtcdCluster;
+use crate::fleet::Fleet;
+use crate::issuer::{TTL, namespace};
+use crate::scenarios::{assert_issued, wait_for_grants};
+use crate::trial;
+
+pub(crate) fn trials() -> [Trial; 2] {
+    [
+        trial(
+            "etcd::a_cluster_of_three_loses_its_leader",
+            the_leader_is_lost,
+        ),
+        trial(
+            "etcd::an_older_snapshot_is_restored_and_fenced",
+            an_older_snapshot_is_restored,
+        ),
+    ]
+}
+
+fn the_leader_is_lost() {
+    let mut cluster = EtcdCluster::start(3);
+    let mut fleet = Fleet::new(cluster.url(), "leader");
+    wait_for_grants(&cluster.url(), "leader");
+    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * 6)).collect();
+    for _ in 0..2 {
+        thread::sleep(TTL);
+        let leader = cluster.members.iter().position(|member| {
+            let status = member.post("maintenance/status", "{}");
+            let id = |name: &str| {
+                let rest = status.split_once(&format!(r#""{name}":""#)).unwrap().1;
+                rest.split('"').next().unwrap().to_owned()
+            };
+            id("leader") == id("member_id")
+        });
+        let server = &mut cluster.members[leader.unwrap()].server;
+        server.kill();
+        running.push(fleet.start(TTL));
+        thread::sleep(TTL / 2);
+        server.restart();
+    }
+    assert_issued(&fleet.finish(running)[..3]);
+}
+
+/// The leases granted after the snapshot are forgotten, while their holders issue.
+fn an_older_snapshot_is_restored() {
+    let mut cluster = EtcdCluster::start(1);
+    let url = cluster.url();
+    let mut fleet = Fleet::new(url.clone(), "restore");
+    wait_for_grants(&url, "restore");
+    let server = &mut cluster.members[0].server;
+    let (data, snapshot) = (
+        server.folder().join("data"),
+        server.folder().join("snapshot"),
+    );
+    let copy = || {
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(&data)
+            .arg(&snapshot)
+            .status();
+        assert!(copied.unwrap().success());
+    };
+    server.kill();
+    copy();
+    server.restart();
+
+    let mut running: Vec<_> = (0..4).map(|_| fleet.start(TTL * 9)).collect();
+    thread::sleep(TTL);
+    let server = &mut cluster.members[0].server;
+    server.kill();
+    fs::remove_dir_all(&data).unwrap();
+    fs::rename(&snapshot, &data).unwrap();
+    server.restart();
+    // The administrator's first act.
+    let mut store = lease::open(&url, &namespace("restore")).unwrap();
+    assert!(store.fence().unwrap() > Duration::from_secs(10));
+    running.extend((0..4).map(|_| fleet.start(TTL * 7)));
+    assert_issued(&fleet.finish(running));
+}
