@@ -1,4 +1,4 @@
-//! The contract of lease stores, on a MariaDB server. Each test has a database of its own, whose clock
+//! The contracts of stores, on a MariaDB server. Each test has a database of its own, whose clock
 //! is a row in a table.
 
 #![cfg(unix)]
@@ -11,6 +11,7 @@
 mod contract;
 #[expect(dead_code, reason = "it starts one kind of server")]
 mod engines;
+mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -19,9 +20,11 @@ use std::sync::{Arc, Mutex, Weak};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
+use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
 use engines::mariadb::MariadbServer;
+use segment_contract::{Counters, segment_contract};
 
 struct Mysql {
     server: Arc<MariadbServer>,
@@ -91,6 +94,7 @@ impl Backend for Mysql {
             "UPDATE randflake_lease SET held = FALSE, start_tick = 0, end_tick = 0, fencing_token = 0,
                 token = '', holder = '' WHERE fencing_token > 0",
             "UPDATE randflake_page SET soonest_end = 0, is_full = FALSE",
+            "DELETE FROM randflake_counter",
             "UPDATE randflake_store SET fingerprint = 'of another server'",
         ] {
             behind.query_drop(statement).unwrap();
@@ -115,3 +119,24 @@ impl Backend for Mysql {
 }
 
 contract!(Mysql::new());
+
+impl Counters for Mysql {
+    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+        let url = self.server.url(&self.database);
+        Box::new(MysqlStore::open(&url, namespace).unwrap())
+    }
+
+    fn lose_counters(&self) {
+        self.lose_memory();
+    }
+
+    fn counter_steps(&self) -> usize {
+        500
+    }
+}
+
+mod segments {
+    use super::{Mysql, segment_contract};
+
+    segment_contract!(Mysql::new());
+}

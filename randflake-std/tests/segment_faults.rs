@@ -18,11 +18,13 @@ mod outage;
 use std::fs::File;
 use std::path::PathBuf;
 
+use mysql::prelude::Queryable;
 use randflake_std::Randflake;
 use randflake_std::lease::Namespace;
 use randflake_std::segment::{SegmentStore, open};
 use tempfile::TempDir;
 
+use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
 
@@ -120,6 +122,33 @@ impl Engine for Postgres {
     }
 }
 
+struct Mysql(MariadbServer);
+
+impl Mysql {
+    fn new() -> Self {
+        let server = MariadbServer::start();
+        server
+            .client(None)
+            .query_drop("CREATE DATABASE ids")
+            .unwrap();
+        Self(server)
+    }
+}
+
+impl Engine for Mysql {
+    fn url(&self) -> String {
+        self.0.url("ids")
+    }
+
+    fn suspend(&mut self) {
+        self.0.server.kill();
+    }
+
+    fn resume(&mut self) {
+        self.0.server.restart();
+    }
+}
+
 macro_rules! on_every_engine {
     ($($engine:ident: $new:expr,)*) => {
         $(
@@ -142,4 +171,5 @@ on_every_engine! {
     sqlite: crate::Sqlite::new(),
     redis: crate::Redis::new(),
     postgres: crate::Postgres(crate::PostgresServer::start()),
+    mariadb: crate::Mysql::new(),
 }

@@ -52,8 +52,13 @@ const TESTS: &[Test] = &[
     },
     Test {
         name: "segment_faults",
-        features: "sqlite,redis,postgres",
-        tools: &[REDIS_SERVER, POSTGRES_PROGRAMS],
+        features: "sqlite,redis,postgres,mysql",
+        tools: &[
+            REDIS_SERVER,
+            POSTGRES_PROGRAMS,
+            MARIADB_SERVER,
+            MARIADB_SETUP,
+        ],
     },
     Test {
         name: "contract_mysql",

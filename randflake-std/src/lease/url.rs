@@ -45,7 +45,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
         Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
         Some(("etcd" | "etcds", _)) => open_etcd(url, namespace),
         Some(("postgres" | "postgresql", _)) => Ok(open_postgres(url, namespace)?),
-        Some(("mysql", _)) => open_mysql(url, namespace),
+        Some(("mysql", _)) => Ok(open_mysql(url, namespace)?),
         Some(("static", rest)) => open_static(rest, namespace),
         Some((scheme, _)) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
             "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
@@ -140,12 +140,12 @@ pub(crate) fn open_postgres(_: &str, _: &Namespace) -> Result<Box<dyn Store>, St
 }
 
 #[cfg(feature = "mysql")]
-fn open_mysql(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_mysql(url: &str, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Ok(Box::new(super::MysqlStore::open(url, namespace)?))
 }
 
 #[cfg(not(feature = "mysql"))]
-fn open_mysql(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_mysql(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no MySQL store: build it with the cargo feature `mysql`".to_owned(),
     ))

@@ -16,7 +16,7 @@ const URL: &str = "SEGMENT_FAULTS_URL";
 const OUTPUT: &str = "SEGMENT_FAULTS_OUTPUT";
 
 const PROCESSES: usize = 4;
-const KILLS: usize = 12;
+const KILLS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(250);
 /// Issued between two rests, so that the files stay small.
 const AT_ONCE: usize = 200;

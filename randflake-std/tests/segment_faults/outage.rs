@@ -8,10 +8,10 @@ use randflake_std::segment::{SegmentError, Segments};
 
 use crate::Engine;
 
-const OUTAGE: Duration = Duration::from_secs(3);
+const OUTAGE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(1);
 /// Of a number each millisecond, at most.
-const ENOUGH: u32 = 3_000;
+const ENOUGH: u32 = 2_000;
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn an_outage_is_survived_for_the_time_asked_for(mut engine: impl Engine) {

@@ -1,5 +1,6 @@
-//! Leases in a MySQL or MariaDB database.
+//! Leases and counters in a MySQL or MariaDB database.
 
+mod counter;
 mod diagnosis;
 mod failure;
 mod operations;
@@ -18,8 +19,10 @@ use self::session::{ANSWER_LIMIT, Seen, Session, time_limit};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
 };
+#[cfg(doc)]
+use crate::segment::SegmentStore;
 
-/// A lease store in a `MySQL` or `MariaDB` database, for the processes of many machines.
+/// A store of leases and counters in a `MySQL` or `MariaDB` database, for the processes of many machines.
 ///
 /// It needs `MySQL` 8.0.21 or `MariaDB` 10.6 and makes tables and procedures `randflake_...` in the
 /// database that the URL names; a user who may not do that can use what another has made. Each operation
@@ -44,14 +47,20 @@ use super::{
 /// an asynchronous replica may be promoted. A process also notices that the tables were dropped, or are
 /// others, and fences the store. A server that is `read_only`, as replicas should be, is not used.
 ///
+/// No time heals a [counter](crate::segment) that may have gone back: where leases are fenced, counters are
+/// refused as [`StoreError::CounterLost`], those too that the store does not know, until somebody says
+/// where each goes on: [`resume`](SegmentStore::resume).
+///
 /// # What it cannot notice
 ///
 /// - `MySQL`: a dump restored into the same server, or a data directory set back with its `auto.cnf`:
-///   call [`fence`](LeaseStore::fence) then. `MariaDB`: a disk set back as a whole.
+///   call [`fence`](LeaseStore::fence) then, and [`resume`](SegmentStore::resume) each counter further
+///   on. `MariaDB`: a disk set back as a whole.
 /// - A promoted replica *and* the former primary both in use, the split brain: each grants the same
 ///   node ids. Make sure that the former primary is down before the replica is promoted. The same holds
 ///   for two servers that replicate each other, and for all but one member of a Galera cluster.
-/// - The tables dropped while no process runs: the next one makes them anew, and grants at once.
+/// - The tables dropped while no process runs: the next one makes them anew, grants at once, and
+///   counts from 1.
 /// - Disks that lie about what they have written.
 ///
 /// ```no_run

@@ -15,7 +15,7 @@ use crate::lease::{AcquireRequest, Acquired, Grant, MAX_SKEW, Record, Renewed, S
 const MAX_HOLDER_LEN: usize = 1_024;
 
 /// Calls a procedure: its answer is rows of one kind, and then of another.
-fn call<A: FromRow, B: FromRow>(
+pub(super) fn call<A: FromRow, B: FromRow>(
     session: &mut Session,
     call: &str,
     parameters: impl Into<Params>,
@@ -36,7 +36,7 @@ fn call<A: FromRow, B: FromRow>(
 }
 
 /// The one row of an answer.
-fn only<T>(rows: Vec<T>) -> Result<T, StoreError> {
+pub(super) fn only<T>(rows: Vec<T>) -> Result<T, StoreError> {
     let row = rows.into_iter().next();
     row.ok_or_else(|| StoreError::unavailable("an answer without a row"))
 }

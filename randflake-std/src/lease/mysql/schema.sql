@@ -15,7 +15,8 @@ CREATE TABLE IF NOT EXISTS randflake_store (
     version INT NOT NULL,
     id BIGINT NOT NULL,
     fingerprint VARBINARY(200) NOT NULL,
-    fence_until_ms BIGINT NOT NULL
+    fence_until_ms BIGINT NOT NULL,
+    breaks BIGINT NOT NULL
 ) ENGINE = InnoDB
 ;
 CREATE TABLE IF NOT EXISTS randflake_namespace (
@@ -48,6 +49,13 @@ CREATE TABLE IF NOT EXISTS randflake_lease (
     holder VARBINARY(1024) NOT NULL DEFAULT '',
     PRIMARY KEY (namespace, node_id),
     KEY lease_by_token (namespace, token)
+) ENGINE = InnoDB
+;
+-- The next number, and up to which of the store's breaks of continuity somebody vouches for it.
+CREATE TABLE IF NOT EXISTS randflake_counter (
+    namespace INT NOT NULL PRIMARY KEY,
+    next_number BIGINT NOT NULL DEFAULT 1,
+    vouched BIGINT NOT NULL DEFAULT 0
 ) ENGINE = InnoDB
 ;
 DROP PROCEDURE IF EXISTS randflake_clock
@@ -109,6 +117,7 @@ BEGIN
         START TRANSACTION;
         UPDATE randflake_store SET
             fingerprint = the_fingerprint,
+            breaks = breaks + 1,
             fence_until_ms = GREATEST(fence_until_ms, remembered_until_ms, unix_us DIV 1000 + skew_ms
                 + (SELECT MAX(max_ttl_ms + tick_ms) FROM randflake_namespace));
         -- What became of them may be forgotten, so none is renewed.
@@ -338,5 +347,43 @@ BEGIN
             + CEIL(max_ttl_ms / tick_ms) + CEIL(skew_ms / tick_ms))
     WHERE id = the_namespace;
     SELECT unix_us, fence_tick FROM randflake_namespace WHERE id = the_namespace;
+END
+;
+DROP PROCEDURE IF EXISTS randflake_reserve
+;
+-- Reserves the next numbers, and says where the counter stood before; none if it is lost or has fewer.
+CREATE PROCEDURE randflake_reserve(the_namespace INT, how_many BIGINT) SQL SECURITY INVOKER
+BEGIN
+    DECLARE stood, store_breaks, up_to BIGINT;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK;
+        RESIGNAL;
+    END;
+    IF NOT EXISTS (SELECT * FROM randflake_counter WHERE namespace = the_namespace) THEN
+        INSERT IGNORE INTO randflake_counter (namespace) VALUES (the_namespace);
+    END IF;
+    START TRANSACTION;
+    SELECT next_number, vouched INTO stood, up_to FROM randflake_counter
+    WHERE namespace = the_namespace FOR UPDATE;
+    SELECT breaks INTO store_breaks FROM randflake_store;
+    IF up_to = store_breaks AND how_many BETWEEN 1 AND 9223372036854775807 - stood THEN
+        UPDATE randflake_counter SET next_number = stood + how_many WHERE namespace = the_namespace;
+    END IF;
+    COMMIT;
+    SELECT stood, up_to <> store_breaks;
+END
+;
+DROP PROCEDURE IF EXISTS randflake_resume
+;
+-- Goes on at a number or beyond it, as somebody says who knows.
+CREATE PROCEDURE randflake_resume(the_namespace INT, first_number BIGINT) SQL SECURITY INVOKER
+BEGIN
+    DECLARE store_breaks BIGINT;
+    SELECT breaks INTO store_breaks FROM randflake_store;
+    INSERT INTO randflake_counter VALUES (the_namespace, first_number, store_breaks)
+    ON DUPLICATE KEY UPDATE
+        next_number = GREATEST(next_number, first_number), vouched = store_breaks;
+    SELECT next_number FROM randflake_counter WHERE namespace = the_namespace;
 END
 ;

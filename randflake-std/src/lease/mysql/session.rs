@@ -191,7 +191,7 @@ impl Session {
         }
         let fingerprint = self.fingerprint()?;
         // Last: whoever finds the row finds all of it.
-        let begin = "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), ?, 0)";
+        let begin = "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), ?, 0, 0)";
         Ok(self.connection.exec_drop(begin, (VERSION, fingerprint))?)
     }
 
