@@ -6,6 +6,7 @@ mod fork_guard;
 mod handle;
 mod holder;
 pub mod lease;
+pub mod observability;
 #[cfg(feature = "private-ip")]
 mod private_ip;
 mod secret;
@@ -14,7 +15,8 @@ pub mod segment;
 pub use clock::{ExactSystemClock, SystemClock};
 pub use error::GenerateError;
 pub use handle::{
-    BuildError, Builder, DEFAULT_MAX_AGE, DEFAULT_TTL, Handle, LeaseStatus, Local, MAX_TOLERANCE_MS,
+    BuildError, Builder, DEFAULT_MAX_AGE, DEFAULT_TTL, Handle, Health, LeaseStatus, Local,
+    MAX_TOLERANCE_MS,
 };
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;

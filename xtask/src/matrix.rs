@@ -61,6 +61,8 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "mysql",
             "mysql-tls",
             "uuid",
+            "tracing",
+            "metrics",
             "cli",
         ],
         exclusive: &[],

@@ -57,6 +57,11 @@ impl Monotonic {
         Self(os::monotonic_exact_ns())
     }
 
+    /// The time since an earlier reading.
+    pub(crate) fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
     /// Never ahead of an exact reading, and behind by some milliseconds where that is much cheaper.
     #[inline]
     fn coarse() -> Self {

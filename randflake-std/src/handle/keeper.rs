@@ -8,6 +8,7 @@ use randflake_core::AnyLayout;
 use super::shared::{Issuer, Shared};
 use super::tenant::Tenant;
 use crate::lease::{Grant, StoreError};
+use crate::observability::{events, figures};
 
 /// A holder renews when this part of the TTL has passed, so that two renewals may fail.
 const RENEWALS_PER_TTL: u32 = 3;
@@ -59,6 +60,7 @@ impl<L: AnyLayout> Keeper<L> {
         // However this ends, those who wait for it get to know.
         let _ended = EndedOnDrop(Arc::clone(&self.shared));
         let mut pause = self.renewal_pause();
+        self.report();
         while !self.shared.wait_until(pause, |phase| phase.closing) {
             let outcome = self.renew().and_then(|()| self.replace());
             pause = match &outcome {
@@ -67,10 +69,24 @@ impl<L: AnyLayout> Keeper<L> {
             };
             self.shared
                 .change(|phase| phase.last_error = outcome.err().map(|e| e.to_string()));
+            self.report();
         }
         let released = self.release_all();
+        self.report();
         self.shared
             .change(|phase| phase.release_error = released.err());
+    }
+
+    /// Brings the metrics up to date.
+    fn report(&self) {
+        let namespace = self.tenant.namespace();
+        let slots = self.holdings.iter().zip(&self.shared.slots);
+        let held = slots.filter(|(holding, _)| holding.held);
+        let remaining = held.map(|(_, slot)| slot.get().remaining());
+        let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
+        let longest = live.iter().max().copied().unwrap_or_default();
+        figures::leases(namespace, live.len(), longest);
+        self.shared.tally.report(namespace);
     }
 
     fn renewal_pause(&mut self) -> Duration {
@@ -107,6 +123,8 @@ impl<L: AnyLayout> Keeper<L> {
             let issuer = slot.get();
             let Some(end) = end else {
                 (holding.held, holding.ending) = (false, true);
+                events::lost(self.tenant.namespace(), holding.grant.node_id);
+                figures::lost(self.tenant.namespace());
                 continue;
             };
             holding.grant.end = holding.grant.end.max(end);
@@ -152,6 +170,9 @@ impl<L: AnyLayout> Keeper<L> {
         let grants: Vec<Grant> = slots
             .filter_map(|(holding, slot)| holding.retire(slot.get()))
             .collect();
+        for holding in &mut self.holdings {
+            holding.held = false; // Sealed, whatever becomes of the release.
+        }
         self.tenant.release(&grants)
     }
 }

@@ -1,6 +1,7 @@
 //! The one entry: a handle that issues ids under leases which look after themselves.
 
 mod builder;
+mod health;
 mod keeper;
 mod local;
 mod pulse;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use randflake_core::{AnyLayout, Codec, GenerateError as Refusal, Id, Lease, Parts, Randflake};
 
 pub use builder::{BuildError, Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
+pub use health::Health;
 pub use local::Local;
 use shared::{Deadline, Shared};
 
@@ -185,6 +187,55 @@ impl<L: AnyLayout> Handle<L> {
                 .unwrap_or_default(),
             leases: issuers.map(|issuer| issuer.sequencer.lease()).collect(),
             last_error: shared.phase().last_error.clone(),
+        }
+    }
+
+    /// Whether the handle can issue, for a readiness probe.
+    ///
+    /// It asks nobody: not the store, nor the keeper.
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace};
+    /// use randflake_std::{ExactSystemClock, Handle, Health, Randflake, Secret};
+    /// use std::sync::Arc;
+    ///
+    /// let namespace = Namespace::of::<Randflake>("orders")?;
+    /// let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    /// let ids = Handle::builder(&Secret::generate()?, store).build()?;
+    ///
+    /// // In the handler of `/ready`:
+    /// let (status, body) = match ids.health() {
+    ///     Health::Ready { .. } => (200, "ready".to_owned()),
+    ///     Health::Degraded { remaining, error } => (200, format!("{remaining:?} left: {error}")),
+    ///     other => (503, format!("{other:?}")),
+    /// };
+    /// assert_eq!((status, &*body), (200, "ready"));
+    ///
+    /// ids.close()?;
+    /// assert!(!ids.health().is_ready());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let shared = &*self.0.0;
+        let (closing, error) = {
+            let phase = shared.phase();
+            (phase.closing, phase.last_error.clone())
+        };
+        if closing {
+            return Health::Closed;
+        }
+        let issuers = || shared.slots.iter().map(slot::Slot::get);
+        let begun = issuers().filter(|issuer| issuer.begins_in().is_zero());
+        let remaining = begun.map(shared::Issuer::remaining).max();
+        match (remaining.filter(|left| !left.is_zero()), error) {
+            (Some(remaining), None) => Health::Ready { remaining },
+            (Some(remaining), Some(error)) => Health::Degraded { remaining, error },
+            (None, error) => {
+                let waits = issuers().map(shared::Issuer::begins_in);
+                let begins_in = waits.filter(|wait| !wait.is_zero()).min();
+                Health::NotReady { begins_in, error }
+            }
         }
     }
 

@@ -17,6 +17,7 @@ use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::lease::{Grant, StoreError};
+use crate::observability::figures::Tally;
 
 const NANOS_PER_MS: u32 = 1_000_000;
 
@@ -66,6 +67,13 @@ impl<L: AnyLayout> Issuer<L> {
         self.sequencer.extend(extended, &self.clock)
     }
 
+    /// How long until the lease begins by its own clock; zero when it has.
+    pub(super) fn begins_in(&self) -> Duration {
+        let lease = self.sequencer.lease();
+        let start = Duration::from_millis(lease.layout().spec().unix_ms(lease.start()));
+        start.saturating_sub(self.clock.exact().now().unwrap_or_default())
+    }
+
     /// How long until the lease ends by its own clock.
     pub(super) fn remaining(&self) -> Duration {
         let lease = self.sequencer.lease();
@@ -80,6 +88,7 @@ pub(super) struct Shared<L: AnyLayout> {
     pub(super) codec: Codec<L>,
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
+    pub(super) tally: Tally,
     /// The slot that issued last.
     cursor: AtomicU64,
     /// Runs as soon as somebody prefetches.
@@ -119,6 +128,7 @@ impl<L: AnyLayout> Shared<L> {
             codec,
             tolerance,
             fork_guard: ForkGuard::new(),
+            tally: Tally::new(),
             cursor: AtomicU64::new(0),
             pulse: Mutex::default(),
             phase: Mutex::default(),
@@ -134,6 +144,7 @@ impl<L: AnyLayout> Shared<L> {
         if let Some(issuer) = self.last_used()
             && let Ok(raw) = issuer.take(0)
         {
+            self.tally.issued(1);
             return Ok(self.codec.id(raw));
         }
         self.generate_from_any()
@@ -146,7 +157,9 @@ impl<L: AnyLayout> Shared<L> {
         let raw = match self.first_ready(Issuer::take) {
             Err(_) if is_coarse(self.codec.layout()) => self.first_ready(Issuer::take_exactly),
             raw => raw,
-        }?;
+        };
+        let raw = raw.inspect_err(|error| self.tally.refused(*error))?;
+        self.tally.issued(1);
         Ok(self.codec.id(raw))
     }
 
@@ -172,7 +185,9 @@ impl<L: AnyLayout> Shared<L> {
                 Err(_) if is_coarse(self.codec.layout()) => ask(Issuer::take_run_exactly),
                 run => run,
             }
-        })?;
+        });
+        let count = count.inspect_err(|error| self.tally.refused(*error))?;
+        self.tally.issued(count);
         Ok(Filled { count, remaining })
     }
 

@@ -6,6 +6,7 @@ use crate::clock::{Monotonic, wall_exact};
 use crate::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, MAX_SKEW, Renewed, StoreError, Token,
 };
+use crate::observability::{events, figures};
 
 pub(super) struct Tenant {
     store: Box<dyn LeaseStore>,
@@ -14,7 +15,20 @@ pub(super) struct Tenant {
     ttl_ticks: u64,
     /// An acquire of unknown outcome, to be repeated unchanged.
     pending: Option<Pending>,
+    /// The store's last answer.
+    answer: Option<Answer>,
 }
+
+/// When the store showed what, by this machine's monotonic clock.
+#[derive(Clone, Copy)]
+struct Answer {
+    now: Duration,
+    sent: Monotonic,
+    received: Monotonic,
+}
+
+/// What a store's clock may go wrong between two answers before it counts as a step.
+const STEP: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy)]
 struct Pending {
@@ -31,7 +45,12 @@ impl Tenant {
             ttl,
             ttl_ticks,
             pending: None,
+            answer: None,
         }
+    }
+
+    pub(super) fn namespace(&self) -> &str {
+        self.store.namespace().name()
     }
 
     pub(super) fn ttl(&self) -> Duration {
@@ -54,29 +73,61 @@ impl Tenant {
             count,
             ttl: self.ttl_ticks,
         };
+        let _span = events::acquire(self.store.namespace().name(), count);
         let before = wall_exact().unwrap_or_default();
         let sent = Monotonic::exact();
         let outcome = self.store.acquire(&request);
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(pending);
-        let acquired = outcome?;
+        let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
+        self.answered(acquired.now, sent);
         if let Err(error) = check_skew(acquired.now, before) {
             self.release_unused(&acquired.grants);
+            self.failed("acquire", &error);
             return Err(error);
         }
+        events::acquired(self.namespace(), &acquired.grants);
+        figures::acquired(self.namespace());
         Ok((acquired, sent))
     }
 
     pub(super) fn renew(&mut self, grants: &[Grant]) -> Result<(Renewed, Monotonic), StoreError> {
+        let _span = events::renew(self.store.namespace().name(), grants.len());
         let sent = Monotonic::exact();
-        Ok((self.store.renew(grants, self.ttl_ticks)?, sent))
+        let outcome = self.store.renew(grants, self.ttl_ticks);
+        let renewed = outcome.inspect_err(|error| self.failed("renew", error))?;
+        self.answered(renewed.now, sent);
+        events::renewed(self.namespace(), grants.len());
+        figures::renewed(self.namespace());
+        Ok((renewed, sent))
     }
 
     pub(super) fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         if grants.is_empty() {
-            Ok(())
-        } else {
-            self.store.release(grants)
+            return Ok(());
         }
+        let _span = events::release(self.store.namespace().name(), grants.len());
+        let outcome = self.store.release(grants);
+        outcome.inspect_err(|error| self.failed("release", error))
+    }
+
+    fn failed(&self, operation: &'static str, error: &StoreError) {
+        events::failed(self.namespace(), error);
+        figures::failed(self.namespace(), operation);
+    }
+
+    /// Notes what the store's clock showed, and tells of a step.
+    fn answered(&mut self, now: Duration, sent: Monotonic) {
+        let received = Monotonic::exact();
+        let answer = Answer {
+            now,
+            sent,
+            received,
+        };
+        if let Some(by_ms) = self.answer.and_then(|former| answer.step_since(former)) {
+            events::clock_stepped(self.namespace(), by_ms);
+        }
+        self.answer = Some(answer);
+        figures::skew(self.namespace(), now, wall_exact().unwrap_or_default());
     }
 
     /// Gives back what nothing was issued from; if that fails, it ends by itself.
@@ -89,6 +140,18 @@ impl Tenant {
             })
             .collect();
         let _ends_by_itself = self.release(&unused);
+    }
+}
+
+impl Answer {
+    /// By how many milliseconds the store's clock has stepped, if it has by more than `STEP` and more
+    /// than the two calls took.
+    fn step_since(&self, former: Self) -> Option<i64> {
+        let expected = former.now.saturating_add(self.sent.since(former.sent));
+        let calls = self.received.since(self.sent) + former.received.since(former.sent);
+        let step = self.now.abs_diff(expected);
+        let ms = i64::try_from(step.as_millis()).unwrap_or(i64::MAX);
+        (step > STEP + calls).then_some(if self.now < expected { -ms } else { ms })
     }
 }
 

@@ -14,6 +14,7 @@ mod moment;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod namespace;
+mod occupancy;
 mod pinned;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -35,6 +36,7 @@ pub use memory::MemoryStore;
 #[cfg(feature = "mysql")]
 pub use mysql::MysqlStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
+pub use occupancy::{Occupancy, occupancy};
 pub use pinned::Pinned;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;

@@ -1,0 +1,38 @@
+//! Whether a handle can issue, for a readiness probe.
+
+use core::time::Duration;
+
+/// Whether a handle can issue: see [`Handle::health`](super::Handle::health).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Health {
+    /// It issues, and the store answers.
+    Ready {
+        /// How long until the last lease ends, unless it is renewed.
+        remaining: Duration,
+    },
+    /// It issues, until its leases end: the last call of the store failed.
+    Degraded {
+        /// How long until the last lease ends.
+        remaining: Duration,
+        /// Why the call failed.
+        error: String,
+    },
+    /// No lease can be used now; the keeper sees to others.
+    NotReady {
+        /// How long until a lease begins that is held already; `None` if there is none.
+        begins_in: Option<Duration>,
+        /// Why the last call of the store failed; `None` when it succeeded.
+        error: Option<String>,
+    },
+    /// The handle was closed.
+    Closed,
+}
+
+impl Health {
+    /// Whether the handle can issue now: what a readiness probe asks.
+    #[must_use]
+    pub const fn is_ready(&self) -> bool {
+        matches!(self, Self::Ready { .. } | Self::Degraded { .. })
+    }
+}

@@ -1,0 +1,51 @@
+//! How many node ids of a namespace are leased.
+
+use super::{LeaseStore, StoreError};
+use crate::observability::figures;
+
+/// How many node ids of a namespace are leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Node ids whose leases are not over.
+    pub live: u64,
+    /// All node ids of the namespace.
+    pub total: u64,
+}
+
+/// Counts the leases that are not over, and sets the metric `randflake_occupancy_ratio` if this build
+/// has the feature `metrics`.
+///
+/// It reads every record, so it is for one process of a fleet to call now and then, not for each.
+///
+/// # Errors
+///
+/// [`StoreError::Unavailable`].
+///
+/// ```
+/// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, Token, occupancy};
+/// use randflake_std::randflake_core::ManualClock;
+/// use randflake_std::Randflake;
+/// use std::sync::Arc;
+///
+/// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
+/// let mut store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, clock);
+/// let token = Token::random()?;
+/// store.acquire(&AcquireRequest { token, holder: "example", count: 3, ttl: 60 })?;
+/// let occupancy = occupancy(&mut store)?;
+/// assert_eq!((occupancy.live, occupancy.total), (3, 131_072));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn occupancy(store: &mut dyn LeaseStore) -> Result<Occupancy, StoreError> {
+    // The time first: a lease that is granted in between has not begun then, and is live.
+    let now = store.now()?;
+    let records = store.list()?;
+    let namespace = store.namespace();
+    let tick = namespace.spec().tick_at(now).unwrap_or_default();
+    let live = records.iter().filter(|record| tick < record.grant.end);
+    let occupancy = Occupancy {
+        live: live.count() as u64,
+        total: namespace.node_ids(),
+    };
+    figures::occupancy(namespace.name(), occupancy.live, occupancy.total);
+    Ok(occupancy)
+}

@@ -1,0 +1,30 @@
+//! Without the feature `tracing`.
+
+use core::fmt::Display;
+
+use crate::lease::Grant;
+
+/// In the place of a span.
+pub(crate) struct NoSpan;
+
+pub(crate) fn acquire(_: &str, _: u32) -> NoSpan {
+    NoSpan
+}
+
+pub(crate) fn renew(_: &str, _: usize) -> NoSpan {
+    NoSpan
+}
+
+pub(crate) fn release(_: &str, _: usize) -> NoSpan {
+    NoSpan
+}
+
+pub(crate) fn acquired(_: &str, _: &[Grant]) {}
+
+pub(crate) fn renewed(_: &str, _: usize) {}
+
+pub(crate) fn lost(_: &str, _: u32) {}
+
+pub(crate) fn clock_stepped(_: &str, _: i64) {}
+
+pub(crate) fn failed(_: &str, _: &impl Display) {}

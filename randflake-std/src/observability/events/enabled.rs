@@ -1,0 +1,51 @@
+//! With the feature `tracing`.
+
+use core::fmt::Display;
+
+use tracing::span::EnteredSpan;
+use tracing::{debug, info, info_span, warn};
+
+use crate::lease::Grant;
+
+const TARGET: &str = "randflake_std";
+
+pub(crate) fn acquire(namespace: &str, count: u32) -> EnteredSpan {
+    info_span!(target: TARGET, "acquire", namespace, count).entered()
+}
+
+pub(crate) fn renew(namespace: &str, count: usize) -> EnteredSpan {
+    info_span!(target: TARGET, "renew", namespace, count).entered()
+}
+
+pub(crate) fn release(namespace: &str, count: usize) -> EnteredSpan {
+    info_span!(target: TARGET, "release", namespace, count).entered()
+}
+
+pub(crate) fn acquired(namespace: &str, grants: &[Grant]) {
+    for grant in grants {
+        let Grant {
+            node_id,
+            start,
+            end,
+            fencing_token,
+            ..
+        } = *grant;
+        info!(target: TARGET, namespace, node_id, start, end, fencing_token, "lease acquired");
+    }
+}
+
+pub(crate) fn renewed(namespace: &str, count: usize) {
+    debug!(target: TARGET, namespace, count, "leases renewed");
+}
+
+pub(crate) fn lost(namespace: &str, node_id: u32) {
+    warn!(target: TARGET, namespace, node_id, "lease lost");
+}
+
+pub(crate) fn clock_stepped(namespace: &str, by_ms: i64) {
+    warn!(target: TARGET, namespace, by_ms, "store clock stepped");
+}
+
+pub(crate) fn failed(namespace: &str, error: &impl Display) {
+    warn!(target: TARGET, namespace, %error, "store call failed");
+}

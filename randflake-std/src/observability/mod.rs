@@ -1,0 +1,39 @@
+//! What a handle tells of itself, with the features `tracing` and `metrics`. Without them nothing of it
+//! is compiled.
+//!
+//! # Events (feature `tracing`)
+//!
+//! All have the target `randflake_std` and the field `namespace`. What belongs to a call of the store is
+//! inside its span: `acquire`, `renew` or `release`, with the field `count`.
+//!
+//! | event                 | level | fields                                     |
+//! |-----------------------|-------|--------------------------------------------|
+//! | `lease acquired`      | info  | `node_id`, `start`, `end`, `fencing_token` |
+//! | `leases renewed`      | debug | `count`                                    |
+//! | `lease lost`          | warn  | `node_id`: the store says it is not ours   |
+//! | `store clock stepped` | warn  | `by_ms`: positive when it leapt ahead      |
+//! | `store call failed`   | warn  | `error`                                    |
+//!
+//! # Metrics (feature `metrics`)
+//!
+//! They have the label `namespace`, and go to the recorder that is installed when they change, in the
+//! keeper's thread: at the build of a handle, at each renewal, and at its end.
+//!
+//! | name                                | kind    | what                                                |
+//! |-------------------------------------|---------|-----------------------------------------------------|
+//! | `randflake_lease_remaining_seconds` | gauge   | until the last lease ends, as of the last renewal   |
+//! | `randflake_leases_held`             | gauge   | node ids of the handle whose leases are not over    |
+//! | `randflake_acquires_total`          | counter | calls that were granted                             |
+//! | `randflake_renewals_total`          | counter | calls that were answered                            |
+//! | `randflake_store_failures_total`    | counter | calls that failed, label `operation`                |
+//! | `randflake_leases_lost_total`       | counter | leases that the store says are not ours             |
+//! | `randflake_ids_issued_total`        | counter | ids, also those taken in advance                    |
+//! | `randflake_exhaustions_total`       | counter | refusals because a tick's sequences were exhausted  |
+//! | `randflake_store_skew_seconds`      | gauge   | the store's clock minus this machine's              |
+//! | `randflake_occupancy_ratio`         | gauge   | set by [`occupancy`](crate::lease::occupancy()) alone |
+//!
+//! With this feature a call that issues costs one relaxed addition more, whether it issues one id or a
+//! thousand.
+
+pub(crate) mod events;
+pub(crate) mod figures;

@@ -1,0 +1,157 @@
+//! What a handle tells with the features `tracing` and `metrics`, to a real subscriber and recorder.
+//! Both are the process's own, so there is one test.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::fmt::{Debug, Write};
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use randflake_core::{Clock, ManualClock};
+use randflake_std::lease::{MemoryStore, Namespace, occupancy};
+use randflake_std::{Builder, ExactSystemClock, Health, Id, Plain, Snowflake};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+
+/// Events as lines: the span, the message, the fields.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let span = context.lookup_current();
+        let mut line = Line(span.map_or(String::new(), |span| format!("{}: ", span.name())));
+        event.record(&mut line);
+        self.0.lock().unwrap().push(line.0);
+    }
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0, "{}={value:?} ", field.name()).unwrap();
+    }
+}
+
+impl Lines {
+    fn have(&self, wanted: &[&str]) -> bool {
+        let lines = self.0.lock().unwrap();
+        lines
+            .iter()
+            .any(|line| wanted.iter().all(|word| line.contains(word)))
+    }
+
+    /// Generous: a renewal comes every third of a second.
+    fn wait_for(&self, wanted: &[&str]) {
+        let begin = Instant::now();
+        while !self.have(wanted) {
+            let in_time = begin.elapsed() < Duration::from_secs(60);
+            assert!(in_time, "{wanted:?}: {:?}", self.0.lock().unwrap());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[derive(Default)]
+struct Metrics {
+    /// What has been counted by all snapshots so far.
+    counters: BTreeMap<String, u64>,
+    gauges: BTreeMap<String, f64>,
+}
+
+impl Metrics {
+    fn update(&mut self, snapshotter: &Snapshotter) {
+        for (key, _, _, value) in snapshotter.snapshot().into_vec() {
+            let key = key.key();
+            assert!(
+                key.labels().any(|label| label.key() == "namespace"),
+                "{key}"
+            );
+            let name = key.name().to_owned();
+            match value {
+                DebugValue::Counter(count) => *self.counters.entry(name).or_default() += count,
+                DebugValue::Gauge(value) => {
+                    self.gauges.insert(name, value.0);
+                }
+                DebugValue::Histogram(_) => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_handle_tells_what_befalls_it() {
+    let lines = Lines::default();
+    let subscriber = tracing_subscriber::registry().with(lines.clone());
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+    let recorder = DebuggingRecorder::new();
+    let snapshotter = recorder.snapshotter();
+    recorder.install().unwrap();
+
+    let now = ExactSystemClock.now().unwrap();
+    let clock = Arc::new(ManualClock::at_unix_ms(now.as_millis().try_into().unwrap()));
+    let namespace = Namespace::of::<Snowflake>("orders").unwrap();
+    let mut store = MemoryStore::new(namespace, Arc::clone(&clock));
+    let handle = Builder::<Snowflake>::new(Plain, store.clone())
+        .node_ids(2)
+        .ttl(Duration::from_secs(1))
+        .build()
+        .unwrap();
+    lines.wait_for(&[
+        "acquire: ",
+        "lease acquired",
+        "node_id=1",
+        "namespace=\"orders\"",
+    ]);
+    assert!(matches!(handle.health(), Health::Ready { .. }));
+
+    // More than the two node ids have for a millisecond.
+    let mut ids = vec![Id::from_u64(0); 100_000];
+    let mut issued = handle.fill(&mut ids).unwrap() as u64;
+    let mut refused = false;
+    for _ in 0..100_000 {
+        match handle.generate() {
+            Ok(_) => issued += 1,
+            Err(_) => refused = true,
+        }
+    }
+    assert!(refused, "{issued}");
+    let occupied = occupancy(&mut store).unwrap();
+    assert_eq!((occupied.live, occupied.total), (2, 1_024));
+
+    clock.advance_ms(5_000);
+    lines.wait_for(&["renew: ", "store clock stepped", "by_ms="]);
+    lines.wait_for(&["lease lost", "node_id=0"]);
+    store.fail_next(1);
+    lines.wait_for(&["store call failed", "told to fail"]);
+    lines.wait_for(&["leases renewed", "count=2"]);
+
+    handle.close().unwrap();
+    assert_eq!(handle.health(), Health::Closed);
+    let mut metrics = Metrics::default();
+    metrics.update(&snapshotter);
+    let Metrics { counters, gauges } = metrics;
+    assert_eq!(counters["randflake_ids_issued_total"], issued);
+    assert!(counters["randflake_exhaustions_total"] > 0);
+    assert!(counters["randflake_acquires_total"] >= 2, "{counters:?}");
+    assert!(counters["randflake_renewals_total"] >= 1, "{counters:?}");
+    assert!(counters["randflake_leases_lost_total"] >= 2, "{counters:?}");
+    assert!(
+        counters["randflake_store_failures_total"] >= 1,
+        "{counters:?}"
+    );
+    assert_eq!(gauges["randflake_leases_held"].to_bits(), 0.0_f64.to_bits());
+    assert!(
+        gauges["randflake_store_skew_seconds"].abs() < 60.0,
+        "{gauges:?}"
+    );
+    assert!((gauges["randflake_occupancy_ratio"] - 2.0 / 1_024.0).abs() < 1e-9);
+    assert!(gauges.contains_key("randflake_lease_remaining_seconds"));
+}
