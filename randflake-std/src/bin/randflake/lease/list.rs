@@ -32,6 +32,7 @@ struct Row<'a> {
     live: bool,
     start_unix_ms: u64,
     end_unix_ms: u64,
+    start_utc: String,
     end_utc: String,
     remaining_ms: u64,
     fencing_token: u64,
@@ -53,7 +54,7 @@ impl Args {
         }
         let mut out = stdout();
         if !self.json {
-            writeln!(out, "NODE    ENDS                  IN       HOLDER")?;
+            writeln!(out, "NODE    STARTS                ENDS                  IN       HOLDER")?;
         }
         for row in rows {
             if self.json {
@@ -73,6 +74,7 @@ fn row<'a>(snapshot: &Snapshot, record: &'a Record) -> Row<'a> {
         live: snapshot.is_live(record),
         start_unix_ms: ms(snapshot.start(record)),
         end_unix_ms: ms(snapshot.end(record)),
+        start_utc: utc(snapshot.start(record)),
         end_utc: utc(snapshot.end(record)),
         remaining_ms: ms(snapshot.remaining(record)),
         fencing_token: record.grant.fencing_token,
@@ -89,8 +91,8 @@ impl Row<'_> {
         };
         writeln!(
             out,
-            "{:<6}  {}  {remaining:<7}  {}",
-            self.node, self.end_utc, self.holder
+            "{:<6}  {}  {}  {remaining:<7}  {}",
+            self.node, self.start_utc, self.end_utc, self.holder
         )
     }
 }
