@@ -20,6 +20,7 @@ mod miri;
 mod model;
 mod msrv;
 mod no_std;
+mod power_cuts;
 mod qemu;
 mod report;
 mod scratch;

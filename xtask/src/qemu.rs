@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo::{cargo, program, root};
+use crate::power_cuts;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{QEMU_ARM, QEMU_RISCV, Tool};
@@ -50,6 +51,9 @@ const TARGETS: &[Target] = &[
     },
 ];
 
+/// The target whose machine has a flash that can be a file.
+const POWER_CUTS: &str = "riscv32imac-unknown-none-elf";
+
 /// Time is the count of instructions, 2^6 or 2^7 ns each, so that a run is repeatable and a timer's tick is at most
 /// an instruction.
 fn speed(target: &Target) -> &'static str {
@@ -78,8 +82,22 @@ pub(crate) fn run(report: &mut Report) {
             for machine in target.machines {
                 report.tests(machine.0, &mut emulate(&emulator, target, machine));
             }
+            if target.name == POWER_CUTS {
+                cut_power(report, &emulator);
+            }
         }
     }
+}
+
+fn cut_power(report: &mut Report, emulator: &Path) {
+    let issued = power_cuts::run(
+        emulator,
+        &target_folder().join(POWER_CUTS).join("release/power_cut"),
+    );
+    if let Ok(ids) = &issued {
+        println!("power cuts: {ids} ids, no duplicate");
+    }
+    report.verdict("power cuts", issued.map(drop));
 }
 
 fn workspace() -> PathBuf {
@@ -99,6 +117,9 @@ fn build(report: &mut Report, target: &Target) -> bool {
         command
             .current_dir(workspace())
             .env("CARGO_TARGET_DIR", target_folder());
+        if target.name == POWER_CUTS {
+            command.args(["--features", "pflash"]);
+        }
         command
     });
     let [mut lint, mut build] = commands;
