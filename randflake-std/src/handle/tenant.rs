@@ -75,6 +75,8 @@ impl Tenant {
         };
         let _span = events::acquire(self.store.namespace().name(), count);
         let before = wall_exact().unwrap_or_default();
+        // What a store grants whose clock leapt ahead is of no use for as long as that was, to anybody.
+        check_skew(self.store.now()?, before)?;
         let sent = Monotonic::exact();
         let outcome = self.store.acquire(&request);
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(pending);
