@@ -61,6 +61,11 @@ const TESTS: &[Test] = &[
         ],
     },
     Test {
+        name: "databases",
+        features: "postgres,mysql",
+        tools: &[POSTGRES_PROGRAMS, MARIADB_SERVER, MARIADB_SETUP],
+    },
+    Test {
         name: "contract_mysql",
         features: "mysql",
         tools: &[MARIADB_SERVER, MARIADB_SETUP],
@@ -70,8 +75,15 @@ const TESTS: &[Test] = &[
 /// Run by the part `faults`.
 pub(crate) const FAULTS: Test = Test {
     name: "faults",
-    features: "redis,etcd",
-    tools: &[REDIS_SERVER, ETCD_SERVER, WALL_CLOCK],
+    features: "redis,etcd,postgres,mysql",
+    tools: &[
+        REDIS_SERVER,
+        ETCD_SERVER,
+        POSTGRES_PROGRAMS,
+        MARIADB_SERVER,
+        MARIADB_SETUP,
+        WALL_CLOCK,
+    ],
 };
 
 pub(crate) fn needs() -> Vec<Need> {

@@ -103,4 +103,5 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "contract_postgres", "engines"),
     ("randflake-std", "segment_faults", "engines"),
     ("randflake-std", "contract_mysql", "engines"),
+    ("randflake-std", "databases", "engines"),
 ];

@@ -3,7 +3,7 @@
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use mysql::{Conn, OptsBuilder};
 use tempfile::TempDir;
@@ -16,6 +16,13 @@ use super::{free_port, program};
 /// The server's program, and the one that makes its data directory.
 const PROGRAM: &str = "RANDFLAKE_MARIADBD";
 const INSTALL: &str = "RANDFLAKE_MARIADB_INSTALL_DB";
+
+/// Several run at once on a small machine.
+const MODEST: [&str; 3] = [
+    "--innodb-log-file-size=32M",
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-use-native-aio=0",
+];
 
 pub(crate) struct MariadbServer {
     pub(crate) server: Server,
@@ -55,10 +62,7 @@ impl MariadbServer {
                     format!("--port={port}"),
                     "--bind-address=127.0.0.1".to_owned(),
                 ])
-                .args([
-                    "--innodb-log-file-size=32M",
-                    "--innodb-buffer-pool-size=64M",
-                ])
+                .args(MODEST)
                 .args(["--max-connections=200", "--skip-name-resolve"])
                 .args(&settings);
             command
@@ -92,6 +96,8 @@ fn connect(port: u16, database: Option<&str>) -> mysql::Result<Conn> {
 
 /// A folder with an empty data directory in it.
 fn fresh() -> TempDir {
+    // It fails now and then when several run at once.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let folder = TempDir::new().unwrap();
     if let Some(user) = Unprivileged::needed() {
         chown(folder.path(), Some(user.uid), Some(user.gid)).unwrap();
@@ -103,14 +109,12 @@ fn fresh() -> TempDir {
             "--skip-test-db",
             "--auth-root-authentication-method=normal",
         ])
-        .args([
-            "--innodb-log-file-size=32M",
-            "--innodb-buffer-pool-size=64M",
-        ])
+        .args(MODEST)
         .arg(format!("--datadir={}", data(folder.path()).display()));
+    let turn = ONE_AT_A_TIME.lock();
     let output = create.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{create:?}: {told}");
+    drop(turn);
+    assert!(output.status.success(), "{create:?}: {output:?}");
     folder
 }
 

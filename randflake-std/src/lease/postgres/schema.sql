@@ -15,7 +15,11 @@
 DO $create$
 BEGIN
 PERFORM pg_advisory_xact_lock(1919315051);  -- "rflk"
-IF to_regclass('randflake.store') IS NOT NULL THEN
+-- Looked up in the tables, whose locks bring the news: a name may still be remembered as missing.
+IF EXISTS (
+    SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'randflake' AND c.relname = 'store'
+) THEN
     RETURN;
 END IF;
 CREATE SCHEMA IF NOT EXISTS randflake;

@@ -1,0 +1,269 @@
+//! What the stores on PostgreSQL and MariaDB promise beyond the contract: many who begin at once, a full
+//! namespace and old snapshots do not hurt, and servers that do not fit are refused.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[expect(dead_code, reason = "other tests do more to servers")]
+mod engines;
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use engines::mariadb::MariadbServer;
+use engines::postgres::PostgresServer;
+use mysql::prelude::Queryable;
+use randflake_std::Randflake;
+use randflake_std::lease::{
+    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, StoreError, Token, open,
+};
+
+fn namespace() -> Namespace {
+    Namespace::of::<Randflake>("orders").unwrap()
+}
+
+fn acquire(store: &mut dyn LeaseStore, count: u32) -> Result<Acquired, StoreError> {
+    store.acquire(&AcquireRequest {
+        token: Token::random().unwrap(),
+        holder: "holder",
+        count,
+        ttl: 300,
+    })
+}
+
+fn with_database(mariadb: MariadbServer) -> MariadbServer {
+    mariadb
+        .client(None)
+        .query_drop("CREATE DATABASE ids")
+        .unwrap();
+    mariadb
+}
+
+fn a_hundred_begin_at_once(url: &str) {
+    const STARTERS: usize = 100;
+    let start = Barrier::new(STARTERS);
+    let begin = |_| {
+        start.wait();
+        let mut store = open(url, &namespace()).unwrap();
+        acquire(&mut *store, 1).unwrap().grants[0].node_id
+    };
+    let node_ids: BTreeSet<_> = thread::scope(|scope| {
+        let threads = (0..STARTERS).map(|n| scope.spawn(move || begin(n)));
+        let threads: Vec<_> = threads.collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(node_ids.len(), STARTERS);
+}
+
+/// The shortest of some: a busy machine makes any of them long.
+fn shortest(mut operation: impl FnMut()) -> Duration {
+    let spans = (0..20).map(|_| {
+        let begun = Instant::now();
+        operation();
+        begun.elapsed()
+    });
+    spans.min().unwrap()
+}
+
+/// All node ids are taken in one piece, which leaves the search nothing but a run of taken ones.
+fn a_full_namespace_is_quick(url: &str) {
+    let mut store = open(url, &namespace()).unwrap();
+    let all = u32::try_from(namespace().node_ids()).unwrap();
+    let taken = acquire(&mut *store, all - 1).unwrap().grants;
+    let last = acquire(&mut *store, 1).unwrap().grants;
+
+    let refusal = shortest(|| {
+        let refused = acquire(&mut *store, 1);
+        let Err(StoreError::Exhausted { retry_in }) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(retry_in <= Duration::from_secs(300), "{retry_in:?}");
+    });
+    assert!(
+        refusal < Duration::from_millis(10),
+        "refused in {refusal:?}"
+    );
+
+    let unused = |grant: Grant| Grant {
+        end: grant.start,
+        ..grant
+    };
+    let again = shortest(|| {
+        let grants = acquire_after_release(&mut *store, unused(last[0]));
+        assert_eq!(grants[0].node_id, last[0].node_id);
+        store.release(&[unused(grants[0])]).unwrap();
+    });
+    assert!(again < Duration::from_millis(250), "{again:?}");
+
+    let begun = Instant::now();
+    assert_eq!(store.list().unwrap().len(), all as usize);
+    let listed = begun.elapsed();
+    assert!(listed < Duration::from_secs(10), "listed in {listed:?}");
+    let renewed = store.renew(&taken[..1_000], 300).unwrap().ends;
+    assert!(renewed.iter().all(Option::is_some));
+}
+
+fn acquire_after_release(store: &mut dyn LeaseStore, unused: Grant) -> Vec<Grant> {
+    store.release(&[unused]).unwrap();
+    acquire(store, 1).unwrap().grants
+}
+
+/// While another transaction keeps a snapshot from before all of it.
+fn old_snapshots_do_not_hurt(url: &str) {
+    let mut store = open(url, &namespace()).unwrap();
+    acquire(&mut *store, 1_000).unwrap();
+    let mut take_and_release = || {
+        let grants = acquire(&mut *store, 1).unwrap().grants;
+        store.renew(&grants, 300).unwrap();
+        let unused = Grant {
+            end: grants[0].start,
+            ..grants[0]
+        };
+        store.release(&[unused]).unwrap();
+    };
+    let before = shortest(&mut take_and_release);
+    for _ in 0..400 {
+        take_and_release();
+    }
+    let after = shortest(&mut take_and_release);
+    assert!(after < before * 10, "{before:?} became {after:?}");
+}
+
+fn refused(url: &str) -> StoreError {
+    let error = open(url, &namespace()).unwrap_err();
+    assert!(!error.to_string().contains("hunter2"), "{error}");
+    assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+    error
+}
+
+#[test]
+fn postgres_serves_a_hundred_at_once() {
+    let server = PostgresServer::start();
+    a_hundred_begin_at_once(&server.url("postgres"));
+}
+
+#[test]
+fn mariadb_serves_a_hundred_at_once() {
+    let server = with_database(MariadbServer::start());
+    a_hundred_begin_at_once(&server.url("ids"));
+}
+
+#[test]
+fn postgres_is_quick_when_it_is_full() {
+    let server = PostgresServer::start();
+    a_full_namespace_is_quick(&server.url("postgres"));
+}
+
+#[test]
+fn mariadb_is_quick_when_it_is_full() {
+    let server = with_database(MariadbServer::start());
+    a_full_namespace_is_quick(&server.url("ids"));
+}
+
+#[test]
+fn postgres_is_not_hurt_by_old_snapshots() {
+    let server = PostgresServer::start();
+    open(&server.url("postgres"), &namespace()).unwrap();
+    let mut other = server.client("postgres");
+    let keep = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM randflake.lease";
+    other.batch_execute(keep).unwrap();
+    old_snapshots_do_not_hurt(&server.url("postgres"));
+    other
+        .batch_execute("SELECT count(*) FROM randflake.lease; COMMIT")
+        .unwrap();
+}
+
+#[test]
+fn mariadb_is_not_hurt_by_old_snapshots() {
+    let server = with_database(MariadbServer::start());
+    open(&server.url("ids"), &namespace()).unwrap();
+    let mut other = server.client(Some("ids"));
+    other
+        .query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        .unwrap();
+    old_snapshots_do_not_hurt(&server.url("ids"));
+    other.query_drop("COMMIT").unwrap();
+}
+
+#[test]
+fn a_dropped_schema_is_made_again_and_fenced() {
+    let postgres = PostgresServer::start();
+    let mut store = open(&postgres.url("postgres"), &namespace()).unwrap();
+    let grants = acquire(&mut *store, 1).unwrap().grants;
+    let drop = "DROP SCHEMA randflake CASCADE";
+    postgres.client("postgres").batch_execute(drop).unwrap();
+    assert_eq!(store.renew(&grants, 300).unwrap().ends, [None]);
+    let fenced = acquire(&mut *store, 1);
+    assert!(
+        matches!(fenced, Err(StoreError::Fenced { .. })),
+        "{fenced:?}"
+    );
+
+    let mariadb = with_database(MariadbServer::start());
+    let mut store = open(&mariadb.url("ids"), &namespace()).unwrap();
+    let grants = acquire(&mut *store, 1).unwrap().grants;
+    let drop = "DROP TABLE randflake_store, randflake_namespace, randflake_page, randflake_lease";
+    mariadb.client(Some("ids")).query_drop(drop).unwrap();
+    assert_eq!(store.renew(&grants, 300).unwrap().ends, [None]);
+    let fenced = acquire(&mut *store, 1);
+    assert!(
+        matches!(fenced, Err(StoreError::Fenced { .. })),
+        "{fenced:?}"
+    );
+}
+
+#[test]
+fn servers_that_do_not_fit_are_refused_without_passwords() {
+    let forgetful = PostgresServer::start_with(&["fsync=off"]);
+    let error = refused(&forgetful.url("postgres"));
+    assert!(error.to_string().contains("fsync"), "{error}");
+    let port = forgetful.port;
+    for (url, is_lasting) in [
+        (format!("postgres://me:hunter2@127.0.0.1:{port}/ids"), true),
+        ("postgres://me:hunter2@127.0.0.1:1/ids".to_owned(), false),
+        ("postgres://me:hunter2@127.0.0.1:x/ids".to_owned(), true),
+        ("postgres://me@127.0.0.1/ids?hunter2=1".to_owned(), true),
+        ("postgres:///ids?password=hunter2".to_owned(), true),
+        ("mysql://me:hunter2@127.0.0.1:1/ids".to_owned(), false),
+        ("mysql://me:hunter2@127.0.0.1".to_owned(), true),
+        ("mysql://me@127.0.0.1/ids?hunter2=1".to_owned(), true),
+        ("mysql://me@127.0.0.1/ids?sslmode=hunter2".to_owned(), true),
+    ] {
+        let error = refused(&url);
+        let unavailable = matches!(error, StoreError::Unavailable(_));
+        assert_eq!(unavailable, !is_lasting, "{url}: {error}");
+    }
+
+    let setting = "--innodb-flush-log-at-trx-commit=2";
+    let forgetful = with_database(MariadbServer::start_with(&[setting]));
+    let error = refused(&forgetful.url("ids"));
+    assert!(matches!(error, StoreError::Unusable(_)), "{error}");
+    assert!(
+        error.to_string().contains("innodb_flush_log_at_trx_commit"),
+        "{error}"
+    );
+    let url = format!("mysql://me:hunter2@127.0.0.1:{}/ids", forgetful.port);
+    assert!(matches!(refused(&url), StoreError::Unusable(_)));
+}
+
+#[test]
+fn a_task_of_a_runtime_may_use_postgres() {
+    let server = PostgresServer::start();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut store = open(&server.url("postgres"), &namespace()).unwrap();
+        acquire(&mut *store, 1).unwrap();
+    });
+}
