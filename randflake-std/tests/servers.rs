@@ -71,7 +71,7 @@ fn postgres_keeps_what_it_has_answered() {
 #[test]
 fn postgres_follows_another_until_it_is_promoted() {
     let mut first = PostgresServer::start_with(&["synchronous_commit=off"]);
-    let second = first.standby();
+    let second = PostgresServer::standby_of(first.port);
     let mut client = second.client("postgres");
     let create = "CREATE TABLE kept AS SELECT 7 AS number";
     client.batch_execute(create).unwrap_err();

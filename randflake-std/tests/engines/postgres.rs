@@ -38,10 +38,10 @@ impl PostgresServer {
         Self::start_in(fresh(), &[], Some(clock))
     }
 
-    /// A standby that follows this server, asynchronously.
-    pub(crate) fn standby(&self) -> Self {
+    /// A standby that follows the server on a port, asynchronously.
+    pub(crate) fn standby_of(port: u16) -> Self {
         let folder = unused();
-        let port = self.port.to_string();
+        let port = port.to_string();
         let mut copy = as_postgres("pg_basebackup");
         copy.args([
             "--host=127.0.0.1",

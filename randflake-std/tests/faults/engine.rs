@@ -1,6 +1,10 @@
 //! The engines, as the scenarios that are common to all know them.
 
+use mysql::prelude::Queryable;
+
 use crate::engines::etcd::EtcdCluster;
+use crate::engines::mariadb::MariadbServer;
+use crate::engines::postgres::PostgresServer;
 use crate::engines::redis::RedisServer;
 use crate::engines::server::Server;
 
@@ -8,6 +12,10 @@ use crate::engines::server::Server;
 pub(crate) const ENGINES: &[(&str, Start)] = &[
     ("redis", || Box::new(RedisServer::start())),
     ("etcd", || Box::new(EtcdCluster::start(1))),
+    ("postgres", || Box::new(PostgresServer::start())),
+    ("mariadb", || {
+        Box::new(with_database(MariadbServer::start()))
+    }),
 ];
 
 pub(crate) type Start = fn() -> Box<dyn Engine>;
@@ -52,5 +60,40 @@ impl Engine for EtcdCluster {
 
     fn server(&mut self) -> &mut Server {
         &mut self.members[0].server
+    }
+}
+
+impl Engine for PostgresServer {
+    fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn url_at(&self, port: u16) -> String {
+        format!("postgres://postgres@127.0.0.1:{port}/postgres")
+    }
+
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
+    }
+}
+
+/// One that has the database that the URL names.
+pub(crate) fn with_database(mariadb: MariadbServer) -> MariadbServer {
+    let create = "CREATE DATABASE ids";
+    mariadb.client(None).query_drop(create).unwrap();
+    mariadb
+}
+
+impl Engine for MariadbServer {
+    fn port(&self) -> u16 {
+        self.port
+    }
+
+    fn url_at(&self, port: u16) -> String {
+        format!("mysql://root@127.0.0.1:{port}/ids")
+    }
+
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
     }
 }

@@ -24,6 +24,7 @@ mod fleet;
 mod proxy;
 mod redis;
 mod scenarios;
+mod sql;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
     }
     trials.extend(redis::trials());
     trials.extend(etcd::trials());
+    trials.extend(sql::trials());
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(AT_ONCE);
     libtest_mimic::run(&arguments, trials).exit_code()

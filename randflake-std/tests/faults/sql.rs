@@ -1,0 +1,141 @@
+//! What befalls PostgreSQL and MariaDB alone.
+
+use core::time::Duration;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use libtest_mimic::Trial;
+use randflake_std::lease::{AcquireRequest, LeaseStore, PostgresStore, Token};
+
+use crate::engine::{Engine, with_database};
+use crate::engines::clock::WallClock;
+use crate::engines::mariadb::MariadbServer;
+use crate::engines::postgres::PostgresServer;
+use crate::fleet::Fleet;
+use crate::issuer::{TTL, namespace};
+use crate::proxy::{Network, Proxy};
+use crate::scenarios::{assert_issued, wait_for_grants};
+use crate::trial;
+
+pub(crate) fn trials() -> [Trial; 4] {
+    [
+        trial(
+            "postgres::an_asynchronous_standby_is_promoted",
+            an_asynchronous_standby_is_promoted,
+        ),
+        trial(
+            "postgres::synchronous_commit_is_off_and_the_engine_is_killed",
+            synchronous_commit_is_off,
+        ),
+        trial("postgres::the_engines_wall_clock_jumps_by_an_hour", || {
+            its_clock_jumps(|clock| Box::new(PostgresServer::start_by(clock)));
+        }),
+        trial("mariadb::the_engines_wall_clock_jumps_by_an_hour", || {
+            its_clock_jumps(|clock| Box::new(with_database(MariadbServer::start_by(clock))));
+        }),
+    ]
+}
+
+/// After its link was cut, so that it never hears of some leases.
+fn an_asynchronous_standby_is_promoted() {
+    let mut first = PostgresServer::start();
+    let link = Proxy::to(first.port);
+    let standby = PostgresServer::standby_of(link.port);
+    // Where clients find whichever is the primary.
+    let service = Proxy::to(first.port);
+    let url = first.url_at(service.port);
+    wait_for_grants(&url, "failover");
+    wait_until_received(&first, &standby);
+    let mut fleet = Fleet::new(url, "failover");
+    let ttls = 8;
+    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
+    thread::sleep(TTL / 2);
+    link.set(Network::Cut);
+    // The standby never hears of these, nor of any renewal from now on.
+    running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
+    thread::sleep(TTL / 2);
+    first.server.kill();
+    standby.promote();
+    service.lead_to(standby.port);
+    running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 2))));
+    assert_issued(&fleet.finish(running));
+}
+
+fn wait_until_received(first: &PostgresServer, standby: &PostgresServer) {
+    let position = |server: &PostgresServer, function: &str| {
+        let ask = format!("SELECT {function}()::text");
+        let row = server.client("postgres").query_one(&ask, &[]).unwrap();
+        row.get::<_, Option<String>>(0)
+    };
+    let sent = position(first, "pg_current_wal_flush_lsn").unwrap();
+    let is_received = format!("SELECT pg_last_wal_replay_lsn() >= '{sent}'::pg_lsn");
+    let mut client = standby.client("postgres");
+    let started = Instant::now();
+    while client
+        .query_one(&is_received, &[])
+        .unwrap()
+        .get::<_, Option<bool>>(0)
+        != Some(true)
+    {
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "it does not follow"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What the store has answered is there, though the server's settings would let it be lost.
+fn synchronous_commit_is_off() {
+    // What is not written at once would not be written within this test.
+    let settings = ["synchronous_commit=off", "wal_writer_delay=10s"];
+    let mut server = PostgresServer::start_with(&settings);
+    let mut granted = Vec::new();
+    for _ in 0..5 {
+        let mut store = PostgresStore::open(&server.url("postgres"), &namespace("off")).unwrap();
+        let request = AcquireRequest {
+            token: Token::random().unwrap(),
+            holder: "killed",
+            count: 1,
+            ttl: 3,
+        };
+        granted.extend(store.acquire(&request).unwrap().grants);
+        server.server.kill();
+        server.server.restart();
+        let kept = store.list().unwrap();
+        for grant in &granted {
+            let is_kept = kept.iter().any(|record| {
+                let kept = record.grant;
+                kept == *grant || (kept.node_id == grant.node_id && kept.start >= grant.end)
+            });
+            assert!(is_kept, "{grant:?} was answered and lost");
+        }
+    }
+}
+
+/// Nothing is leased while it is wrong, and all goes on when it is right again.
+fn its_clock_jumps(start: impl FnOnce(Arc<WallClock>) -> Box<dyn Engine>) {
+    const HOUR_MS: i64 = 3_600_000;
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let clock = Arc::new(WallClock::new(folder.path()));
+    let engine = start(Arc::clone(&clock));
+    let mut fleet = Fleet::new(engine.url(), "clock");
+    wait_for_grants(&engine.url(), "clock");
+    let ttls = 6;
+    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
+    thread::sleep(TTL / 2);
+    for hours in [1, -2] {
+        clock.step_ms(hours * HOUR_MS);
+        running.push(fleet.start(TTL * 3));
+        thread::sleep(TTL);
+    }
+    clock.step_ms(HOUR_MS);
+    running.push(fleet.start(TTL * 2));
+    let issued = fleet.finish(running);
+    assert_issued(&issued[..3]);
+    assert_issued(&issued[5..]);
+}
