@@ -50,7 +50,9 @@ fn leases_are_listed_and_counted() {
     let table = user.run(&["lease", "list"]).ok();
     assert_eq!(table.lines().count(), 4);
     assert!(
-        table.starts_with("NODE    STARTS                ENDS                  IN       HOLDER\n0       20"),
+        table.starts_with(
+            "NODE    STARTS                ENDS                  IN       HOLDER\n0       20"
+        ),
         "{table}"
     );
     let status = objects(&user.run(&["lease", "status", "--json"]).ok());

@@ -54,7 +54,10 @@ impl Args {
         }
         let mut out = stdout();
         if !self.json {
-            writeln!(out, "NODE    STARTS                ENDS                  IN       HOLDER")?;
+            writeln!(
+                out,
+                "NODE    STARTS                ENDS                  IN       HOLDER"
+            )?;
         }
         for row in rows {
             if self.json {
