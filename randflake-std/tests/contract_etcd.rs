@@ -1,4 +1,4 @@
-//! The contract of lease stores, in an etcd cluster whose clock is the test's; and what becomes of leases
+//! The contracts of stores, in an etcd cluster whose clock is the test's; and what becomes of leases
 //! when the cluster forgets them.
 
 #![cfg(unix)]
@@ -13,6 +13,7 @@ mod continuity;
 mod contract;
 #[expect(dead_code, reason = "the tests of faults do more to servers")]
 mod engines;
+mod segment_contract;
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -22,9 +23,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use randflake_core::ManualClock;
 use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
+use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract};
 use engines::etcd::EtcdCluster;
+use segment_contract::{Counters, segment_contract};
 
 struct Etcd {
     cluster: EtcdCluster,
@@ -104,3 +107,40 @@ fn restore_empty(cluster: &EtcdCluster, name: &str) {
 }
 
 contract!(Etcd::new());
+
+/// Counters do not begin by themselves here: an administrator has begun each, while nothing was lost.
+impl Counters for Etcd {
+    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+        let mut store = EtcdStore::open(&self.cluster.url(), namespace).unwrap();
+        let mut seen = self.seen.lock().unwrap();
+        if !seen.contains(LOST) && seen.insert(namespace.name().to_owned()) {
+            store.resume(1).unwrap();
+        }
+        Box::new(store)
+    }
+
+    /// As a snapshot from before the first reservation that is restored into another cluster.
+    fn lose_counters(&self) {
+        let mut seen = self.seen.lock().unwrap();
+        seen.insert(LOST.to_owned());
+        for name in seen.iter().filter(|name| *name != LOST) {
+            let key = STANDARD.encode(format!("randflake/{name}/counter"));
+            let of_another = STANDARD.encode("1:1");
+            let put = serde_json::json!({"key": key, "value": of_another});
+            self.cluster.members[0].post("kv/put", &put.to_string());
+        }
+    }
+
+    fn counter_steps(&self) -> usize {
+        600
+    }
+}
+
+/// No namespace has that name.
+const LOST: &str = "(lost)";
+
+mod segments {
+    use super::{Etcd, segment_contract};
+
+    segment_contract!(Etcd::new());
+}

@@ -24,6 +24,7 @@ use randflake_std::lease::Namespace;
 use randflake_std::segment::{SegmentStore, open};
 use tempfile::TempDir;
 
+use engines::etcd::EtcdCluster;
 use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
@@ -149,6 +150,31 @@ impl Engine for Mysql {
     }
 }
 
+struct Etcd(EtcdCluster);
+
+impl Etcd {
+    fn new() -> Self {
+        let etcd = Self(EtcdCluster::start(1));
+        // Here as on Redis.
+        etcd.open().resume(1).unwrap();
+        etcd
+    }
+}
+
+impl Engine for Etcd {
+    fn url(&self) -> String {
+        self.0.url()
+    }
+
+    fn suspend(&mut self) {
+        self.0.members[0].server.suspend();
+    }
+
+    fn resume(&mut self) {
+        self.0.members[0].server.resume();
+    }
+}
+
 macro_rules! on_every_engine {
     ($($engine:ident: $new:expr,)*) => {
         $(
@@ -172,4 +198,5 @@ on_every_engine! {
     redis: crate::Redis::new(),
     postgres: crate::Postgres(crate::PostgresServer::start()),
     mariadb: crate::Mysql::new(),
+    etcd: crate::Etcd::new(),
 }

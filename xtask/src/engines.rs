@@ -52,12 +52,13 @@ const TESTS: &[Test] = &[
     },
     Test {
         name: "segment_faults",
-        features: "sqlite,redis,postgres,mysql",
+        features: "sqlite,redis,postgres,mysql,etcd",
         tools: &[
             REDIS_SERVER,
             POSTGRES_PROGRAMS,
             MARIADB_SERVER,
             MARIADB_SETUP,
+            ETCD_SERVER,
         ],
     },
     Test {

@@ -43,7 +43,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     match url.split_once(':') {
         Some(("sqlite", path)) => Ok(open_sqlite(sqlite_path(path)?, namespace)?),
         Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
-        Some(("etcd" | "etcds", _)) => open_etcd(url, namespace),
+        Some(("etcd" | "etcds", _)) => Ok(open_etcd(url, namespace)?),
         Some(("postgres" | "postgresql", _)) => Ok(open_postgres(url, namespace)?),
         Some(("mysql", _)) => Ok(open_mysql(url, namespace)?),
         Some(("static", rest)) => open_static(rest, namespace),
@@ -152,12 +152,12 @@ pub(crate) fn open_mysql(_: &str, _: &Namespace) -> Result<Box<dyn Store>, Store
 }
 
 #[cfg(feature = "etcd")]
-fn open_etcd(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_etcd(url: &str, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Ok(Box::new(super::EtcdStore::open(url, namespace)?))
 }
 
 #[cfg(not(feature = "etcd"))]
-fn open_etcd(_: &str, _: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open_etcd(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no etcd store: build it with the cargo feature `etcd`".to_owned(),
     ))

@@ -1,7 +1,9 @@
 //! Counters by URL.
 
 use super::SegmentStore;
-use crate::lease::url::{open_mysql, open_postgres, open_redis, open_sqlite, sqlite_path};
+use crate::lease::url::{
+    open_etcd, open_mysql, open_postgres, open_redis, open_sqlite, sqlite_path,
+};
 use crate::lease::{Namespace, StoreError};
 
 /// Opens the store that a URL names, for the counter of a namespace, as
@@ -17,9 +19,10 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, S
         Some(("redis" | "rediss" | "redis+unix", _)) => Ok(open_redis(url, namespace)?),
         Some(("postgres" | "postgresql", _)) => Ok(open_postgres(url, namespace)?),
         Some(("mysql", _)) => Ok(open_mysql(url, namespace)?),
+        Some(("etcd" | "etcds", _)) => Ok(open_etcd(url, namespace)?),
         _ => Err(StoreError::Invalid(
             "no counters are kept where this URL leads: take sqlite:PATH, redis://HOST, \
-             postgres://HOST/DATABASE or mysql://HOST/DATABASE"
+             etcd://HOST, postgres://HOST/DATABASE or mysql://HOST/DATABASE"
                 .to_owned(),
         )),
     }

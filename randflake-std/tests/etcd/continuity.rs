@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use randflake_std::lease::{EtcdStore, Grant, LeaseStore, Namespace, StoreError, open};
+use randflake_std::segment::SegmentStore;
 use randflake_std::{Randflake, Snowflake};
 
 use crate::contract::{TTL, acquire, acquire_one, eight};
@@ -185,4 +186,37 @@ fn many_clients_open_a_new_namespace_at_once() {
             scope.spawn(|| EtcdStore::open(&cluster.url(), &namespace).unwrap());
         }
     });
+}
+
+#[test]
+fn a_counter_of_an_older_state_is_refused_by_who_saw_the_later() {
+    let mut cluster = EtcdCluster::start(1);
+    let mut store = open_store(&cluster);
+    assert!(matches!(
+        store.reserve(1),
+        Err(StoreError::CounterLost { reached: 1 })
+    ));
+    store.resume(1).unwrap();
+    let data = cluster.members[0].server.folder().join("data");
+    let backup = cluster.members[0].server.folder().join("backup");
+    cluster.members[0].server.kill();
+    copy(&data, &backup);
+    cluster.members[0].server.restart();
+    for _ in 0..5 {
+        store.reserve(10).unwrap();
+    }
+    cluster.members[0].server.kill();
+    fs::remove_dir_all(&data).unwrap();
+    copy(&backup, &data);
+    cluster.members[0].server.restart();
+
+    assert!(matches!(
+        store.reserve(1),
+        Err(StoreError::CounterLost { .. })
+    ));
+    // The others hear of it.
+    let mut administrator = open_store(&cluster);
+    assert!(administrator.counter().unwrap().lost);
+    assert_eq!(administrator.resume(51).unwrap(), 51);
+    assert_eq!(store.reserve(1).unwrap().first(), 51);
 }

@@ -1,8 +1,9 @@
-//! Leases in an etcd cluster.
+//! Leases and counters in an etcd cluster.
 
 mod acquire;
 mod client;
 mod clock;
+mod counter;
 mod free;
 mod record;
 mod session;
@@ -28,13 +29,15 @@ use self::transaction::{Header, Kv, Range, Write};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
 };
+#[cfg(doc)]
+use crate::segment::SegmentStore;
 
 /// etcd refuses more than 128 operations in a transaction; a grant takes two at most.
 const GRANTS_AT_ONCE: usize = 60;
 /// How many leases are listed with one request.
 const LISTED_AT_ONCE: u64 = 4_096;
 
-/// A lease store in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
+/// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
 ///
 /// It speaks to the members' JSON gateways, one after another until one answers. Each operation reads
 /// what it needs at one moment, and writes if nothing of that has changed since. A request has a
@@ -62,10 +65,16 @@ const LISTED_AT_ONCE: u64 = 4_096;
 ///
 /// Fenced is [`StoreError::Fenced`]: for the longest TTL and 10 s.
 ///
+/// A [counter](crate::segment) is one more key. No time heals one that may have gone back, and no sign
+/// tells a new cluster from one whose keys were deleted. So each counter is begun by somebody, with
+/// [`resume`](SegmentStore::resume); and in a cluster of another id, or one that was set back while a
+/// process ran, it is refused as [`StoreError::CounterLost`] until somebody says where it goes on.
+///
 /// # What it cannot notice
 ///
 /// - A snapshot restored with the same cluster token and members, which gives the same id: call
-///   [`fence`](LeaseStore::fence) (`randflake lease fence`) before any process uses it.
+///   [`fence`](LeaseStore::fence) (`randflake lease fence`) before any process uses it, and
+///   [`resume`](SegmentStore::resume) (`randflake segment resume`) each counter further on.
 /// - All keys deleted while no process runs that has seen them.
 ///
 /// ```no_run
@@ -89,6 +98,8 @@ pub struct EtcdStore {
     /// The cluster's latest revision, and the latest end of a lease, that this process has seen.
     seen_revision: u64,
     seen_end: u64,
+    /// The cluster's latest revision at which this process has seen the counter.
+    counter_revision: u64,
 }
 
 impl EtcdStore {
@@ -135,6 +146,7 @@ impl EtcdStore {
             was_seen: false,
             seen_revision: 0,
             seen_end: 0,
+            counter_revision: 0,
         };
         store.max_ttl = store.view(&[])?.max_ttl();
         Ok(store)

@@ -4,6 +4,7 @@
 //! - `randflake/NAME/lease/NODE`: a [`Lease`] in text that begins with its end, so that values sort by it.
 //! - `randflake/NAME/token/TOKEN`: the node ids that an acquire was granted.
 //! - `randflake/NAME/full`: until when no node id was free when all were looked at.
+//! - `randflake/NAME/counter`: the next number, and the cluster in which somebody vouches for it.
 //!
 //! Numbers in keys and ends have a fixed width.
 
@@ -40,6 +41,10 @@ impl Keys {
 
     pub(super) fn full(&self) -> String {
         format!("{}/full", self.prefix)
+    }
+
+    pub(super) fn counter(&self) -> String {
+        format!("{}/counter", self.prefix)
     }
 }
 
