@@ -5,7 +5,7 @@ use core::time::Duration;
 use cmac::{Cmac, KeyInit, Mac};
 use sparx64::Sparx64;
 
-use crate::{Layout, Lease, LeaseError, TicketError};
+use crate::{AnyLayout, Layout, Lease, LeaseError, TicketError};
 
 /// How a server hands a device its lease, over any channel: UART, CoAP, BLE.
 ///
@@ -68,7 +68,7 @@ impl Ticket {
     ///   seconds here);
     /// - [`BeyondLayout`](LeaseError::BeyondLayout): it ends past 2106-02-07 06:28:15 UTC (in Unix
     ///   seconds, too).
-    pub fn of<L: Layout>(
+    pub fn of<L: AnyLayout>(
         lease: &Lease<L>,
         device_id: u64,
         counter: u32,
@@ -79,8 +79,9 @@ impl Ticket {
                 max: MAX_NODE_ID,
             });
         }
-        let start = L::SPEC.unix_s_from(lease.start());
-        let end = Duration::from_millis(L::SPEC.unix_ms(lease.end())).as_secs();
+        let spec = lease.layout().spec();
+        let start = spec.unix_s_from(lease.start());
+        let end = Duration::from_millis(spec.unix_ms(lease.end())).as_secs();
         if start >= end {
             return Err(LeaseError::Empty { start, end });
         }

@@ -143,6 +143,11 @@ impl Secret {
     pub fn cipher(&self) -> Sparx64 {
         Sparx64::new(&self.0)
     }
+
+    #[cfg(feature = "ticket")]
+    pub(crate) fn bytes(&self) -> &[u8; LEN] {
+        &self.0
+    }
 }
 
 #[cfg(unix)]

@@ -60,6 +60,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "private-ip",
             "mysql",
             "mysql-tls",
+            "ticket",
             "uuid",
             "tracing",
             "metrics",

@@ -24,6 +24,8 @@ mod redis;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
+#[cfg(feature = "ticket")]
+mod ticket;
 mod token;
 pub(crate) mod url;
 
@@ -46,6 +48,8 @@ pub use redis::RedisStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, Record, Renewed, StoreError};
+#[cfg(feature = "ticket")]
+pub use ticket::DeviceLease;
 pub use token::Token;
 pub use url::open;
 

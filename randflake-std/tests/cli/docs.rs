@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "keygen",
     "generate",
     "inspect",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 16] = [
     "lease status",
     "lease release",
     "lease fence",
+    "lease ticket",
     "doctor",
     "completions",
     "man",

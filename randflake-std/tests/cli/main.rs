@@ -11,4 +11,5 @@ mod keys;
 mod layouts;
 mod leases;
 mod segments;
+mod tickets;
 mod user;

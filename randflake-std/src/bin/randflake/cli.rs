@@ -18,6 +18,7 @@ pub(crate) struct Cli {
 const AFTER_HELP: &str = "\
 Environment:
   RANDFLAKE_KEY        the secret, 32 hex digits, unless --key-file
+  RANDFLAKE_TICKET_KEY the key of devices' tickets, unless --ticket-key-file
   RANDFLAKE_STORE      where leases are kept, unless --store
   RANDFLAKE_NAMESPACE  whose leases, unless --namespace
   XDG_STATE_HOME       its folder randflake has the default key and leases;

@@ -5,13 +5,14 @@ mod list;
 mod release;
 mod snapshot;
 mod status;
+mod ticket;
 
 use clap::Subcommand;
 
 use crate::failure::Failure;
 pub(crate) use snapshot::Snapshot;
 
-/// Show the leases of node ids, or end one by hand
+/// Show the leases of node ids, end one by hand, or give one to a device
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -24,6 +25,7 @@ enum Command {
     Status(status::Args),
     Release(release::Args),
     Fence(fence::Args),
+    Ticket(ticket::Args),
 }
 
 impl Args {
@@ -33,6 +35,7 @@ impl Args {
             Command::Status(args) => args.run(),
             Command::Release(args) => args.run(),
             Command::Fence(args) => args.run(),
+            Command::Ticket(args) => args.run(),
         }
     }
 }

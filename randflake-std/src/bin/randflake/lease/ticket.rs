@@ -1,0 +1,123 @@
+//! `randflake lease ticket`
+
+use core::time::Duration;
+use std::env;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use randflake_std::Secret;
+use randflake_std::lease::DeviceLease;
+
+use crate::failure::Failure;
+use crate::number::within;
+use crate::output::stdout;
+use crate::state_directory;
+use crate::store::LeaseArgs;
+
+const VARIABLE: &str = "RANDFLAKE_TICKET_KEY";
+
+/// Lease a node id for a device and print its ticket
+///
+/// A ticket is 32 bytes, printed as 64 hex digits, which hand the device its lease over any channel. It is
+/// authenticated under a key that server and device share, and good once: its counter is one more than
+/// that of the device's last ticket, which is kept in the state directory's folder `tickets`, unless it is
+/// given.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 300")]
+pub(crate) struct Args {
+    /// The device's number, up to 16 hex digits
+    #[arg(long, value_name = "HEX", value_parser = hex)]
+    device: u64,
+    /// File of the tickets' key, 32 hex digits, which only its owner may read; never that of ids
+    ///
+    /// Without it the key is that of the environment variable RANDFLAKE_TICKET_KEY.
+    #[arg(long, value_name = "FILE")]
+    ticket_key_file: Option<PathBuf>,
+    /// Seconds until the lease ends
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "300",
+        value_parser = within::<u64>(1..=u64::from(u32::MAX))
+    )]
+    ttl_s: u64,
+    /// The ticket's counter, above that of the device's last one; nothing is kept then
+    #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(u32::MAX)))]
+    counter: Option<u32>,
+    #[command(flatten)]
+    store: LeaseArgs,
+}
+
+fn hex(text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
+    let number = digits.then(|| u64::from_str_radix(text, 16).ok()).flatten();
+    number.ok_or_else(|| "1 to 16 hex digits are allowed".to_owned())
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let key = self.key()?;
+        let mut store = self.store.open()?;
+        // First: a counter that was taken and not used does no harm.
+        let counter = match self.counter {
+            Some(counter) => counter,
+            None => next_counter(self.device)?,
+        };
+        let ttl = Duration::from_secs(self.ttl_s);
+        let lease = DeviceLease::acquire(&mut *store, self.device, ttl)?;
+        let ticket = lease.ticket(counter, &key).map_err(Failure::failed)?;
+        let mut out = stdout();
+        for byte in ticket {
+            write!(out, "{byte:02x}")?;
+        }
+        writeln!(out)?;
+        Ok(out.flush()?)
+    }
+
+    fn key(&self) -> Result<Secret, Failure> {
+        if let Some(path) = &self.ticket_key_file {
+            return Secret::from_file(path).map_err(Failure::failed);
+        }
+        if env::var_os(VARIABLE).is_none() {
+            return Err(Failure::usage(format!(
+                "no key: set {VARIABLE} or give --ticket-key-file FILE"
+            )));
+        }
+        Secret::from_env(VARIABLE).map_err(|error| Failure::usage(format!("{VARIABLE}: {error}")))
+    }
+}
+
+/// One more than the counter of the device's last ticket. It is on the disk before it is used, and a lock
+/// keeps two processes from taking the same.
+fn next_counter(device: u64) -> Result<u32, Failure> {
+    let directory = state_directory::path()?.join("tickets");
+    state_directory::create(&directory)?;
+    let path = directory.join(format!("{device:016x}"));
+    count(&directory, &path)
+        .map_err(|error| Failure::failed(format!("counter {}: {error}", path.display())))
+}
+
+fn count(directory: &Path, path: &Path) -> std::io::Result<u32> {
+    let lock = File::create(directory.join("lock"))?;
+    lock.lock()?;
+    let last = match fs::read_to_string(path) {
+        Ok(text) => text
+            .trim()
+            .parse::<u32>()
+            .map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    let next = last
+        .checked_add(1)
+        .ok_or_else(|| std::io::Error::other("it has reached its end, 4294967295"))?;
+    let draft = path.with_extension("new");
+    let mut file = File::create(&draft)?;
+    writeln!(file, "{next}")?;
+    file.sync_all()?;
+    fs::rename(&draft, path)?;
+    Ok(next)
+}

@@ -1,0 +1,68 @@
+//! `lease ticket`
+
+use randflake_core::{Randflake, TicketReader};
+
+use crate::user::User;
+
+const TICKET_KEY: &str = "000102030405060708090a0b0c0d0e0f";
+const DEVICE: u64 = 0xd0e5;
+
+fn key() -> [u8; 16] {
+    core::array::from_fn(|at| u8::try_from(at).unwrap())
+}
+
+fn ticket(user: &User, more: &[&str]) -> Vec<u8> {
+    let arguments = [&["lease", "ticket", "--device", "d0e5"], more].concat();
+    let answer = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);
+    let text = answer.ok();
+    let digits = text.trim_end();
+    assert_eq!(digits.len(), 64);
+    (0..64)
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_device_accepts_one_ticket_after_the_other() {
+    let user = User::new();
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let tickets = [(); 2].map(|()| ticket(&user, &[]));
+    let leases = [0, 1].map(|at| {
+        reader
+            .accept::<Randflake>(&tickets[at], &key(), None)
+            .unwrap()
+    });
+    assert_ne!(leases[0].node_id(), leases[1].node_id());
+    assert_eq!(leases[0].ticks(), 300);
+    assert_eq!(reader.last_counter(), 2);
+    assert!(
+        reader
+            .accept::<Randflake>(&tickets[0], &key(), None)
+            .is_err()
+    );
+    let list = user.run(&["lease", "list"]).ok();
+    assert!(list.contains("device/000000000000d0e5"), "{list}");
+}
+
+#[test]
+fn time_and_counter_may_be_given() {
+    let user = User::new();
+    let mut reader = TicketReader::new(DEVICE, 8);
+    let bytes = ticket(&user, &["--counter", "9", "--ttl-s", "20"]);
+    let lease = reader.accept::<Randflake>(&bytes, &key(), None).unwrap();
+    assert_eq!((lease.ticks(), reader.last_counter()), (20, 9));
+}
+
+#[test]
+fn what_is_wrong_is_said_and_nothing_is_leased() {
+    let user = User::new();
+    let without_key = user.run(&["lease", "ticket", "--device", "d0e5"]);
+    assert_eq!(
+        without_key.stderr,
+        "randflake: no key: set RANDFLAKE_TICKET_KEY or give --ticket-key-file FILE\n"
+    );
+    let no_device = user.run(&["lease", "ticket", "--device", "+5"]);
+    assert!(no_device.stderr.contains("1 to 16 hex digits are allowed"));
+    assert_eq!(user.run(&["lease", "list", "--json"]).ok(), "");
+}
