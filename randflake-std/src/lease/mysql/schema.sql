@@ -276,7 +276,7 @@ BEGIN
     FROM randflake_namespace WHERE id = the_namespace;
     UPDATE JSON_TABLE(the_grants, '$[*]' COLUMNS (
         node_id BIGINT PATH '$[0]', fencing_token BIGINT PATH '$[1]', token VARCHAR(32) PATH '$[2]'
-    )) a STRAIGHT_JOIN randflake_lease l
+    )) a STRAIGHT_JOIN randflake_lease l FORCE INDEX (PRIMARY)
         ON l.namespace = the_namespace AND l.node_id = a.node_id
             AND l.fencing_token = a.fencing_token AND l.token = UNHEX(a.token)
     SET l.end_tick = GREATEST(l.end_tick, LEAST(tick + ttl, max_end))
@@ -285,7 +285,7 @@ BEGIN
     SELECT l.end_tick FROM JSON_TABLE(the_grants, '$[*]' COLUMNS (
         place FOR ORDINALITY,
         node_id BIGINT PATH '$[0]', fencing_token BIGINT PATH '$[1]', token VARCHAR(32) PATH '$[2]'
-    )) a LEFT JOIN randflake_lease l
+    )) a LEFT JOIN randflake_lease l FORCE INDEX (PRIMARY)
         ON l.namespace = the_namespace AND l.node_id = a.node_id
             AND l.fencing_token = a.fencing_token AND l.token = UNHEX(a.token)
             AND l.held AND l.end_tick > tick AND tick >= 0
@@ -320,7 +320,7 @@ BEGIN
     UPDATE JSON_TABLE(the_grants, '$[*]' COLUMNS (
         node_id BIGINT PATH '$[0]', fencing_token BIGINT PATH '$[1]', token VARCHAR(32) PATH '$[2]',
         end_tick BIGINT PATH '$[3]'
-    )) a STRAIGHT_JOIN randflake_lease l
+    )) a STRAIGHT_JOIN randflake_lease l FORCE INDEX (PRIMARY)
         ON l.namespace = the_namespace AND l.node_id = a.node_id
             AND l.fencing_token = a.fencing_token AND l.token = UNHEX(a.token)
     SET l.end_tick = GREATEST(l.start_tick, LEAST(l.end_tick, a.end_tick)), l.held = FALSE
@@ -328,7 +328,7 @@ BEGIN
     UPDATE randflake_page p JOIN (
         SELECT l.node_id DIV 256 AS page, MIN(l.end_tick) AS soonest_end
         FROM JSON_TABLE(the_grants, '$[*]' COLUMNS (node_id BIGINT PATH '$[0]')) a
-        STRAIGHT_JOIN randflake_lease l ON l.namespace = the_namespace AND l.node_id = a.node_id
+        STRAIGHT_JOIN randflake_lease l FORCE INDEX (PRIMARY) ON l.namespace = the_namespace AND l.node_id = a.node_id
         GROUP BY 1
     ) s ON p.namespace = the_namespace AND p.page = s.page
     SET p.soonest_end = s.soonest_end, p.is_full = FALSE

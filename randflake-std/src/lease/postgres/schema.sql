@@ -10,6 +10,8 @@
 --   does the first renewal after it in a page that was full, before somebody has to look.
 --   An index of the leases by their end would do without it, but old snapshots keep the entries of
 --   every renewal in it, at the very end where the search begins.
+-- - Tokens are compared by `IS NOT DISTINCT FROM` where the node id is known: as `=` does, but with no use
+--   for the index of tokens, in which a holder of many has as many entries under one.
 -- - Who acquires or releases locks the page first, then the leases; who renews, only the leases.
 -- - Times are in the namespace's ticks, or in units of Unix time where their name says so.
 DO $create$
@@ -290,7 +292,7 @@ BEGIN
         UPDATE randflake.lease l SET end_tick = greatest(l.end_tick, least(tick + ttl, max_end))
         FROM asked a
         WHERE l.namespace = the_namespace AND l.node_id = a.node_id AND l.held
-            AND l.fencing_token = a.fencing_token AND l.token = a.token
+            AND l.fencing_token = a.fencing_token AND l.token IS NOT DISTINCT FROM a.token
             AND l.end_tick > tick AND tick >= 0
         RETURNING l.node_id, l.fencing_token, l.token, l.end_tick
     )
@@ -320,7 +322,7 @@ BEGIN
         SET end_tick = greatest(l.start_tick, least(l.end_tick, a.end_tick)), held = false
         FROM asked a
         WHERE l.namespace = the_namespace AND l.node_id = a.node_id AND l.held
-            AND l.fencing_token = a.fencing_token AND l.token = a.token
+            AND l.fencing_token = a.fencing_token AND l.token IS NOT DISTINCT FROM a.token
         RETURNING l.node_id, l.end_tick
     ), pages AS (
         SELECT r.node_id / 256 AS page, min(r.end_tick) AS soonest_end FROM released r GROUP BY 1
