@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
+use std::time::Instant;
 
 use randflake_std::segment::{Segments, open};
 
@@ -25,6 +26,8 @@ const REST: Duration = Duration::from_millis(2);
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn killed_processes_repeat_nothing(engine: &impl Engine) {
+    // Making a namespace takes a database seconds.
+    drop(engine.open());
     let folder = tempfile::tempdir().unwrap();
     let mut outputs = Vec::new();
     let mut start = || {
@@ -35,10 +38,11 @@ pub(crate) fn killed_processes_repeat_nothing(engine: &impl Engine) {
     let mut running = [(); PROCESSES].map(|()| start());
     for kill in 0..KILLS {
         thread::sleep(PAUSE);
+        running[kill % PROCESSES].has_issued();
         // Dropped, and so killed.
         running[kill % PROCESSES] = start();
     }
-    thread::sleep(PAUSE * 4);
+    running.iter().for_each(Process::has_issued);
     drop(running);
 
     let mut numbers: Vec<u64> = outputs.iter().flat_map(numbers).collect();
@@ -46,17 +50,13 @@ pub(crate) fn killed_processes_repeat_nothing(engine: &impl Engine) {
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(numbers.len(), issued, "a number was issued twice");
-    let wrote = outputs
-        .iter()
-        .filter(|output| !self::numbers(output).is_empty());
-    assert!(
-        wrote.count() > PROCESSES,
-        "too few processes issued to mean anything"
-    );
 }
 
 /// A process that issues; killed when it is dropped.
-struct Process(Child);
+struct Process {
+    child: Child,
+    output: PathBuf,
+}
 
 impl Process {
     /// Starts this program again, as its one test that issues.
@@ -68,14 +68,25 @@ impl Process {
             .env(OUTPUT, output)
             .stdin(Stdio::null())
             .stdout(Stdio::null());
-        Self(spawn(command).unwrap())
+        Self {
+            child: spawn(command).unwrap(),
+            output: output.to_owned(),
+        }
+    }
+
+    fn has_issued(&self) {
+        let started = Instant::now();
+        while numbers(&self.output).is_empty() {
+            assert!(started.elapsed() < LIMIT, "a process issued nothing");
+            thread::sleep(REST);
+        }
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.0.kill().unwrap(); // SIGKILL
-        self.0.wait().unwrap();
+        self.child.kill().unwrap(); // SIGKILL
+        self.child.wait().unwrap();
     }
 }
 
