@@ -24,7 +24,7 @@ use embedded_storage::nor_flash::MultiwriteNorFlash;
 use randflake_core::HorizonStore;
 
 /// A [`HorizonStore`] in the first two pages of a flash, through a driver of `embedded-storage`: give it a
-/// partition, [`FlashPart`] for one.
+/// partition, [`FlashPart`](crate::FlashPart) for one.
 ///
 /// It stands torn writes, torn erases, slots that show nothing but were written, and bits that read
 /// differently at each boot. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
