@@ -1,6 +1,6 @@
 //! `engines`: the lease stores on the servers that people run, started by the tests themselves.
 
-use crate::cargo::cargo;
+use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{ETCD, LIBFAKETIME, MARIADB, MARIADB_INSTALL, POSTGRES, REDIS, Tool};
@@ -15,17 +15,15 @@ const MARIADB_SERVER: Told = (&MARIADB, "RANDFLAKE_MARIADBD");
 const MARIADB_SETUP: Told = (&MARIADB_INSTALL, "RANDFLAKE_MARIADB_INSTALL_DB");
 const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
 
-/// A test program, the features and the tools that it needs.
+/// A test program, and the tools that it needs.
 pub(crate) struct Test {
     name: &'static str,
-    features: &'static str,
     tools: &'static [Told],
 }
 
 const TESTS: &[Test] = &[
     Test {
         name: "servers",
-        features: "mysql",
         tools: &[
             REDIS_SERVER,
             ETCD_SERVER,
@@ -37,22 +35,18 @@ const TESTS: &[Test] = &[
     },
     Test {
         name: "contract_redis",
-        features: "redis",
         tools: &[REDIS_SERVER],
     },
     Test {
         name: "contract_etcd",
-        features: "etcd",
         tools: &[ETCD_SERVER],
     },
     Test {
         name: "contract_postgres",
-        features: "postgres",
         tools: &[POSTGRES_PROGRAMS],
     },
     Test {
         name: "segment_faults",
-        features: "sqlite,redis,postgres,mysql,etcd",
         tools: &[
             REDIS_SERVER,
             POSTGRES_PROGRAMS,
@@ -63,12 +57,10 @@ const TESTS: &[Test] = &[
     },
     Test {
         name: "databases",
-        features: "postgres,mysql",
         tools: &[POSTGRES_PROGRAMS, MARIADB_SERVER, MARIADB_SETUP],
     },
     Test {
         name: "contract_mysql",
-        features: "mysql",
         tools: &[MARIADB_SERVER, MARIADB_SETUP],
     },
 ];
@@ -76,7 +68,6 @@ const TESTS: &[Test] = &[
 /// Run by the part `faults`.
 pub(crate) const FAULTS: Test = Test {
     name: "faults",
-    features: "redis,etcd,postgres,mysql",
     tools: &[
         REDIS_SERVER,
         ETCD_SERVER,
@@ -104,15 +95,7 @@ impl Test {
     }
 
     pub(crate) fn run(&self, report: &mut Report) {
-        let mut command = cargo(&[
-            "test",
-            "--package",
-            "randflake-std",
-            "--features",
-            self.features,
-            "--test",
-            self.name,
-        ]);
+        let mut command = separate_test(self.name);
         for (tool, variable) in self.tools {
             let Some(path) = report.tool(tool, self.name) else {
                 return;

@@ -1,8 +1,8 @@
 //! `faults`: what befalls whole processes and the engines that they lease from: being killed, being suspended, a wall
 //! clock that jumps, a network that fails.
 
-use crate::cargo::cargo;
 use crate::engines;
+use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::LIBFAKETIME;
@@ -17,15 +17,7 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    let mut command = cargo(&[
-        "test",
-        "--package",
-        "randflake-std",
-        "--features",
-        "cli",
-        "--test",
-        "processes",
-    ]);
+    let mut command = separate_test("processes");
     match report.tool(&LIBFAKETIME, NEEDS_FAKETIME) {
         Some(library) => command.env("RANDFLAKE_LIBFAKETIME", library),
         None => command.args(["--", "--skip", NEEDS_FAKETIME]),

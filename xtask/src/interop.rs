@@ -1,6 +1,7 @@
 //! `interop`: ids exchanged with the published Python package, in a virtual environment made for the run.
 
-use crate::cargo::{cargo, program};
+use crate::cargo::program;
+use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
@@ -43,14 +44,6 @@ pub(crate) fn run(report: &mut Report) {
     if !report.check(PACKAGE, &mut program(&python.to_string_lossy(), &install)) {
         return;
     }
-    let mut command = cargo(&[
-        "test",
-        "--package",
-        "randflake-std",
-        "--features",
-        "cli",
-        "--test",
-        "interop",
-    ]);
+    let mut command = separate_test("interop");
     report.tests("interop", command.env("RANDFLAKE_INTEROP_PYTHON", &python));
 }

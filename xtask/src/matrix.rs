@@ -1,6 +1,10 @@
 //! The libraries and their features: what `features`, `unit` and `no-std` go through. `tidy` compares it with the
 //! manifests, so that nothing is forgotten here.
 
+use std::process::Command;
+
+use crate::cargo::cargo;
+
 pub(crate) struct Library {
     pub(crate) name: &'static str,
     pub(crate) features: &'static [&'static str],
@@ -32,6 +36,25 @@ pub(crate) fn all_features() -> String {
     };
     let all: Vec<String> = LIBRARIES.iter().flat_map(features).collect();
     all.join(",")
+}
+
+/// Runs one of `randflake-std`'s separate tests. With all features, as `unit` has built them: each other choice would
+/// build the crate and what it depends on once more.
+pub(crate) fn separate_test(target: &str) -> Command {
+    const PACKAGE: &str = "randflake-std";
+    let features = LIBRARIES
+        .iter()
+        .find(|library| library.name == PACKAGE)
+        .map_or_else(String::new, Library::all_features);
+    cargo(&[
+        "test",
+        "--package",
+        PACKAGE,
+        "--features",
+        &features,
+        "--test",
+        target,
+    ])
 }
 
 pub(crate) const LIBRARIES: &[Library] = &[
