@@ -15,7 +15,14 @@ mod id_string;
 mod nor_horizon;
 #[cfg(feature = "portable-atomic")]
 mod portable_word;
-#[cfg(feature = "heapless")]
+#[cfg(all(
+    feature = "heapless",
+    any(
+        feature = "portable-atomic",
+        target_has_atomic = "ptr",
+        target_arch = "arm"
+    )
+))]
 mod prefetch;
 #[cfg(any(feature = "embedded-hal", feature = "embedded-hal-async"))]
 mod wait;
@@ -32,7 +39,14 @@ pub use id_string::id_string;
 pub use nor_horizon::{NorHorizon, lifetime_s};
 #[cfg(feature = "portable-atomic")]
 pub use portable_word::PortableWord;
-#[cfg(feature = "heapless")]
+#[cfg(all(
+    feature = "heapless",
+    any(
+        feature = "portable-atomic",
+        target_has_atomic = "ptr",
+        target_arch = "arm"
+    )
+))]
 pub use prefetch::{Filler, Prefetch, Taker};
 pub use randflake_core;
 #[cfg(feature = "embedded-hal")]
