@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use cmac::{Cmac, KeyInit, Mac};
-use sparx64::Sparx64;
+use sparx64::Sparx64OnTheFly;
 
 use crate::{AnyLayout, Layout, Lease, LeaseError, TicketError};
 
@@ -154,8 +154,10 @@ impl Ticket {
     }
 }
 
-fn mac(key: &[u8; 16], body: &[[u8; 8]; 3]) -> Cmac<Sparx64> {
-    <Cmac<Sparx64> as KeyInit>::new(key.into()).chain_update(body.as_flattened())
+/// On the fly, as four blocks do not repay a table: it takes 184 bytes less stack than the cipher with one, and less
+/// code even beside ids that use the table.
+fn mac(key: &[u8; 16], body: &[[u8; 8]; 3]) -> Cmac<Sparx64OnTheFly> {
+    <Cmac<Sparx64OnTheFly> as KeyInit>::new(key.into()).chain_update(body.as_flattened())
 }
 
 /// A device's side: turns tickets into leases, each ticket once.

@@ -4,11 +4,13 @@
 
 use core::time::Duration;
 
+use cmac::{Cmac, Mac};
 use proptest::prelude::*;
 use randflake_core::{
     Layout, Lease, LeaseError, Randflake, Snowflake, Ticket, TicketError, TicketReader,
 };
 use serde_json::Value;
+use sparx64::{Sparx64, Sparx64OnTheFly};
 
 const KEY: [u8; 16] = *b"a key of tickets";
 const DEVICE: u64 = 0x0123_4567_89ab_cdef;
@@ -50,6 +52,22 @@ fn others_write_the_same_bytes() {
         assert_eq!(reader.accept(&bytes, &key, None), Ok(lease));
     }
     assert_eq!(entries.len(), 12);
+}
+
+/// A server may make tickets with whichever type of the cipher it has.
+#[test]
+fn the_tag_is_the_mac_under_either_type_of_the_cipher() {
+    fn mac<M: Mac + cmac::KeyInit>(body: &[u8]) -> Vec<u8> {
+        let mut mac = <M as cmac::KeyInit>::new_from_slice(&KEY).unwrap();
+        mac.update(body);
+        mac.finalize().into_bytes().to_vec()
+    }
+    for counter in [1, 7, u32::MAX] {
+        let bytes = ticket(counter);
+        let (body, tag) = bytes.split_at(24);
+        assert_eq!(mac::<Cmac<Sparx64>>(body), tag);
+        assert_eq!(mac::<Cmac<Sparx64OnTheFly>>(body), tag);
+    }
 }
 
 #[test]
