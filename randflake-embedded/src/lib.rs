@@ -32,7 +32,7 @@ pub use critical_section_word::CriticalSectionWord;
 #[cfg(feature = "embassy-time")]
 pub use embassy_uptime::EmbassyUptime;
 #[cfg(feature = "embedded-storage")]
-pub use flash_part::FlashPart;
+pub use flash_part::{FlashPart, FlashPartError};
 #[cfg(feature = "heapless")]
 pub use id_string::id_string;
 #[cfg(feature = "embedded-storage")]
