@@ -17,52 +17,61 @@ struct Target {
     machines: &'static [Machine],
 }
 
-/// A name for the report, and what the emulator is told.
-struct Machine(&'static str, &'static [&'static str]);
+struct Machine {
+    /// For the report.
+    name: &'static str,
+    /// What the emulator is told.
+    options: &'static [&'static str],
+    /// Time is the count of instructions, `2^speed` ns each, so that a run is repeatable: the shortest with which
+    /// the timer's interrupt leaves none out: one lasts a tick, or two where it begins in the midst of a tick.
+    speed: u32,
+}
+
+const fn machine(name: &'static str, options: &'static [&'static str], speed: u32) -> Machine {
+    Machine {
+        name,
+        options,
+        speed,
+    }
+}
 
 const TARGETS: &[Target] = &[
     Target {
         name: "thumbv6m-none-eabi",
         emulator: &QEMU_ARM,
-        machines: &[Machine("Cortex-M0", &["-M", "microbit"])],
+        machines: &[machine("Cortex-M0", &["-M", "microbit"], 6)],
     },
     Target {
         name: "thumbv7m-none-eabi",
         emulator: &QEMU_ARM,
         machines: &[
-            Machine("Cortex-M3 (lm3s6965evb)", &["-M", "lm3s6965evb"]),
-            Machine("Cortex-M3 (mps2-an385)", &["-M", "mps2-an385"]),
+            machine("Cortex-M3 (lm3s6965evb)", &["-M", "lm3s6965evb"], 7),
+            machine("Cortex-M3 (mps2-an385)", &["-M", "mps2-an385"], 6),
         ],
     },
     Target {
         name: "thumbv7em-none-eabi",
         emulator: &QEMU_ARM,
-        machines: &[Machine("Cortex-M4", &["-M", "mps2-an386"])],
+        machines: &[machine("Cortex-M4", &["-M", "mps2-an386"], 6)],
     },
     Target {
         name: "riscv32imac-unknown-none-elf",
         emulator: &QEMU_RISCV,
-        machines: &[Machine("RV32IMAC", &["-M", "virt", "-cpu", "rv32"])],
+        machines: &[machine("RV32IMAC", &["-M", "virt", "-cpu", "rv32"], 8)],
     },
     Target {
         name: "riscv32imc-unknown-none-elf",
         emulator: &QEMU_RISCV,
-        machines: &[Machine("RV32IMC", &["-M", "virt", "-cpu", "rv32,a=false"])],
+        machines: &[machine(
+            "RV32IMC",
+            &["-M", "virt", "-cpu", "rv32,a=false"],
+            8,
+        )],
     },
 ];
 
 /// The target whose machine has a flash that can be a file.
 const POWER_CUTS: &str = "riscv32imac-unknown-none-elf";
-
-/// Time is the count of instructions, 2^6 or 2^7 ns each, so that a run is repeatable and a timer's tick is at most
-/// an instruction.
-fn speed(target: &Target) -> &'static str {
-    if target.name.starts_with("riscv") {
-        "shift=7,sleep=off"
-    } else {
-        "shift=6,sleep=off"
-    }
-}
 
 pub(crate) fn needs() -> Vec<Need> {
     let targets = TARGETS
@@ -80,7 +89,7 @@ pub(crate) fn run(report: &mut Report) {
         };
         if build(report, target) {
             for machine in target.machines {
-                report.tests(machine.0, &mut emulate(&emulator, target, machine));
+                report.tests(machine.name, &mut emulate(&emulator, target, machine));
             }
             if target.name == POWER_CUTS {
                 cut_power(report, &emulator);
@@ -136,9 +145,10 @@ fn emulate(emulator: &Path, target: &Target, machine: &Machine) -> Command {
     let mut command = program("timeout", &["--signal=KILL", "60"]);
     command
         .arg(emulator)
-        .args(machine.1)
+        .args(machine.options)
         .args(["-bios", "none", "-nographic", "-monitor", "none"])
-        .args(["-serial", "none", "-icount", speed(target)])
+        .args(["-serial", "none", "-icount"])
+        .arg(format!("shift={},sleep=off", machine.speed))
         .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
         .arg(target_folder().join(target.name).join("release/firmware"));
     command

@@ -8,7 +8,10 @@ mod preemption;
 // QEMU 7.2 hangs when `virt` is reset under `-icount`.
 #[cfg(target_arch = "arm")]
 mod resets;
+mod shown;
 mod suite;
+mod sweep;
+mod timer;
 mod vectors;
 
 use suite::Suite;
@@ -17,6 +20,7 @@ use suite::Suite;
 fn run(mut suite: Suite) -> ! {
     clocks::run(&mut suite);
     vectors::run(&mut suite);
+    timer::run(&mut suite);
     preemption::run(&mut suite);
     suite.finish()
 }

@@ -8,7 +8,7 @@ use randflake_embedded::randflake_core::{
     Blocks, Clock, Generator, HorizonStore, Lease, LocalWord, RandflakeOnTheFly, Sparx64OnTheFly,
 };
 
-use crate::preemption::Shown;
+use crate::shown::Shown;
 use crate::suite::Suite;
 
 const RESETS: u32 = 20;

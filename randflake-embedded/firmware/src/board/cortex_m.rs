@@ -31,7 +31,8 @@ fn control() -> &'static cortex_m::peripheral::syst::RegisterBlock {
     unsafe { &*SYST::PTR }
 }
 
-/// One interrupt, after so many cycles of the timer.
+/// One interrupt, after so many cycles of the timer. Not inlined, so that none comes too soon for the call that follows.
+#[inline(never)]
 pub fn interrupt_after(ticks: u32) {
     // SAFETY: the timer is used here and in its interrupt, which does not come while it is stopped.
     unsafe {
@@ -60,5 +61,5 @@ extern "C" fn SysTick() {
 extern "C" fn timer(address: usize) {
     // SAFETY: as above.
     unsafe { control().csr.write(0) };
-    crate::preemption::interrupt(address);
+    crate::sweep::interrupt(address);
 }

@@ -1,0 +1,30 @@
+//! A clock that shows what it is told.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+
+use randflake_embedded::randflake_core::{Clock, Layout, Randflake};
+
+/// Seconds since the layout's epoch.
+static SECONDS: AtomicU32 = AtomicU32::new(0);
+
+#[derive(Clone, Copy)]
+pub struct Shown;
+
+impl Shown {
+    pub fn set(seconds: u32) {
+        SECONDS.store(seconds, Ordering::Relaxed);
+    }
+
+    /// For who cannot be interrupted by another who does the same.
+    pub fn advance() {
+        Self::set(SECONDS.load(Ordering::Relaxed) + 1);
+    }
+}
+
+impl Clock for Shown {
+    fn now(&self) -> Option<Duration> {
+        let epoch = Duration::from_millis(Randflake::SPEC.epoch_unix_ms());
+        Some(epoch + Duration::from_secs(SECONDS.load(Ordering::Relaxed).into()))
+    }
+}
