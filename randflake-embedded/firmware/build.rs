@@ -1,9 +1,10 @@
-//! Places the linker scripts, and turns the libraries' test vectors into tables.
+//! Places the linker scripts, turns the libraries' test vectors into tables, and makes tickets as a server does.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{array, env, fs};
 
+use randflake_core::{Lease, Randflake, Ticket};
 use serde_json::Value;
 
 const RANDFLAKE: [&str; 2] = [
@@ -11,6 +12,9 @@ const RANDFLAKE: [&str; 2] = [
     "../../randflake-core/tests/vectors/randflake.json",
 ];
 const SPARX64: &str = "../../sparx64/tests/vectors/sparx64.json";
+const TICKETS: &str = "../../randflake-core/tests/vectors/tickets.json";
+/// One for each reset that the image survives.
+const RENEWALS: u32 = 20;
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
@@ -29,7 +33,8 @@ fn main() {
     println!("cargo:rustc-link-arg=--nmagic");
 
     fs::write(out.join("vectors.rs"), tables()).unwrap();
-    for file in [memory, SPARX64].iter().chain(&RANDFLAKE) {
+    fs::write(out.join("tickets.rs"), tickets()).unwrap();
+    for file in [memory, SPARX64, TICKETS].iter().chain(&RANDFLAKE) {
         println!("cargo:rerun-if-changed={file}");
     }
 }
@@ -59,6 +64,46 @@ fn tables() -> String {
     }
     code.push_str("];\n");
     code
+}
+
+/// Vectors, and tickets of a lease that is renewed again and again, with the key and for the device of the first.
+fn tickets() -> String {
+    let vectors = read(TICKETS);
+    let mut code = String::from("pub static VECTORS: &[Vector] = &[\n");
+    for vector in &vectors {
+        let tick = |name: &str| vector[name].as_u64().unwrap() - 1_730_000_000;
+        writeln!(
+            code,
+            "Vector {{ key: {:?}, device_id: {}, counter: {}, node_id: {}, start: {}, end: {}, ticket: {:?} }},",
+            bytes::<16>(vector, "key"),
+            device_id(vector),
+            vector["counter"],
+            vector["node_id"],
+            tick("start_unix_s"),
+            tick("end_unix_s"),
+            bytes::<32>(vector, "ticket"),
+        )
+        .unwrap();
+    }
+    writeln!(code, "];\npub static RENEWALS: [[u8; 32]; {RENEWALS}] = [").unwrap();
+    for counter in 1..=RENEWALS {
+        let lease = Lease::<Randflake>::new(42, 1, (1 << 28) + u64::from(counter)).unwrap();
+        let ticket = Ticket::of(&lease, device_id(&vectors[0]), counter).unwrap();
+        let bytes = ticket.encode(&bytes::<16>(&vectors[0], "key"));
+        writeln!(code, "{bytes:?},").unwrap();
+    }
+    code.push_str("];\n");
+    code
+}
+
+fn device_id(vector: &Value) -> u64 {
+    u64::from_be_bytes(bytes(vector, "device_id"))
+}
+
+fn bytes<const N: usize>(vector: &Value, name: &str) -> [u8; N] {
+    let digits = vector[name].as_str().unwrap();
+    assert_eq!(digits.len(), 2 * N);
+    array::from_fn(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap())
 }
 
 fn read(path: impl AsRef<Path>) -> Vec<Value> {

@@ -8,7 +8,7 @@ use randflake_embedded::randflake_core::{
     Sparx64OnTheFly, TimeBounds, UnixClock,
 };
 
-use crate::suite::Suite;
+use crate::suite::{Suite, expect};
 
 type L = RandflakeOnTheFly;
 
@@ -32,10 +32,6 @@ pub fn run(suite: &mut Suite) {
     suite.check("clock_not_set", not_set());
     suite.check("clock_a_year_ahead", a_year_ahead());
     suite.check("lease_ends_mid_run", lease_ends());
-}
-
-fn expect(holds: bool, what: &'static str) -> Result<&'static str, &'static str> {
-    if holds { Ok(what) } else { Err(what) }
 }
 
 /// The lease from second 100 to 200, and a clock over `uptime`.

@@ -5,20 +5,24 @@
 mod board;
 mod clocks;
 mod preemption;
-// QEMU 7.2 hangs when `virt` is reset under `-icount`.
-#[cfg(target_arch = "arm")]
 mod resets;
+mod retained;
 mod shown;
 mod suite;
 mod sweep;
+mod tickets;
 mod timer;
 mod vectors;
 
 use suite::Suite;
 
-/// Called by the board's `main`, which may have checked something before.
-fn run(mut suite: Suite) -> ! {
+/// Called by the board's `main`.
+fn run() -> ! {
+    let mut suite = Suite::default();
+    // First: all begins anew with each, and the timer must not run then.
+    resets::run(&mut suite, board::reset);
     clocks::run(&mut suite);
+    tickets::run(&mut suite);
     vectors::run(&mut suite);
     timer::run(&mut suite);
     preemption::run(&mut suite);

@@ -33,3 +33,8 @@ impl Suite {
         process::exit(i32::from(failed > 0))
     }
 }
+
+/// A step of a test.
+pub fn expect(holds: bool, what: &'static str) -> Result<&'static str, &'static str> {
+    if holds { Ok(what) } else { Err(what) }
+}

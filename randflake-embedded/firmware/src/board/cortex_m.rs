@@ -5,15 +5,13 @@ use core::arch::naked_asm;
 use cortex_m::peripheral::{SCB, SYST};
 use cortex_m_rt::{ExceptionFrame, entry, exception};
 
-use crate::resets;
-use crate::suite::Suite;
-
 #[entry]
 fn main() -> ! {
-    let mut suite = Suite::default();
-    // First, since all begins anew with each.
-    resets::run(&mut suite, || SCB::sys_reset());
-    crate::run(suite)
+    crate::run()
+}
+
+pub fn reset() -> ! {
+    SCB::sys_reset()
 }
 
 /// The default one loops.

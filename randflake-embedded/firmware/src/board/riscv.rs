@@ -3,20 +3,27 @@
 use core::ptr::with_exposed_provenance_mut;
 
 use riscv::interrupt::Interrupt;
-use riscv::register::{mepc, mie, mstatus};
-use riscv_rt::{core_interrupt, entry};
-
-use crate::suite::Suite;
+use riscv::register::{mcause, mepc, mie, mstatus};
+use riscv_rt::{TrapFrame, core_interrupt, entry};
 
 #[entry]
 fn main() -> ! {
-    set_deadline(u64::MAX);
-    // SAFETY: no critical section is open, and the only interrupt has its handler.
-    unsafe {
-        mie::set_mtimer();
-        mstatus::set_mie();
-    }
-    crate::run(Suite::default())
+    crate::run()
+}
+
+/// The default one loops.
+#[unsafe(no_mangle)]
+extern "C" fn ExceptionHandler(_: &TrapFrame) -> ! {
+    panic!("{:?} at {:#x}", mcause::read().cause(), mepc::read())
+}
+
+/// Not after an interrupt was asked for: under `sleep=off` QEMU 7.2 would wait for it in the midst of the reset.
+pub fn reset() -> ! {
+    const DEVICE: usize = 0x10_0000;
+    const RESET: u32 = 0x7777;
+    // SAFETY: it is the device of `hw/misc/sifive_test.c` of QEMU.
+    unsafe { with_exposed_provenance_mut::<u32>(DEVICE).write_volatile(RESET) };
+    panic!("no reset")
 }
 
 /// `mtimecmp` of hart 0 and `mtime`: `hw/riscv/virt.c` and `hw/intc/riscv_aclint.c` of QEMU.
@@ -30,6 +37,11 @@ pub fn interrupt_after(ticks: u32) {
     // upper half stays 0.
     let now = unsafe { with_exposed_provenance_mut::<u32>(TIME).read_volatile() };
     set_deadline(u64::from(now) + u64::from(ticks));
+    // SAFETY: no critical section is open, and the only interrupt has its handler.
+    unsafe {
+        mie::set_mtimer();
+        mstatus::set_mie();
+    }
 }
 
 fn set_deadline(deadline: u64) {
