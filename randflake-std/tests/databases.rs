@@ -234,6 +234,10 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
         ("postgres://me:hunter2@127.0.0.1:x/ids".to_owned(), true),
         ("postgres://me@127.0.0.1/ids?hunter2=1".to_owned(), true),
         ("postgres:///ids?password=hunter2".to_owned(), true),
+        (
+            format!("postgres://me:hunter2@127.0.0.1:{port}/ids?sslmode=require"),
+            false,
+        ),
         ("mysql://me:hunter2@127.0.0.1:1/ids".to_owned(), false),
         ("mysql://me:hunter2@127.0.0.1".to_owned(), true),
         ("mysql://me@127.0.0.1/ids?hunter2=1".to_owned(), true),
@@ -254,6 +258,9 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
     );
     let url = format!("mysql://me:hunter2@127.0.0.1:{}/ids", forgetful.port);
     assert!(matches!(refused(&url), StoreError::Unusable(_)));
+    // It cannot encrypt.
+    let error = refused(&format!("{url}?sslmode=verify-full"));
+    assert!(error.to_string().contains("secure connection"), "{error}");
 }
 
 #[test]

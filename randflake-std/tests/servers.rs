@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+#[expect(dead_code, reason = "other tests do more to servers")]
 mod engines;
 
 use core::time::Duration;

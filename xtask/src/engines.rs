@@ -60,6 +60,16 @@ const TESTS: &[Test] = &[
         tools: &[POSTGRES_PROGRAMS, MARIADB_SERVER, MARIADB_SETUP],
     },
     Test {
+        name: "encryption",
+        tools: &[
+            REDIS_SERVER,
+            ETCD_SERVER,
+            POSTGRES_PROGRAMS,
+            MARIADB_SERVER,
+            MARIADB_SETUP,
+        ],
+    },
+    Test {
         name: "contract_mysql",
         tools: &[MARIADB_SERVER, MARIADB_SETUP],
     },

@@ -128,4 +128,5 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "segment_faults", "engines"),
     ("randflake-std", "contract_mysql", "engines"),
     ("randflake-std", "databases", "engines"),
+    ("randflake-std", "encryption", "engines"),
 ];

@@ -7,6 +7,13 @@
 #![doc = include_str!("faults.md")]
 
 mod assigned;
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+mod encryption;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod finding;

@@ -20,10 +20,39 @@ use crate::segment::SegmentStore;
 /// A path may be relative, or absolute as in `sqlite:/var/lib/ids/leases.db`; two slashes before it,
 /// as in `sqlite:///var/lib/ids/leases.db` and `sqlite://leases.db`, make no difference.
 ///
+/// What has a meaning in URLs, such as `@`, `:`, `/`, `?`, `#` and `%` in a password, is written as
+/// `%40`, `%3A`, `%2F`, `%3F`, `%23` and `%25`.
+///
+/// # Encryption
+///
+/// Redis and etcd are spoken to by TLS where the scheme says so, PostgreSQL, MySQL and `MariaDB` with
+/// `?sslmode=verify-full`, of which `require` is another name here; else the connection is plain. Each
+/// needs its cargo feature, as `redis-tls`. A server's certificate is always verified, and must be for the
+/// host of the URL. The parameters have the names of PostgreSQL's own clients, for all of these:
+///
+/// | parameter          | file, as PEM                                                              |
+/// |--------------------|---------------------------------------------------------------------------|
+/// | `sslrootcert=FILE` | certificates of the authorities that are trusted: those of your own, say  |
+/// | `sslcert=FILE`     | the certificate of this client, if the server asks for one                |
+/// | `sslkey=FILE`      | its private key                                                           |
+///
+/// Without `sslrootcert` those are trusted that the operating system trusts, or that the variable
+/// `SSL_CERT_FILE` names; with MySQL and `MariaDB` those of Mozilla, with `sslrootcert` or without.
+/// PostgreSQL, MySQL and `MariaDB` read the files for each connection, so they may be replaced while
+/// processes run; Redis and etcd when the store is opened.
+///
+/// ```text
+/// rediss://:PASSWORD@redis.internal:6379/0?sslrootcert=/etc/orders/ca.pem
+/// etcds://etcd-1,etcd-2?sslrootcert=/etc/orders/ca.pem&sslcert=/etc/orders/me.pem&sslkey=/etc/orders/me.key
+/// postgres://ids:PASSWORD@db.internal/ids?sslmode=verify-full&sslrootcert=/etc/orders/ca.pem
+/// mysql://ids:PASSWORD@db.internal/ids?sslmode=verify-full&sslrootcert=/etc/orders/ca.pem
+/// ```
+///
 /// # Errors
 ///
 /// [`StoreError::Invalid`] when the URL's scheme is not known or its path is missing,
-/// [`StoreError::Unusable`] when the store was left out of this build, and those of the store.
+/// [`StoreError::Unusable`] when the store was left out of this build, a file of certificates cannot be
+/// used, or the server's certificate is not trusted or is for another host; and those of the store.
 ///
 /// ```
 /// use randflake_std::lease::{Namespace, open};

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use super::certificates::Authority;
 use super::server::Server;
 use super::{free_port, program};
 
@@ -32,7 +33,7 @@ impl EtcdCluster {
         let cluster = peers.join(",");
         let members = ports.iter().map(|&(port, peer)| {
             let cluster = cluster.clone();
-            let command = move |folder: &Path| command(folder, port, peer, &cluster);
+            let command = move |folder: &Path| command(folder, "http", port, peer, &cluster);
             let answers = move || is_healthy(port).unwrap_or(false);
             Member {
                 server: Server::prepared(TempDir::new().unwrap(), command, answers),
@@ -47,6 +48,34 @@ impl EtcdCluster {
             member.server.wait();
         }
         Self { members }
+    }
+
+    /// A cluster of one that takes encrypted connections alone, of clients with a certificate of the
+    /// authority.
+    pub(crate) fn start_encrypted(authority: &Authority) -> Self {
+        let (port, peer, health) = (free_port(), free_port(), free_port());
+        let (ca, own) = (authority.file(), authority.server());
+        let command = move |folder: &Path| {
+            let mut command = command(folder, "https", port, peer, &named(peer));
+            command
+                .arg("--client-cert-auth")
+                .arg("--trusted-ca-file")
+                .arg(&ca)
+                .arg("--cert-file")
+                .arg(&own.certificate)
+                .arg("--key-file")
+                .arg(&own.key)
+                .args([
+                    "--listen-metrics-urls",
+                    &format!("http://127.0.0.1:{health}"),
+                ]);
+            command
+        };
+        let answers = move || is_healthy(health).unwrap_or(false);
+        let server = Server::start(TempDir::new().unwrap(), command, answers);
+        Self {
+            members: vec![Member { server, port }],
+        }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -73,8 +102,8 @@ fn named(peer: u16) -> String {
     format!("member-{peer}=http://127.0.0.1:{peer}")
 }
 
-fn command(folder: &Path, port: u16, peer: u16, cluster: &str) -> Command {
-    let client_url = format!("http://127.0.0.1:{port}");
+fn command(folder: &Path, scheme: &str, port: u16, peer: u16, cluster: &str) -> Command {
+    let client_url = format!("{scheme}://127.0.0.1:{port}");
     let peer_url = format!("http://127.0.0.1:{peer}");
     let mut command = Command::new(program(PROGRAM));
     command

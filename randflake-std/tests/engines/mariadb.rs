@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use mysql::{Conn, OptsBuilder};
 use tempfile::TempDir;
 
+use super::certificates::Authority;
 use super::clock::WallClock;
 use super::server::Server;
 use super::unprivileged::Unprivileged;
@@ -37,6 +38,16 @@ impl MariadbServer {
     /// With further settings: `["--innodb-flush-log-at-trx-commit=2"]`.
     pub(crate) fn start_with(settings: &[&str]) -> Self {
         Self::start_in(settings, None)
+    }
+
+    /// One that takes encrypted connections too.
+    pub(crate) fn start_encrypted(authority: &Authority) -> Self {
+        let own = authority.server();
+        Self::start_with(&[
+            &format!("--ssl-ca={}", authority.file().display()),
+            &format!("--ssl-cert={}", own.certificate.display()),
+            &format!("--ssl-key={}", own.key.display()),
+        ])
     }
 
     /// With a wall clock of its own, whose file everybody can read.

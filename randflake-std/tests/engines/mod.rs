@@ -3,6 +3,7 @@
 //!
 //! Where their programs are is told by environment variables, which `cargo xtask` sets.
 
+pub(crate) mod certificates;
 pub(crate) mod clock;
 pub(crate) mod etcd;
 #[cfg(feature = "mysql")]

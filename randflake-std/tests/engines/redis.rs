@@ -8,6 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use super::certificates::Authority;
 use super::server::Server;
 use super::{free_port, program};
 
@@ -27,8 +28,37 @@ impl RedisServer {
 
     /// With further settings, as on the command line: `["--replicaof", "127.0.0.1 6379"]`.
     pub(crate) fn start_with(settings: &[&str]) -> Self {
-        let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
         let port = free_port();
+        Self::start_on(port, settings, move || {
+            ask(port, "PING").is_ok_and(|reply| is_pong(&reply))
+        })
+    }
+
+    /// One that takes encrypted connections alone, of clients with a certificate of the authority; with
+    /// further settings.
+    pub(crate) fn start_encrypted(authority: &Authority, settings: &[&str]) -> Self {
+        let (port, own) = (free_port(), authority.server());
+        let port_word = port.to_string();
+        let files = [authority.file(), own.certificate, own.key];
+        let [ca, certificate, key] = files.each_ref().map(|file| file.to_str().unwrap());
+        let encrypted = [
+            ["--port", "0"],
+            ["--tls-port", &port_word],
+            ["--tls-ca-cert-file", ca],
+            ["--tls-cert-file", certificate],
+            ["--tls-key-file", key],
+        ]
+        .concat();
+        let listens = move || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+        Self::start_on(port, &[&encrypted, settings].concat(), listens)
+    }
+
+    fn start_on(
+        port: u16,
+        settings: &[&str],
+        answers: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
         let command = move |folder: &std::path::Path| {
             let mut command = Command::new(program(PROGRAM));
             command
@@ -46,7 +76,6 @@ impl RedisServer {
                 .args(&settings);
             command
         };
-        let answers = move || ask(port, "PING").is_ok_and(|reply| is_pong(&reply));
         Self {
             server: Server::start(TempDir::new().unwrap(), command, answers),
             port,

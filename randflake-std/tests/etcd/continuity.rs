@@ -124,7 +124,7 @@ fn no_error_shows_the_password() {
     let member = &cluster.members[0];
     member.post(
         "auth/user/add",
-        r#"{"name":"root","password":"the-right-one"}"#,
+        r#"{"name":"root","password":"the-right-one:@/?#%41"}"#,
     );
     member.post("auth/role/add", r#"{"name":"root"}"#);
     member.post("auth/user/grant", r#"{"user":"root","role":"root"}"#);
@@ -135,7 +135,11 @@ fn no_error_shows_the_password() {
     for refused in [&wrong, &nobody] {
         assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
     }
-    let mut store = open(&url("root:the-right-one@"), &eight("orders")).unwrap();
+    let mut store = open(
+        &url("root:the-right-one%3A%40%2F%3F%23%2541@"),
+        &eight("orders"),
+    )
+    .unwrap();
     acquire(&mut *store, 1, 1).unwrap();
     let malformed = open("etcd://root:s3cret@host/path", &eight("orders")).unwrap_err();
     assert!(matches!(malformed, StoreError::Invalid(_)), "{malformed:?}");

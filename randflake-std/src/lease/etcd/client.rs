@@ -5,13 +5,14 @@ use core::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use ureq::Agent;
 use zeroize::Zeroizing;
 
 use super::clock::MemberClock;
 use super::tls;
-use crate::lease::StoreError;
+use crate::lease::{StoreError, encryption};
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// A request has this part of the TTL, so that a renewal can be repeated with another member.
@@ -61,10 +62,15 @@ impl Client {
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None);
-        let (scheme, config, rest) = match url.split_once("://") {
-            Some(("etcd", rest)) => ("http", config, rest),
-            Some(("etcds", rest)) => ("https", tls::encrypted(config)?, rest),
+        let (url, asked) = encryption::taken_from(url)?;
+        let (scheme, rest) = match url.split_once("://") {
+            Some(("etcd", rest)) => ("http", rest),
+            Some(("etcds", rest)) => ("https", rest),
             _ => return Err(refused("its scheme is another")),
+        };
+        let config = match asked.files(Some(scheme == "https"))? {
+            Some(files) => tls::encrypted(config, &files)?,
+            None => config,
         };
         let (user, hosts) = match rest.rsplit_once('@') {
             Some((user, hosts)) => (Some(user), hosts),
@@ -73,11 +79,17 @@ impl Client {
         let user = match user.map(|user| user.split_once(':')) {
             None => None,
             Some(None) => return Err(refused("its user has no password")),
-            Some(Some((name, password))) => Some(User {
-                name: name.to_owned(),
-                password: Zeroizing::new(password.to_owned()),
-                token: None,
-            }),
+            Some(Some((name, password))) => {
+                let decoded = |part| {
+                    let part = percent_decode_str(part).decode_utf8();
+                    part.map_err(|_| refused("its user is not in UTF-8"))
+                };
+                Some(User {
+                    name: decoded(name)?.into_owned(),
+                    password: Zeroizing::new(decoded(password)?.into_owned()),
+                    token: None,
+                })
+            }
         };
         let hosts = hosts.strip_suffix('/').unwrap_or(hosts);
         let members: Vec<_> = hosts.split(',').map(with_port).collect();
@@ -139,7 +151,14 @@ impl Client {
         if let Some(token) = token {
             request = request.header("Authorization", token);
         }
-        let member = |error: ureq::Error| Refusal::Member(StoreError::unavailable(error));
+        let member = |error: ureq::Error| {
+            let at = &self.members[self.at];
+            let hint = self.hint(&error);
+            Refusal::Member(tls::refusal(&error).map_or_else(
+                || StoreError::unavailable(format!("the etcd member {at}: {error}{hint}")),
+                |why| StoreError::Unusable(format!("the etcd member {at}: {why}")),
+            ))
+        };
         let mut response = request.send(body.to_string()).map_err(member)?;
         let date = response
             .headers()
@@ -158,6 +177,24 @@ impl Client {
         }
         self.clock.saw(date.as_deref());
         Ok(answer)
+    }
+
+    /// Where one side encrypts and the other does not, neither is told so.
+    fn hint(&self, error: &ureq::Error) -> &'static str {
+        use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+        let is_ended = matches!(
+            error,
+            ureq::Error::Io(error)
+                if matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+        );
+        match self.scheme {
+            _ if !is_ended => "",
+            "http" => ": if it takes encrypted connections only, take etcds://",
+            _ => {
+                ": it may ask for a certificate, sslcert=FILE and sslkey=FILE, or take no encrypted \
+                 connections"
+            }
+        }
     }
 
     fn log_in(&mut self) -> Result<(), Refusal> {

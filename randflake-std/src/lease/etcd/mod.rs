@@ -105,12 +105,13 @@ pub struct EtcdStore {
 impl EtcdStore {
     /// Opens the store in the cluster of a URL, `etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]`,
     /// and creates the namespace if it is not there. `etcds://` is with TLS, which needs the cargo
-    /// feature `etcd-tls`. The port is 2379 unless given.
+    /// feature `etcd-tls`; [`open`](super::open) says which certificates are trusted, and how to name the
+    /// client's. The port is 2379 unless given.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the cluster refuses the
-    /// user, or has the namespace with another layout or of a newer version.
+    /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when a member's certificate is not
+    /// trusted, or the cluster refuses the user, or has the namespace with another layout or of a newer version.
     /// [`StoreError::Unavailable`] when no member answers.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
         Self::opened(url, namespace, None)

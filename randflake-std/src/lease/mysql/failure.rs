@@ -3,6 +3,9 @@
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 
+use mysql::Opts;
+
+use super::tls;
 use crate::lease::StoreError;
 
 /// Why an operation failed.
@@ -40,15 +43,29 @@ impl Failure {
     }
 
     /// The error as a caller of the store sees it.
-    pub(super) fn at(self, place: &str) -> StoreError {
+    pub(super) fn at(self, place: &str, options: &Opts) -> StoreError {
         match self {
             Self::Store(error) => error,
-            Self::Sql(error) if is_lasting(&error) => {
-                StoreError::Unusable(AtPlace::new(place, error).to_string())
-            }
-            Self::Sql(error) => StoreError::unavailable(AtPlace::new(place, error)),
+            Self::Sql(error) => match tls::refusal(&error) {
+                Some(why) => StoreError::Unusable(format!("MySQL at {place}: {why}")),
+                None if is_lasting(&error) => {
+                    let hint = if is_denied(&error) && options.get_ssl_opts().is_none() {
+                        ": if the server takes encrypted connections only, take sslmode=verify-full"
+                    } else {
+                        ""
+                    };
+                    StoreError::Unusable(format!("{}{hint}", AtPlace::new(place, error)))
+                }
+                None => StoreError::unavailable(AtPlace::new(place, error)),
+            },
         }
     }
+}
+
+/// Which is all that `MariaDB` says to who does not encrypt and should.
+fn is_denied(error: &mysql::Error) -> bool {
+    let denied = mysql::ServerError::ER_ACCESS_DENIED_ERROR as u16;
+    matches!(error, mysql::Error::MySqlError(told) if told.code == denied)
 }
 
 /// Whether trying again cannot help.

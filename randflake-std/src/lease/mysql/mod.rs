@@ -18,6 +18,7 @@ use self::failure::Failure;
 use self::session::{ANSWER_LIMIT, Seen, Session, time_limit};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+    encryption,
 };
 #[cfg(doc)]
 use crate::segment::SegmentStore;
@@ -31,9 +32,9 @@ use crate::segment::SegmentStore;
 ///
 /// # URL
 ///
-/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. With `?sslmode=require` (feature
-/// `mysql-tls`) the connection is encrypted and the server's certificate checked against Mozilla's list,
-/// or that of `root_cert_path=FILE`; else it is plain. Other parameters are those of the crate `mysql`. A
+/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. With `?sslmode=verify-full` (feature
+/// `mysql-tls`) the connection is encrypted and the server's certificate verified, as [`open`](super::open)
+/// says; else it is plain. Other parameters are those of the crate `mysql`. A
 /// connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus
 /// 0.1 s for each thousand node ids, or it is [`StoreError::Unavailable`]; a connection that was lost is
 /// replaced by the next operation.
@@ -91,13 +92,15 @@ impl MysqlStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no database;
-    /// [`StoreError::Unusable`] when the server refuses user, password or database, is too old, has
+    /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
+    /// password or database, is too old, has
     /// another `innodb_flush_log_at_trx_commit` than 1, has the namespace with another layout, or has
     /// another version's tables, and when this build cannot encrypt but should;
     /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        let (url, is_encrypted) = without_sslmode(url)?;
+        let (url, asked) = encryption::taken_from(url)?;
+        let files = asked.files(None)?;
         let options = Opts::from_url(&url).map_err(|_| {
             // The reason may quote what was taken for a parameter, and be part of a password.
             StoreError::Invalid(format!("the MySQL URL cannot be understood: take {URL}"))
@@ -112,12 +115,20 @@ impl MysqlStore {
             options.get_ip_or_hostname(),
             options.get_tcp_port()
         );
-        let mut builder = OptsBuilder::from_opts(options.clone()).prefer_socket(false);
-        if is_encrypted {
-            builder = builder.ssl_opts(tls::options(&options)?);
-        } else {
-            builder = builder.ssl_opts(None::<mysql::SslOpts>);
-        }
+        let encryption = match &files {
+            Some(files) => Some(tls::options(&options, files)?),
+            None if options.get_ssl_opts().is_some() => {
+                return Err(StoreError::Invalid(
+                    "the MySQL URL has parameters of encryption, which a connection without it does not \
+                     look at: take sslmode=verify-full"
+                        .to_owned(),
+                ));
+            }
+            None => None,
+        };
+        let builder = OptsBuilder::from_opts(options)
+            .prefer_socket(false)
+            .ssl_opts(encryption);
         let mut store = Self {
             options: builder.into(),
             place,
@@ -170,7 +181,7 @@ impl MysqlStore {
             *session = is_fit(&outcome).then_some(open);
             outcome
         };
-        work().map_err(|failure| failure.at(place))
+        work().map_err(|failure| failure.at(place, options))
     }
 
     /// Fits the time limit to a TTL.
@@ -196,29 +207,6 @@ const URL: &str = "mysql://USER:PASSWORD@HOST:PORT/DATABASE";
 /// Whether the connection can be used again: what the store itself refuses leaves it as it was.
 fn is_fit<T>(outcome: &Result<T, Failure>) -> bool {
     matches!(outcome, Ok(_) | Err(Failure::Store(_)))
-}
-
-/// The URL for the crate, which knows no `sslmode`; and whether that asks for encryption.
-fn without_sslmode(url: &str) -> Result<(String, bool), StoreError> {
-    let Some((base, query)) = url.split_once('?') else {
-        return Ok((url.to_owned(), false));
-    };
-    let mut is_encrypted = false;
-    let mut others = Vec::new();
-    for parameter in query.split('&') {
-        match parameter {
-            "sslmode=require" => is_encrypted = true,
-            "sslmode=disable" => is_encrypted = false,
-            _ if parameter.starts_with("sslmode=") => {
-                return Err(StoreError::Invalid(
-                    "the MySQL URL's sslmode is not known: take sslmode=require or sslmode=disable"
-                        .to_owned(),
-                ));
-            }
-            _ => others.push(parameter),
-        }
-    }
-    Ok((format!("{base}?{}", others.join("&")), is_encrypted))
 }
 
 /// A number as the tables keep it. Nothing that is kept exceeds that; what is compared may.

@@ -5,6 +5,7 @@ use core::fmt::{self, Display, Formatter};
 
 use tokio_postgres::error::SqlState;
 
+use super::tls;
 use crate::lease::StoreError;
 
 /// Why an operation failed.
@@ -40,10 +41,13 @@ impl Failure {
     pub(super) fn at(self, place: &str) -> StoreError {
         match self {
             Self::Store(error) => error,
-            Self::Sql(error) if is_lasting(&error) => {
-                StoreError::Unusable(AtPlace::new(place, error).to_string())
-            }
-            Self::Sql(error) => StoreError::unavailable(AtPlace::new(place, error)),
+            Self::Sql(error) => match tls::refusal(&error) {
+                Some(why) => StoreError::Unusable(format!("PostgreSQL at {place}: {why}")),
+                None if is_lasting(&error) => {
+                    StoreError::Unusable(AtPlace::new(place, error).to_string())
+                }
+                None => StoreError::unavailable(AtPlace::new(place, error)),
+            },
             Self::TimeOut => {
                 StoreError::unavailable(format!("PostgreSQL at {place}: no answer in time"))
             }

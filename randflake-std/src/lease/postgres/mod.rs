@@ -15,13 +15,15 @@ use std::process;
 
 use tokio::time::timeout;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 use self::failure::Failure;
 use self::runtime::Blocking;
 use self::session::{ANSWER_LIMIT, Seen, Session, time_limit};
+use self::tls::Target;
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+    encryption,
 };
 #[cfg(doc)]
 use crate::segment::SegmentStore;
@@ -39,9 +41,9 @@ use crate::segment::SegmentStore;
 ///
 /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `postgresql` as another name. Several servers of
 /// one cluster stand with commas, `HOST1:PORT1,HOST2:PORT2`: the one is taken that is no standby. With
-/// `?sslmode=require` (feature `postgres-tls`) the connection is encrypted and the server's certificate
-/// checked against those that the operating system trusts, or those in `SSL_CERT_FILE`; else it is
-/// plain. A connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to
+/// `?sslmode=verify-full` (feature `postgres-tls`) the connection is encrypted and the server's certificate
+/// verified, as [`open`](super::open) says; else it is plain. Other parameters are those of the crate
+/// `tokio-postgres`. A connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to
 /// 3 s, plus 0.1 ms for each node id, or it is [`StoreError::Unavailable`]; a connection that was lost is
 /// replaced by the next operation.
 ///
@@ -82,7 +84,7 @@ use crate::segment::SegmentStore;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct PostgresStore {
-    config: Config,
+    target: Target,
     /// Where the servers are, for people.
     place: String,
     namespace: Namespace,
@@ -102,17 +104,26 @@ impl PostgresStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no host;
-    /// [`StoreError::Unusable`] when the server refuses user, password or database, runs with
-    /// `fsync=off`, has the namespace with another layout, or has another version's schema, and when
+    /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
+    /// password or database, runs with `fsync=off`, has the namespace with another layout, or has another version's schema, and when
     /// this build cannot encrypt but should; [`StoreError::Unavailable`] when there is no answer, or
     /// no server but standbys. No error shows a password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        let mut config: Config = url.parse().map_err(|_| {
-            // The reason may quote what was taken for an option, and be part of a password.
+        let (url, asked) = encryption::taken_from(url)?;
+        let files = asked.files(None)?;
+        // The reason may quote what was taken for an option, and be part of a password. Without a scheme
+        // the crate reads another form, which may say otherwise whether to encrypt.
+        let config = url.parse().ok().filter(|_| url.contains("://"));
+        let mut config: Config = config.ok_or_else(|| {
             StoreError::Invalid(format!(
                 "the PostgreSQL URL cannot be understood: take {URL}"
             ))
         })?;
+        // What is preferred, and not checked, protects from nobody: it is all or nothing.
+        config.ssl_mode(match files {
+            Some(_) => SslMode::Require,
+            None => SslMode::Disable,
+        });
         let place = place(&config);
         if place.is_empty() {
             return Err(StoreError::Invalid(format!(
@@ -124,7 +135,7 @@ impl PostgresStore {
             config.application_name("randflake");
         }
         let mut store = Self {
-            config,
+            target: Target { config, files },
             place,
             namespace: namespace.clone(),
             session: None,
@@ -151,7 +162,7 @@ impl PostgresStore {
             self.process = process::id();
         }
         let Self {
-            config,
+            target,
             place,
             namespace,
             session,
@@ -172,7 +183,7 @@ impl PostgresStore {
                     }
                 }
             }
-            let open = Session::open(config, namespace, seen).await?;
+            let open = Session::open(target, namespace, seen).await?;
             let outcome = attempt(&open, limit, &operation).await;
             *session = is_fit(&outcome).then_some(open);
             outcome

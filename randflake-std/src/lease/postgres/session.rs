@@ -5,10 +5,11 @@ use core::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Config, Row};
+use tokio_postgres::{Client, Row};
 
 use super::failure::Failure;
-use super::{sql, tls};
+use super::sql;
+use super::tls::Target;
 use crate::lease::moment::Moment;
 use crate::lease::{MAX_SKEW, Namespace, StoreError};
 
@@ -59,11 +60,11 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) async fn open(
-        config: &Config,
+        target: &Target,
         namespace: &Namespace,
         seen: &mut Seen,
     ) -> Result<Self, Failure> {
-        let connecting = timeout(ANSWER_LIMIT, tls::connect(config));
+        let connecting = timeout(ANSWER_LIMIT, target.connect());
         let (client, driver) = connecting.await.map_err(|_| Failure::TimeOut)??;
         // From here on whatever fails ends the connection.
         let mut session = Self {

@@ -4,10 +4,10 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 use std::process;
 
-use redis::{Client, ErrorKind, RedisError, RedisResult, ServerErrorKind};
+use redis::{Client, ConnectionAddr, ErrorKind, RedisError, RedisResult, ServerErrorKind};
 
 use super::tls;
-use crate::lease::StoreError;
+use crate::lease::{StoreError, encryption};
 
 /// Unless an operation's TTL asks for less.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -31,20 +31,15 @@ struct Open {
 impl Connection {
     /// To the server of a URL, which is not connected to yet.
     pub(super) fn new(url: &str) -> Result<Self, StoreError> {
-        let refused = |why: &str| {
-            // The URL may hold a password.
-            StoreError::Invalid(format!(
-                "the lease store's URL is not one of Redis ({why}): take \
-                 redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS"
-            ))
-        };
         if url.contains('#') {
-            return Err(refused("it has a fragment"));
+            return Err(not_understood("it has a fragment"));
         }
-        if url.starts_with("rediss:") || url.starts_with("valkeys:") {
-            tls::prepare()?;
-        }
-        let client = Client::open(url).map_err(|error| refused(error.category()))?;
+        let (url, asked) = encryption::taken_from(url)?;
+        let is_encrypted = url.starts_with("rediss:") || url.starts_with("valkeys:");
+        let client = match asked.files(Some(is_encrypted))? {
+            Some(files) => tls::client(&url, &files)?,
+            None => Client::open(url).map_err(|error| not_understood(error.category()))?,
+        };
         Ok(Self {
             client,
             time_limit: TIME_LIMIT,
@@ -68,7 +63,7 @@ impl Connection {
             Err(error) if was_open && error.is_connection_dropped() => self.run_once(&commands),
             outcome => outcome,
         }
-        .map_err(failure)
+        .map_err(|error| self.failure(error))
     }
 
     fn run_once<T>(
@@ -98,12 +93,48 @@ impl Connection {
     }
 
     fn connect(&self) -> RedisResult<Open> {
+        let redis = self.client.get_connection_with_timeout(self.time_limit);
         Ok(Open {
-            redis: self.client.get_connection_with_timeout(self.time_limit)?,
+            redis: redis.map_err(|error| self.hint(error))?,
             time_limit: Duration::MAX,
             process: process::id(),
         })
     }
+
+    /// Where one side encrypts and the other does not, neither is told so.
+    fn hint(&self, error: RedisError) -> RedisError {
+        let sentence = match self.client.get_connection_info().addr() {
+            ConnectionAddr::Tcp(..)
+                if error.is_connection_dropped() && !error.is_connection_refusal() =>
+            {
+                "the server ends the connection at once: if it takes encrypted ones only, take rediss://"
+            }
+            ConnectionAddr::TcpTls { .. } if error.is_timeout() => {
+                "no answer in time: the server may be busy, or take no encrypted connections there"
+            }
+            _ => return error,
+        };
+        RedisError::from((ErrorKind::Io, sentence, error.to_string()))
+    }
+
+    /// The error as a caller of the store sees it.
+    fn failure(&self, error: RedisError) -> StoreError {
+        if let Some(why) = tls::refusal(&error) {
+            return StoreError::Unusable(format!("the Redis server at {self:?}: {why}"));
+        }
+        if is_lasting(&error) {
+            return StoreError::Unusable(format!("the Redis server refuses: {error}"));
+        }
+        StoreError::unavailable(error)
+    }
+}
+
+/// Of a URL. It may hold a password: the reason must not.
+pub(super) fn not_understood(why: &str) -> StoreError {
+    StoreError::Invalid(format!(
+        "the lease store's URL is not one of Redis ({why}): take \
+         redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS"
+    ))
 }
 
 /// The server has answered that another one is to be asked.
@@ -115,20 +146,15 @@ fn leads_elsewhere(error: &RedisError) -> bool {
     )
 }
 
-/// The error as a caller of the store sees it.
-fn failure(error: RedisError) -> StoreError {
+/// Whether trying again cannot help.
+fn is_lasting(error: &RedisError) -> bool {
     use ServerErrorKind as Kind;
-    let lasting = matches!(
+    matches!(
         error.kind(),
         ErrorKind::AuthenticationFailed
             | ErrorKind::InvalidClientConfig
             | ErrorKind::Server(Kind::NoPerm | Kind::CrossSlot)
-    ) || matches!(error.code(), Some("NOAUTH" | "WRONGPASS" | "WRONGTYPE"));
-    if lasting {
-        StoreError::Unusable(format!("the Redis server refuses: {error}"))
-    } else {
-        StoreError::unavailable(error)
-    }
+    ) || matches!(error.code(), Some("NOAUTH" | "WRONGPASS" | "WRONGTYPE"))
 }
 
 impl Debug for Connection {

@@ -94,12 +94,13 @@ pub struct RedisStore {
 impl RedisStore {
     /// Opens the store on the server of a URL, `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`, and
     /// creates the namespace if it is not there. `rediss://` is with TLS, which needs the cargo feature
-    /// `redis-tls`, and `redis+unix:///PATH` a socket of this machine.
+    /// `redis-tls`; [`open`](super::open) says which certificates are trusted. `redis+unix:///PATH` is a
+    /// socket of this machine.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server refuses the
-    /// user, evicts keys, or has the namespace with another layout or of a newer version.
+    /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server's certificate is
+    /// not trusted, or the server refuses the user, evicts keys, or has the namespace with another layout or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
         Self::opened(url, namespace, None)

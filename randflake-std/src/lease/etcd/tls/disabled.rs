@@ -4,11 +4,17 @@ use ureq::config::ConfigBuilder;
 use ureq::typestate::AgentScope;
 
 use crate::lease::StoreError;
+use crate::lease::encryption::Files;
 
 pub(in super::super) fn encrypted(
     _: ConfigBuilder<AgentScope>,
+    _: &Files,
 ) -> Result<ConfigBuilder<AgentScope>, StoreError> {
     Err(StoreError::Unusable(
         "this build has no TLS for etcd: build it with the cargo feature `etcd-tls`".to_owned(),
     ))
+}
+
+pub(in super::super) fn refusal(_: &ureq::Error) -> Option<String> {
+    None
 }

@@ -3,11 +3,16 @@
 use mysql::{Opts, SslOpts};
 
 use crate::lease::StoreError;
+use crate::lease::encryption::Files;
 
-pub(in crate::lease::mysql) fn options(_: &Opts) -> Result<SslOpts, StoreError> {
+pub(in crate::lease::mysql) fn options(_: &Opts, _: &Files) -> Result<SslOpts, StoreError> {
     Err(StoreError::Unusable(
         "this build cannot encrypt connections to MySQL: build it with the cargo feature `mysql-tls`, or \
          take sslmode=disable"
             .to_owned(),
     ))
+}
+
+pub(in crate::lease::mysql) fn refusal(_: &mysql::Error) -> Option<String> {
+    None
 }

@@ -6,6 +6,6 @@ mod disabled;
 mod enabled;
 
 #[cfg(not(feature = "mysql-tls"))]
-pub(super) use self::disabled::options;
+pub(super) use self::disabled::{options, refusal};
 #[cfg(feature = "mysql-tls")]
-pub(super) use self::enabled::options;
+pub(super) use self::enabled::{options, refusal};

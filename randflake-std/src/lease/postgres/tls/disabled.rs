@@ -1,13 +1,23 @@
 //! A build without encryption.
 
+use core::error::Error;
+
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config};
 
 use crate::lease::StoreError;
+use crate::lease::encryption::Files;
 use crate::lease::postgres::failure::Failure;
 
-pub(super) async fn connect_encrypted(_: &Config) -> Result<(Client, JoinHandle<()>), Failure> {
+pub(super) async fn connect_encrypted(
+    _: &Config,
+    _: &Files,
+) -> Result<(Client, JoinHandle<()>), Failure> {
     let sentence = "this build cannot encrypt connections to PostgreSQL: build it with the cargo \
                     feature `postgres-tls`, or take sslmode=disable";
     Err(StoreError::Unusable(sentence.to_owned()).into())
+}
+
+pub(in crate::lease::postgres) fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
+    None
 }

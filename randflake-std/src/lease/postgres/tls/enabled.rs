@@ -1,5 +1,6 @@
-//! TLS by rustls, with the certificates that the operating system trusts.
+//! TLS by rustls.
 
+use core::error::Error;
 use std::sync::Arc;
 
 use rustls::crypto::ring;
@@ -9,23 +10,30 @@ use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::lease::StoreError;
+use crate::lease::encryption::{self, Files};
 use crate::lease::postgres::failure::Failure;
 
+/// The files are read for each connection: certificates are replaced before they expire.
 pub(super) async fn connect_encrypted(
     config: &Config,
+    files: &Files,
 ) -> Result<(Client, JoinHandle<()>), Failure> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        let sentence = "no trusted certificates were found on this machine: install them, or name a \
-                        file of them in SSL_CERT_FILE";
-        return Err(StoreError::Unusable(sentence.to_owned()).into());
-    }
+    roots.add_parsable_certificates(files.trusted()?);
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(StoreError::unavailable)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_root_certificates(roots);
+    let tls = match files.read_client()? {
+        Some((certificates, key)) => tls
+            .with_client_auth_cert(certificates, key)
+            .map_err(|error| StoreError::Unusable(format!("sslcert and sslkey: {error}")))?,
+        None => tls.with_no_client_auth(),
+    };
     let (client, connection) = config.connect(MakeRustlsConnect::new(tls)).await?;
     Ok((client, tokio::spawn(async move { _ = connection.await })))
+}
+
+pub(in crate::lease::postgres) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
+    encryption::refusal(error)
 }

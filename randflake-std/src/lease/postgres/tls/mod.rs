@@ -6,21 +6,33 @@ mod disabled;
 mod enabled;
 
 use tokio::task::JoinHandle;
-use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, NoTls};
 
 #[cfg(not(feature = "postgres-tls"))]
 use self::disabled::connect_encrypted;
+#[cfg(not(feature = "postgres-tls"))]
+pub(super) use self::disabled::refusal;
 #[cfg(feature = "postgres-tls")]
 use self::enabled::connect_encrypted;
+#[cfg(feature = "postgres-tls")]
+pub(super) use self::enabled::refusal;
 use super::failure::Failure;
+use crate::lease::encryption::Files;
 
-/// A client, and the task that moves its bytes.
-pub(super) async fn connect(config: &Config) -> Result<(Client, JoinHandle<()>), Failure> {
-    // What is preferred, and not checked, protects from nobody: it is all or nothing.
-    if config.get_ssl_mode() == SslMode::Require {
-        return connect_encrypted(config).await;
+/// Where the servers are, and the files for an encrypted connection.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) config: Config,
+    pub(super) files: Option<Files>,
+}
+
+impl Target {
+    /// A client, and the task that moves its bytes.
+    pub(super) async fn connect(&self) -> Result<(Client, JoinHandle<()>), Failure> {
+        if let Some(files) = &self.files {
+            return connect_encrypted(&self.config, files).await;
+        }
+        let (client, connection) = self.config.connect(NoTls).await?;
+        Ok((client, tokio::spawn(async move { _ = connection.await })))
     }
-    let (client, connection) = config.connect(NoTls).await?;
-    Ok((client, tokio::spawn(async move { _ = connection.await })))
 }

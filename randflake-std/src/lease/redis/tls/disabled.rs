@@ -1,9 +1,18 @@
 //! No encrypted connections in this build.
 
-use crate::lease::StoreError;
+use core::error::Error;
 
-pub(in super::super) fn prepare() -> Result<(), StoreError> {
+use redis::Client;
+
+use crate::lease::StoreError;
+use crate::lease::encryption::Files;
+
+pub(in super::super) fn client(_: &str, _: &Files) -> Result<Client, StoreError> {
     Err(StoreError::Unusable(
         "this build has no TLS for Redis: build it with the cargo feature `redis-tls`".to_owned(),
     ))
+}
+
+pub(in super::super) fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
+    None
 }

@@ -1,14 +1,43 @@
 //! Encrypted connections.
 
+use core::error::Error;
+use std::fs;
+use std::path::Path;
+
+use redis::{Client, ClientTlsConfig, IntoConnectionInfo, TlsCertificates};
 use rustls::crypto::{CryptoProvider, ring};
 
 use crate::lease::StoreError;
+use crate::lease::encryption::{self, Files};
+use crate::lease::redis::connection::not_understood;
 
 /// The client takes the cryptography that the process has chosen; so this chooses, if nobody has.
-#[expect(clippy::unnecessary_wraps, reason = "its twin refuses")]
-pub(in super::super) fn prepare() -> Result<(), StoreError> {
+pub(in super::super) fn client(url: &str, files: &Files) -> Result<Client, StoreError> {
+    let server = url.into_connection_info();
+    let server = server.map_err(|error| not_understood(error.category()))?;
     if CryptoProvider::get_default().is_none() {
         let _chosen_meanwhile = ring::default_provider().install_default();
     }
-    Ok(())
+    // It takes the files' text: here what is wrong with a file is told with its name.
+    files.read_root()?;
+    files.read_client()?;
+    let text = |path: &Path| fs::read(path).map_err(StoreError::unavailable);
+    let root_cert = files.root().map(text).transpose()?;
+    let client_tls = match files.client()? {
+        Some((certificate, key)) => Some(ClientTlsConfig {
+            client_cert: text(certificate)?,
+            client_key: text(key)?,
+        }),
+        None => None,
+    };
+    let certificates = TlsCertificates {
+        client_tls,
+        root_cert,
+    };
+    Client::build_with_tls(server, certificates)
+        .map_err(|error| StoreError::Unusable(format!("TLS for Redis: {error}")))
+}
+
+pub(in super::super) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
+    encryption::refusal(error)
 }
