@@ -1,5 +1,5 @@
-//! What the stores on PostgreSQL and MariaDB promise beyond the contract: many who begin at once, a full
-//! namespace and old snapshots do not hurt, and servers that do not fit are refused.
+//! What the stores on PostgreSQL and MariaDB promise beyond the contract: a full namespace and old snapshots
+//! do not hurt, and servers that do not fit are refused.
 
 #![cfg(unix)]
 #![expect(
@@ -12,9 +12,6 @@
 mod engines;
 
 use core::time::Duration;
-use std::collections::BTreeSet;
-use std::sync::Barrier;
-use std::thread;
 use std::time::Instant;
 
 use engines::mariadb::MariadbServer;
@@ -44,25 +41,6 @@ fn with_database(mariadb: MariadbServer) -> MariadbServer {
         .query_drop("CREATE DATABASE ids")
         .unwrap();
     mariadb
-}
-
-fn a_hundred_begin_at_once(url: &str) {
-    const STARTERS: usize = 100;
-    let start = Barrier::new(STARTERS);
-    let begin = |_| {
-        start.wait();
-        let mut store = open(url, &namespace()).unwrap();
-        acquire(&mut *store, 1).unwrap().grants[0].node_id
-    };
-    let node_ids: BTreeSet<_> = thread::scope(|scope| {
-        let threads = (0..STARTERS).map(|n| scope.spawn(move || begin(n)));
-        let threads: Vec<_> = threads.collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .collect()
-    });
-    assert_eq!(node_ids.len(), STARTERS);
 }
 
 /// The shortest of some: a busy machine makes any of them long.
@@ -144,18 +122,6 @@ fn refused(url: &str) -> StoreError {
     assert!(!error.to_string().contains("hunter2"), "{error}");
     assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
     error
-}
-
-#[test]
-fn postgres_serves_a_hundred_at_once() {
-    let server = PostgresServer::start();
-    a_hundred_begin_at_once(&server.url("postgres"));
-}
-
-#[test]
-fn mariadb_serves_a_hundred_at_once() {
-    let server = with_database(MariadbServer::start());
-    a_hundred_begin_at_once(&server.url("ids"));
 }
 
 #[test]

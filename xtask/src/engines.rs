@@ -15,6 +15,14 @@ const MARIADB_SERVER: Told = (&MARIADB, "RANDFLAKE_MARIADBD");
 const MARIADB_SETUP: Told = (&MARIADB_INSTALL, "RANDFLAKE_MARIADB_INSTALL_DB");
 const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
 
+const ALL_ENGINES: &[Told] = &[
+    REDIS_SERVER,
+    ETCD_SERVER,
+    POSTGRES_PROGRAMS,
+    MARIADB_SERVER,
+    MARIADB_SETUP,
+];
+
 /// A test program, and the tools that it needs.
 pub(crate) struct Test {
     name: &'static str,
@@ -47,13 +55,7 @@ const TESTS: &[Test] = &[
     },
     Test {
         name: "segment_faults",
-        tools: &[
-            REDIS_SERVER,
-            POSTGRES_PROGRAMS,
-            MARIADB_SERVER,
-            MARIADB_SETUP,
-            ETCD_SERVER,
-        ],
+        tools: ALL_ENGINES,
     },
     Test {
         name: "databases",
@@ -61,13 +63,11 @@ const TESTS: &[Test] = &[
     },
     Test {
         name: "encryption",
-        tools: &[
-            REDIS_SERVER,
-            ETCD_SERVER,
-            POSTGRES_PROGRAMS,
-            MARIADB_SERVER,
-            MARIADB_SETUP,
-        ],
+        tools: ALL_ENGINES,
+    },
+    Test {
+        name: "starters",
+        tools: ALL_ENGINES,
     },
     Test {
         name: "contract_mysql",

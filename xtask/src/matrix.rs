@@ -129,4 +129,5 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "contract_mysql", "engines"),
     ("randflake-std", "databases", "engines"),
     ("randflake-std", "encryption", "engines"),
+    ("randflake-std", "starters", "engines"),
 ];

@@ -9,9 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use randflake_std::Snowflake;
 use randflake_std::lease::{EtcdStore, Grant, LeaseStore, Namespace, StoreError, open};
 use randflake_std::segment::SegmentStore;
-use randflake_std::{Randflake, Snowflake};
 
 use crate::contract::{TTL, acquire, acquire_one, eight};
 use crate::engines::etcd::EtcdCluster;
@@ -179,17 +179,6 @@ fn a_full_namespace_is_noted_until_a_release() {
     };
     store.release(&[unused]).unwrap();
     assert_eq!(ask(&mut store, 5, 1).unwrap().grants[0].node_id, 700);
-}
-
-#[test]
-fn many_clients_open_a_new_namespace_at_once() {
-    let cluster = EtcdCluster::start(1);
-    let namespace = Namespace::of::<Randflake>("orders").unwrap();
-    thread::scope(|scope| {
-        for _ in 0..100 {
-            scope.spawn(|| EtcdStore::open(&cluster.url(), &namespace).unwrap());
-        }
-    });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Instant;
 
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError, open,
+    AcquireRequest, Grant, LeaseStore, MAX_SKEW, RedisStore, StoreError, open,
 };
 use randflake_std::segment::SegmentStore;
 
@@ -230,17 +230,6 @@ fn a_diagnosis_names_what_a_crash_would_lose() {
     };
     assert!(durability(&careful).contains("Fine"));
     assert!(durability(&careless).contains("Caution"));
-}
-
-#[test]
-fn a_hundred_clients_open_a_new_namespace_at_once() {
-    let redis = RedisServer::start();
-    let namespace = Namespace::of::<randflake_std::Snowflake>("orders").unwrap();
-    thread::scope(|scope| {
-        for _ in 0..100 {
-            scope.spawn(|| RedisStore::open(&redis.url(), &namespace).unwrap());
-        }
-    });
 }
 
 fn is_lost(store: &mut RedisStore) -> bool {

@@ -1,0 +1,184 @@
+//! A hundred processes begin at once on a server that is new: one of them makes what is missing, none
+//! fails, and no two are granted the same.
+//!
+//! The program starts itself again as these processes, which is why it has its own `main`.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+#![expect(clippy::print_stdout, reason = "the processes tell what they have")]
+
+#[expect(dead_code, reason = "other tests do more to servers")]
+mod engines;
+
+use std::collections::BTreeSet;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::{env, process};
+
+use libtest_mimic::{Arguments, Trial};
+use mysql::prelude::Queryable;
+use randflake_std::Randflake;
+use randflake_std::lease::{AcquireRequest, Namespace, Token, open};
+
+use engines::etcd::EtcdCluster;
+use engines::mariadb::MariadbServer;
+use engines::postgres::PostgresServer;
+use engines::redis::RedisServer;
+use engines::server::spawn;
+
+const STARTERS: usize = 100;
+const NODE_IDS_EACH: usize = 3;
+const STORE: &str = "STARTERS_TEST_STORE";
+
+fn main() -> ExitCode {
+    if let Ok(url) = env::var(STORE) {
+        starter(&url);
+        return ExitCode::SUCCESS;
+    }
+    let trials = [
+        ("redis", redis as fn()),
+        ("etcd", etcd),
+        ("postgres", postgres),
+        ("mariadb", mariadb),
+    ];
+    let trials = trials.map(|(name, run)| {
+        Trial::test(
+            format!("{name}::a_hundred_processes_begin_at_once"),
+            move || {
+                run();
+                Ok(())
+            },
+        )
+    });
+    let mut arguments = Arguments::from_args();
+    // Each wants the machine for itself.
+    arguments.test_threads = Some(1);
+    libtest_mimic::run(&arguments, trials.into()).exit_code()
+}
+
+/// Opens the store when it is told to, and leases when it is told to; says when it has done so.
+fn starter(url: &str) {
+    let mut orders = io::stdin().lines();
+    let mut wait = |told: &str| {
+        println!("{told}");
+        io::stdout().flush().unwrap();
+        orders.next();
+    };
+    wait("ready");
+    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let mut store = open(url, &namespace).unwrap();
+    wait("open");
+    let acquired = store.acquire(&AcquireRequest {
+        token: Token::random().unwrap(),
+        holder: &process::id().to_string(),
+        count: u32::try_from(NODE_IDS_EACH).unwrap(),
+        ttl: 300,
+    });
+    for grant in acquired.unwrap().grants {
+        println!("{}", grant.node_id);
+    }
+}
+
+struct Starter {
+    child: Child,
+    told: BufReader<ChildStdout>,
+}
+
+impl Starter {
+    fn new(url: &str) -> Self {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command
+            .env(STORE, url)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = spawn(command).unwrap();
+        let told = BufReader::new(child.stdout.take().unwrap());
+        Self { child, told }
+    }
+
+    fn node_ids(mut self) -> Vec<u32> {
+        let lines = self.told.by_ref().lines();
+        let node_ids = lines.map(|line| line.unwrap().parse().unwrap()).collect();
+        assert!(self.child.wait().unwrap().success(), "a process failed");
+        node_ids
+    }
+}
+
+impl Drop for Starter {
+    fn drop(&mut self) {
+        let _gone_already = self.child.kill();
+        let _gone_already = self.child.wait();
+    }
+}
+
+fn a_hundred_begin_at_once(url: &str, before_leases: impl FnOnce()) {
+    let mut starters: Vec<_> = (0..STARTERS).map(|_| Starter::new(url)).collect();
+    all_have(&mut starters, "ready");
+    all_go(&mut starters);
+    all_have(&mut starters, "open");
+    before_leases();
+    all_go(&mut starters);
+    let granted: Vec<_> = starters.into_iter().flat_map(Starter::node_ids).collect();
+    assert_eq!(granted.len(), STARTERS * NODE_IDS_EACH);
+    let distinct: BTreeSet<_> = granted.into_iter().collect();
+    assert_eq!(distinct.len(), STARTERS * NODE_IDS_EACH);
+}
+
+fn all_have(starters: &mut [Starter], told: &str) {
+    for starter in starters {
+        let mut line = String::new();
+        starter.told.read_line(&mut line).unwrap();
+        assert_eq!(line.trim_end(), told, "a process failed");
+    }
+}
+
+fn all_go(starters: &mut [Starter]) {
+    for starter in starters {
+        let mut orders = starter.child.stdin.as_ref().unwrap();
+        orders.write_all(b"go\n").unwrap();
+    }
+}
+
+fn redis() {
+    let server = RedisServer::start();
+    a_hundred_begin_at_once(&server.url(), || {
+        // As if the server were older than the longest TTL: a new one waits.
+        let unfence = "HSET randflake:{orders}:namespace fence 0";
+        assert_eq!(server.ask(unfence), ":0\r\n");
+    });
+    let namespaces = server.ask("KEYS randflake:*:namespace");
+    assert!(namespaces.starts_with("*1\r\n"), "{namespaces}");
+}
+
+fn etcd() {
+    let cluster = EtcdCluster::start(1);
+    a_hundred_begin_at_once(&cluster.url(), || {});
+    // `randflake/orders/namespace`, which was written once.
+    let key = r#"{"key":"cmFuZGZsYWtlL29yZGVycy9uYW1lc3BhY2U="}"#;
+    let written = cluster.members[0].post("kv/range", key);
+    assert!(written.contains(r#""version":"1""#), "{written}");
+}
+
+fn postgres() {
+    let server = PostgresServer::start();
+    a_hundred_begin_at_once(&server.url("postgres"), || {});
+    let count =
+        "SELECT (SELECT count(*) FROM randflake.store) + 10 * count(*) FROM randflake.namespace";
+    let row = server.client("postgres").query_one(count, &[]).unwrap();
+    assert_eq!(row.get::<_, i64>(0), 11);
+}
+
+fn mariadb() {
+    let server = MariadbServer::start();
+    let create = "CREATE DATABASE ids";
+    server.client(None).query_drop(create).unwrap();
+    a_hundred_begin_at_once(&server.url("ids"), || {});
+    let count =
+        "SELECT (SELECT COUNT(*) FROM randflake_store) + 10 * COUNT(*) FROM randflake_namespace";
+    let count: Option<u64> = server.client(Some("ids")).query_first(count).unwrap();
+    assert_eq!(count, Some(11));
+}
