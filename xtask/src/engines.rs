@@ -66,6 +66,10 @@ const TESTS: &[Test] = &[
         tools: ALL_ENGINES,
     },
     Test {
+        name: "doctors",
+        tools: ALL_ENGINES,
+    },
+    Test {
         name: "starters",
         tools: ALL_ENGINES,
     },

@@ -129,5 +129,6 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "contract_mysql", "engines"),
     ("randflake-std", "databases", "engines"),
     ("randflake-std", "encryption", "engines"),
+    ("randflake-std", "doctors", "engines"),
     ("randflake-std", "starters", "engines"),
 ];

@@ -9,6 +9,7 @@ use crate::lease::Finding;
 const QUESTION: &str = "
     SELECT current_setting('server_version') AS server, randflake.unix_us() AS unix_us,
         current_setting('synchronous_commit') AS synchronous_commit,
+        (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS unless_set,
         current_setting('fsync') AS fsync,
         current_setting('full_page_writes') AS full_page_writes,
         current_setting('synchronous_standby_names') AS synchronous_standby_names,
@@ -21,6 +22,10 @@ pub(super) async fn findings(session: &Session) -> Result<Vec<Finding>, Failure>
     let arguments = [(&session.row as _, Type::INT4)];
     let row = session.client.query_typed_one(QUESTION, &arguments).await?;
     let text = |column| row.try_get::<_, String>(column);
+    let synchronous_commit = match (text("synchronous_commit")?, text("unless_set")?) {
+        (set, unless_set) if set == unless_set => set,
+        (set, unless_set) => format!("{set} for the store, {unless_set} for others"),
+    };
     let full_page_writes = match text("full_page_writes")? {
         on if on == "on" => Finding::fine("full_page_writes", on),
         off => {
@@ -39,7 +44,7 @@ pub(super) async fn findings(session: &Session) -> Result<Vec<Finding>, Failure>
     Ok(vec![
         Finding::fine("server", format!("PostgreSQL {}", text("server")?)),
         Finding::fine("schema", format!("version {VERSION}")),
-        Finding::fine("synchronous_commit", text("synchronous_commit")?),
+        Finding::fine("synchronous_commit", synchronous_commit),
         Finding::fine("fsync", text("fsync")?),
         full_page_writes,
         Finding::fine("fingerprint", text("fingerprint")?),

@@ -92,7 +92,7 @@ fn durability(connection: &mut Connection, persistence: &InfoDict) -> Finding {
         Ok((_, when)) => Finding::caution(
             NAME,
             format!("yes, appendfsync {when}"),
-            format!("the last second is lost in a crash, and {COST}"),
+            format!("the last second is lost in a crash, and {COST}: set appendfsync to always"),
         ),
         Err(_) => Finding::caution(NAME, "yes, appendfsync unknown", "the server does not tell"),
     }
