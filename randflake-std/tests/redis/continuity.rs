@@ -10,6 +10,7 @@ use randflake_std::lease::{
 use randflake_std::segment::SegmentStore;
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
+use crate::engines::free_port;
 use crate::engines::redis::RedisServer;
 
 const MAX_TTL: Duration = Duration::from_secs(300);
@@ -230,6 +231,44 @@ fn a_diagnosis_names_what_a_crash_would_lose() {
     };
     assert!(durability(&careful).contains("Fine"));
     assert!(durability(&careless).contains("Caution"));
+}
+
+#[test]
+fn a_cluster_keeps_a_namespace_on_one_node_and_the_others_lead_there() {
+    let node = || {
+        let bus = free_port().to_string();
+        let settings = ["--cluster-enabled", "yes", "--cluster-port", &bus];
+        (RedisServer::start_with(&settings), bus)
+    };
+    let ((redis, _), (other, bus)) = (node(), node());
+    assert_eq!(redis.ask("CLUSTER ADDSLOTSRANGE 0 16383"), "+OK\r\n");
+    redis.ask(&format!("CLUSTER MEET 127.0.0.1 {} {bus}", other.port));
+    until(|| redis.ask("CLUSTER INFO").contains("cluster_state:ok"));
+    let mut store = open_at_once(&redis);
+    let grant = acquire_one(&mut store, 1);
+    assert!(goes_on(&mut store, grant));
+    store.release(&[grant]).unwrap();
+    assert_eq!(store.list().unwrap().len(), 1);
+
+    // Until it has heard of the first one.
+    until(|| other.ask("GET randflake:{orders}").starts_with("-MOVED"));
+    let refused = RedisStore::open(&other.url(), &eight("orders")).unwrap_err();
+    let StoreError::Unusable(sentence) = refused else {
+        panic!("{refused:?}")
+    };
+    let place = format!("127.0.0.1:{} has this namespace", redis.port);
+    assert!(sentence.contains(&place), "{sentence}");
+}
+
+fn until(is_so: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "it does not come"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn is_lost(store: &mut RedisStore) -> bool {

@@ -122,6 +122,14 @@ impl Connection {
         if let Some(why) = tls::refusal(&error) {
             return StoreError::Unusable(format!("the Redis server at {self:?}: {why}"));
         }
+        if let Some((other, _)) = error.redirect_node()
+            && error.kind() == ErrorKind::Server(ServerErrorKind::Moved)
+        {
+            return StoreError::Unusable(format!(
+                "the Redis server at {self:?} is of a cluster, in which {other} has this namespace: name that \
+                 one in the URL"
+            ));
+        }
         if is_lasting(&error) {
             return StoreError::Unusable(format!("the Redis server refuses: {error}"));
         }

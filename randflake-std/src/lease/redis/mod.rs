@@ -37,6 +37,11 @@ use crate::segment::SegmentStore;
 /// The user needs the permissions `+eval +evalsha +script|load +info +time +multi +exec` and those of
 /// hashes and sorted sets, on the keys `randflake:*`.
 ///
+/// **Redis Cluster.** The keys of a namespace stand on one node (they share a hash tag), and the URL must name
+/// that one: redirections are not followed, because another node that has the keys is a failover or a move,
+/// after which somebody should look. Another node is refused as [`StoreError::Unusable`], with the address of
+/// the one that has the namespace. A replica that takes over is noticed as in the table below.
+///
 /// # What it notices
 ///
 /// The namespace holds the server's run id, which is another in each process of Redis.
@@ -100,7 +105,8 @@ impl RedisStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server's certificate is
-    /// not trusted, or the server refuses the user, evicts keys, or has the namespace with another layout or of a newer version.
+    /// not trusted, or the server refuses the user, is the wrong node of a cluster,
+    /// evicts keys, or has the namespace with another layout or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
         Self::opened(url, namespace, None)
