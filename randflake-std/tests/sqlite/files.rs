@@ -150,7 +150,13 @@ mod unix {
         assert_eq!(linked.list().unwrap()[0].grant, grant);
         assert_ne!(acquire(&mut linked).unwrap().node_id, grant.node_id);
         assert_eq!(linked.path(), store.path());
-        assert_eq!(place.files(), ["leases.db", "leases.db.lock", "link.db"]);
+        let files = [
+            "leases.db",
+            "leases.db-journal",
+            "leases.db.lock",
+            "link.db",
+        ];
+        assert_eq!(place.files(), files);
 
         fs::remove_file(place.database()).unwrap();
         let sentence = unusable(place.try_open(&link));

@@ -33,9 +33,15 @@ use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 /// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// What a transaction writes over is saved in a file that stays where it is, so that each of its four
+/// waits for the disk is for blocks that the file has. A write-ahead log has to be moved into the database and
+/// deleted at the end of each operation, because what is left in it would be read into a backup that is
+/// restored in place: as many waits, in which the file system has to write its own journal.
+const JOURNAL: &str = "persist";
+
 /// A store of leases and counters in an SQLite database, shared by the processes of one machine.
 ///
-/// It is a file, and another of the same name with `.lock` at its end; both are created, for their
+/// It is a file, and two of the same name with `.lock` and `-journal` at the end; they are created, for their
 /// owner alone, with the directory if need be. Each operation opens the database, does its work in
 /// one transaction that is on disk when it returns, and closes it: between operations nothing is
 /// held, no matter how many threads, processes and forks of them use it.
@@ -246,9 +252,9 @@ impl Session<'_> {
         };
         let tables = schema::look(connection, evidence.path)?;
         let mode: String =
-            connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
-        if mode != "wal" {
-            let why = "SQLite cannot keep a write-ahead log here";
+            connection.pragma_update_and_check(None, "journal_mode", JOURNAL, |row| row.get(0))?;
+        if mode != JOURNAL {
+            let why = "SQLite cannot keep a rollback journal here";
             return Err(unusable(evidence.path, &why).into());
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
