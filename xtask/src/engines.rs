@@ -74,6 +74,15 @@ const TESTS: &[Test] = &[
         tools: ALL_ENGINES,
     },
     Test {
+        name: "pages",
+        tools: &[
+            POSTGRES_PROGRAMS,
+            MARIADB_SERVER,
+            MARIADB_SETUP,
+            ETCD_SERVER,
+        ],
+    },
+    Test {
         name: "contract_mysql",
         tools: &[MARIADB_SERVER, MARIADB_SETUP],
     },

@@ -128,6 +128,7 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "segment_faults", "engines"),
     ("randflake-std", "contract_mysql", "engines"),
     ("randflake-std", "databases", "engines"),
+    ("randflake-std", "pages", "engines"),
     ("randflake-std", "encryption", "engines"),
     ("randflake-std", "doctors", "engines"),
     ("randflake-std", "starters", "engines"),

@@ -1,7 +1,9 @@
 //! Granting node ids.
 
+use std::collections::BTreeSet;
+
 use super::client::not_understood;
-use super::free::{self, Free, Part, Search};
+use super::free::{self, Look, Page, Search};
 use super::record::Lease;
 use super::session::{TRIES, View, too_busy};
 use super::transaction::{Kv, Range, Write};
@@ -24,15 +26,12 @@ impl EtcdStore {
     ) -> Result<Acquired, StoreError> {
         let node_ids = self.namespace.node_ids();
         let wanted = u64::from(request.count);
-        let (token, full) = (self.keys.token(request.token), self.keys.full());
+        let token = self.keys.token(request.token);
         for _ in 0..TRIES {
-            let page = Part::random_page(node_ids)?;
-            let view = self.view(&[
-                Range::Key(token.clone()),
-                Range::Key(full.clone()),
-                page.lowest(&self.keys, wanted),
-            ])?;
-            let [known, noted, found] = &view.found[..] else {
+            let page = Page::random(node_ids)?;
+            let [note, leases] = page.ranges(&self.keys, wanted);
+            let view = self.view(&[Range::Key(token.clone()), note, leases])?;
+            let [known, note, leases] = &view.found[..] else {
                 return Err(not_understood());
             };
             view.now.check_fence(view.stored.fence)?;
@@ -51,58 +50,28 @@ impl EtcdStore {
                 }
             }
             let end = view.now.end_after(request.ttl)?;
-            let (found, ends) = free::in_page(page, found, view.now.tick, wanted)?;
-            let search = if found.len() as u64 >= wanted {
-                Search::Enough(free::choose(found, wanted)?)
+            let look = page.look(note, leases, view.now.tick, wanted)?;
+            let looks = if look.free.len() as u64 >= wanted {
+                vec![look]
             } else {
-                let noted = noted.kvs.first();
-                let until = noted.and_then(|kv| kv.value.parse().ok()).unwrap_or(0);
-                if found.is_empty() && view.now.tick < until {
-                    Search::Later(until)
-                } else {
-                    let now = view.now.tick;
-                    let page = (page, ends);
-                    let search = free::everywhere(
-                        &mut self.client,
-                        &self.keys,
-                        node_ids,
-                        now,
-                        wanted,
-                        page,
-                    )?;
-                    if let (Search::Later(until), 1, true) =
-                        (&search, wanted, self.has_many_pages())
-                    {
-                        let mut note = Write::default();
-                        note.compare(&full, noted.map_or(0, |kv| kv.revision))
-                            .put(&full, &until.to_string());
-                        self.write(&note)?;
-                    }
-                    search
-                }
-            };
-            match search {
-                Search::Later(tick) => {
-                    return Err(StoreError::Exhausted {
-                        retry_in: view.now.until(tick),
-                    });
-                }
-                Search::Enough(free) => {
-                    if let Some(grants) = self.take(&view, free, end, request)? {
-                        self.seen_end = self.seen_end.max(end);
-                        return Ok(Acquired {
-                            grants,
-                            now: view.now.unix,
+                match self.search(view.now.tick, wanted, look)? {
+                    Search::Enough(looks) => looks,
+                    Search::Later(tick) => {
+                        return Err(StoreError::Exhausted {
+                            retry_in: view.now.until(tick),
                         });
                     }
                 }
+            };
+            if let Some(grants) = self.take(&view, &looks, end, request)? {
+                self.seen_end = self.seen_end.max(end);
+                return Ok(Acquired {
+                    grants,
+                    now: view.now.unix,
+                });
             }
         }
         Err(too_busy())
-    }
-
-    pub(super) fn has_many_pages(&self) -> bool {
-        self.namespace.node_ids() > 256
     }
 
     fn earlier(
@@ -169,60 +138,68 @@ impl EtcdStore {
     fn take(
         &mut self,
         view: &View,
-        mut free: Vec<Free>,
+        looks: &[Look],
         end: u64,
         request: &AcquireRequest<'_>,
     ) -> Result<Option<Vec<Grant>>, StoreError> {
-        free.sort_unstable_by_key(|free| free.node_id);
-        let nodes: Vec<_> = free.iter().map(|free| free.node_id.to_string()).collect();
+        let chosen = free::choose(looks, u64::from(request.count))?;
+        let mut emptied = free::emptied(looks, &chosen, end);
+        let nodes: Vec<_> = chosen.iter().map(|free| free.node_id.to_string()).collect();
         let token_key = self.keys.token(request.token);
-        let mut taken: Vec<Grant> = Vec::with_capacity(free.len());
-        let parts = free.chunks(GRANTS_AT_ONCE).len();
-        for (part, free) in free.chunks(GRANTS_AT_ONCE).enumerate() {
-            let mut write = Write::default();
-            write
-                .compare(&self.keys.namespace(), view.revision)
-                .compare(&token_key, 0);
-            let mut grants = Vec::with_capacity(free.len());
-            for free in free {
-                let former = free.former.as_ref().map(|lease| lease.grant);
-                let grant = Grant {
-                    node_id: free.node_id,
-                    start: view.now.tick,
-                    end,
-                    fencing_token: view
-                        .now
-                        .fencing_token(former.map_or(0, |former| former.fencing_token)),
-                    token: request.token,
-                };
-                let lease = Lease {
-                    held: true,
-                    grant,
-                    holder: request.holder.to_owned(),
-                };
-                let key = self.keys.lease(u64::from(free.node_id));
+        let mut forgotten = BTreeSet::from([request.token.to_bytes()]);
+        let mut taken: Vec<Grant> = Vec::with_capacity(chosen.len());
+        let (mut write, mut grants) = (Write::default(), Vec::new());
+        let mut rest = chosen.iter().peekable();
+        while let Some(free) = rest.next() {
+            if write.is_empty() {
                 write
-                    .compare(&key, free.revision)
-                    .put(&key, &lease.to_value());
-                grants.push(grant);
+                    .compare(&self.keys.namespace(), view.revision)
+                    .compare(&token_key, 0);
             }
-            let forgotten = free
-                .iter()
-                .filter_map(|free| Some(free.former.as_ref()?.grant.token));
-            let mut forgotten: Vec<_> = forgotten.filter(|old| *old != request.token).collect();
-            forgotten.sort_unstable_by_key(|token| token.to_bytes());
-            forgotten.dedup();
-            for old in forgotten {
-                write.delete(&self.keys.token(old));
+            let former = free.former.as_ref().map(|lease| lease.grant);
+            let grant = Grant {
+                node_id: free.node_id,
+                start: view.now.tick,
+                end,
+                fencing_token: view
+                    .now
+                    .fencing_token(former.map_or(0, |former| former.fencing_token)),
+                token: request.token,
+            };
+            let lease = Lease {
+                held: true,
+                grant,
+                holder: request.holder.to_owned(),
+            };
+            let key = self.keys.lease(u64::from(free.node_id));
+            write
+                .compare(&key, free.revision)
+                .put(&key, &lease.to_value());
+            grants.push(grant);
+            if let Some(former) = former
+                && forgotten.insert(former.token.to_bytes())
+            {
+                write.delete(&self.keys.token(former.token));
             }
-            if part + 1 == parts {
+            let page = free::page_of(free.node_id);
+            let is_last_of_page = rest
+                .peek()
+                .is_none_or(|next| free::page_of(next.node_id) != page);
+            if is_last_of_page && let Some((revision, tick)) = emptied.remove(&page) {
+                let key = self.keys.note(page);
+                write.compare(&key, revision).put(&key, &free::note(tick));
+            }
+            if rest.peek().is_none() {
                 write.put(&token_key, &nodes.join(","));
             }
-            if !self.write(&write)? {
-                self.give_back(&taken)?;
-                return Ok(None);
+            if rest.peek().is_none() || write.is_nearly_full() {
+                if !self.write(&write)? {
+                    self.give_back(&taken)?;
+                    return Ok(None);
+                }
+                taken.append(&mut grants);
+                write = Write::default();
             }
-            taken.extend(grants);
         }
         Ok(Some(taken))
     }

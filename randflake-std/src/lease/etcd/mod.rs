@@ -32,7 +32,7 @@ use super::{
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
-/// etcd refuses more than 128 operations in a transaction; a grant takes two at most.
+/// etcd refuses more than 128 requests in a transaction; a grant's key and its page's note are two.
 const GRANTS_AT_ONCE: usize = 60;
 /// How many leases are listed with one request.
 const LISTED_AT_ONCE: u64 = 4_096;
@@ -51,8 +51,8 @@ const LISTED_AT_ONCE: u64 = 4_096;
 /// process is killed between these, some are taken until their leases end, and nobody uses them.
 ///
 /// **Finding a free node id.** One page of 256 is looked at, at random, which is enough up to 99 %
-/// occupancy for most; then eight pages at a time. When none was free, that is noted until the first
-/// lease ends, so that the next are refused at once.
+/// occupancy for most. Of each page in which none is free a note says until when, so that who has no luck
+/// reads which pages are worth a look, and a full namespace is refused by the notes alone.
 ///
 /// # What it notices
 ///
@@ -154,23 +154,27 @@ impl EtcdStore {
     }
 
     /// Changes leases as the closure says, which is told of each grant's lease if it is still its
-    /// holder's, until nobody else has changed them meanwhile.
+    /// holder's, until nobody else has changed them meanwhile. A renewal has a TTL, a release none.
     fn change(
         &mut self,
         grants: &[Grant],
-        is_release: bool,
+        ttl: Option<u64>,
         change: impl Fn(&session::View, &Grant, &mut Lease) -> bool,
     ) -> Result<(Vec<Option<u64>>, Duration), StoreError> {
-        let keys = |store: &Self, grant: &Grant| store.keys.lease(u64::from(grant.node_id));
-        let ranges: Vec<_> = grants
+        let pages = self.pages_of(grants);
+        let read_pages = if ttl.is_some() { &*pages } else { &[] };
+        let leases = grants.iter();
+        let leases = leases.map(|grant| Range::Key(self.keys.lease(u64::from(grant.node_id))));
+        let notes = read_pages
             .iter()
-            .map(|grant| Range::Key(keys(self, grant)))
-            .collect();
+            .map(|&page| Range::Key(self.keys.note(page)));
+        let ranges: Vec<_> = leases.chain(notes).collect();
         for _ in 0..TRIES {
             let view = self.view(&ranges)?;
+            let (found, notes) = view.found.split_at(grants.len());
             // A grant may be named twice.
             let mut leases = BTreeMap::new();
-            for kv in view.found.iter().flat_map(|found| &found.kvs) {
+            for kv in found.iter().flat_map(|found| &found.kvs) {
                 let lease = Lease::read(&kv.key, &kv.value).ok_or_else(not_understood)?;
                 leases.insert(lease.grant.node_id, (kv, lease, false));
             }
@@ -189,16 +193,34 @@ impl EtcdStore {
                     .compare(&kv.key, kv.revision)
                     .put(&kv.key, &lease.to_value());
             }
-            if is_release && !write.is_empty() && self.has_many_pages() {
-                write.put(&self.keys.full(), "0");
+            if ttl.is_none() && !write.is_empty() {
+                for &page in &pages {
+                    write.put(&self.keys.note(page), &free::note(free::NOTHING_KNOWN));
+                }
             }
             let latest = ends.iter().flatten().max().copied().unwrap_or(0);
             if write.is_empty() || self.write(&write)? {
                 self.seen_end = self.seen_end.max(latest);
+                let soon = view.now.tick.saturating_add(ttl.unwrap_or(0) / 2);
+                let reached = free::reached(notes, soon)?;
+                // The renewal is done, whatever becomes of the notes.
+                _ = self.renew_notes(&reached, view.now.tick);
                 return Ok((ends, view.now.unix));
             }
         }
         Err(too_busy())
+    }
+
+    /// Those that have notes.
+    fn pages_of(&self, grants: &[Grant]) -> Vec<u64> {
+        if self.pages() == 1 {
+            return Vec::new();
+        }
+        let pages = grants.iter().map(|grant| free::page_of(grant.node_id));
+        let mut pages: Vec<_> = pages.collect();
+        pages.sort_unstable();
+        pages.dedup();
+        pages
     }
 
     /// A TTL in ticks as a time span.
@@ -238,7 +260,7 @@ impl LeaseStore for EtcdStore {
             renewed.now = self.view(&[])?.now.unix;
         }
         for grants in grants.chunks(GRANTS_AT_ONCE) {
-            let (ends, now) = self.change(grants, false, |view, _, lease| {
+            let (ends, now) = self.change(grants, Some(ttl), |view, _, lease| {
                 let is_live = view.now.tick < lease.grant.end;
                 if is_live {
                     lease.grant.end = lease.grant.end.max(view.now.extended(ttl));
@@ -253,7 +275,7 @@ impl LeaseStore for EtcdStore {
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         for grants in grants.chunks(GRANTS_AT_ONCE) {
-            self.change(grants, true, |_, grant, lease| {
+            self.change(grants, None, |_, grant, lease| {
                 let Grant { start, end, .. } = lease.grant;
                 lease.grant.end = grant.end.min(end).max(start);
                 lease.held = false;

@@ -3,7 +3,7 @@
 //! - `randflake/NAME/namespace`: a [`Stored`], as JSON.
 //! - `randflake/NAME/lease/NODE`: a [`Lease`] in text that begins with its end, so that values sort by it.
 //! - `randflake/NAME/token/TOKEN`: the node ids that an acquire was granted.
-//! - `randflake/NAME/full`: until when no node id was free when all were looked at.
+//! - `randflake/NAME/page/PAGE`: the tick before which no node id of the page is free, as far as known.
 //! - `randflake/NAME/counter`: the next number, and the cluster in which somebody vouches for it.
 //!
 //! Numbers in keys and ends have a fixed width.
@@ -39,8 +39,9 @@ impl Keys {
         format!("{}/token/{token}", self.prefix)
     }
 
-    pub(super) fn full(&self) -> String {
-        format!("{}/full", self.prefix)
+    /// Of a page.
+    pub(super) fn note(&self, page: u64) -> String {
+        format!("{}/page/{page:08x}", self.prefix)
     }
 
     pub(super) fn counter(&self) -> String {
@@ -48,7 +49,7 @@ impl Keys {
     }
 }
 
-/// The node id of a lease's key.
+/// The node id of a lease's key, or the page of a note's.
 pub(super) fn node_of(key: &str) -> Option<u32> {
     u32::from_str_radix(key.rsplit_once('/')?.1, 16).ok()
 }

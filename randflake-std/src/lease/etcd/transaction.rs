@@ -98,6 +98,11 @@ impl Write {
     pub(super) fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
+
+    /// Whether not much more fits: etcd refuses more than 128 requests in a transaction.
+    pub(super) fn is_nearly_full(&self) -> bool {
+        self.requests.len() > 120
+    }
 }
 
 fn request(range: &Range) -> Value {

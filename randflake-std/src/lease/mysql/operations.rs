@@ -150,7 +150,9 @@ pub(super) fn renew(session: &mut Session, grants: &[Grant], ttl: u64) -> Result
 }
 
 pub(super) fn release(session: &mut Session, grants: &[Grant]) -> Result<(), Failure> {
-    let parameters = (session.row, json(grants));
+    let mut grants = grants.to_vec();
+    grants.sort_unstable_by_key(|grant| grant.node_id);
+    let parameters = (session.row, json(&grants));
     let release = "CALL randflake_release(?, ?)";
     Ok(session.connection.exec_drop(release, parameters)?)
 }

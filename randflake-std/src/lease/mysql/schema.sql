@@ -5,8 +5,9 @@
 -- - `randflake_lease` has a row for each node id. Of one that was never leased, the fencing token is 0.
 -- - `randflake_page` has a row for each 256 node ids: none of them is free before `soonest_end`. It is
 --   what finds a free one without a look at those that are taken, and says so if there is none. It is a
---   lower bound: renewals leave it behind. Who looks for a free node id in vain moves it on, and so
---   does the first renewal after it in a page that was full, before somebody has to look.
+--   lower bound: renewals leave it behind. Who takes the last free one of a page moves it on, who looks
+--   in vain, and in a page that is full a renewal half a TTL before it is reached: each holder comes by in
+--   that time, so nobody has to look at a page whose holders live.
 -- - Who acquires or releases locks the page first, then the leases; who renews, only the leases.
 -- - Times are in the namespace's ticks, or in units of Unix time where their name says so.
 -- - Statements end with a semicolon at the end of a line without indentation.
@@ -149,7 +150,7 @@ CREATE PROCEDURE randflake_take(
     the_end BIGINT, begin_page INT, end_page INT, INOUT missing BIGINT
 ) SQL SECURITY INVOKER
 BEGIN
-    DECLARE candidate, taken INT;
+    DECLARE candidate, taken, free, first_free INT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET candidate = NULL;
     pages: WHILE missing > 0 DO
         SELECT page INTO candidate FROM randflake_page
@@ -159,14 +160,18 @@ BEGIN
         IF candidate IS NULL THEN
             LEAVE pages;
         END IF;
+        -- Looked at without locks first: an update would lock all that it passes over.
+        SELECT COUNT(*), MIN(node_id) INTO free, first_free FROM randflake_lease
+        WHERE namespace = the_namespace AND end_tick <= tick
+            AND node_id >= candidate * 256 AND node_id < (candidate + 1) * 256;
         UPDATE randflake_lease SET
             held = TRUE, start_tick = tick, end_tick = the_end,
             fencing_token = GREATEST(tick, fencing_token + 1), token = the_token, holder = the_holder
         WHERE namespace = the_namespace AND end_tick <= tick
-            AND node_id >= candidate * 256 AND node_id < (candidate + 1) * 256
+            AND node_id >= first_free AND node_id < (candidate + 1) * 256
         ORDER BY node_id LIMIT missing;
         SET taken = ROW_COUNT(), missing = missing - taken, begin_page = candidate + 1;
-        IF missing > 0 THEN
+        IF taken >= free THEN
             CALL randflake_look_at_page(the_namespace, candidate, tick);
         END IF;
     END WHILE;
@@ -270,6 +275,12 @@ SQL SECURITY INVOKER
 BEGIN
     DECLARE unix_us, tick BIGINT;
     DECLARE stale INT;
+    DECLARE pages CURSOR FOR
+        SELECT DISTINCT p.page
+        FROM JSON_TABLE(the_grants, '$[*]' COLUMNS (node_id BIGINT PATH '$[0]')) a
+        STRAIGHT_JOIN randflake_page p FORCE INDEX (PRIMARY)
+            ON p.namespace = the_namespace AND p.page = a.node_id DIV 256
+        WHERE p.is_full AND p.soonest_end <= tick + ttl DIV 2;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET stale = NULL;
     CALL randflake_clock(unix_us);
     SELECT FLOOR((unix_us DIV 1000 - epoch_unix_ms) / tick_ms) INTO tick
@@ -291,19 +302,24 @@ BEGIN
             AND l.held AND l.end_tick > tick AND tick >= 0
     ORDER BY a.place;
     START TRANSACTION;
-    SELECT p.page INTO stale FROM randflake_page p
-    WHERE p.namespace = the_namespace AND p.is_full AND p.soonest_end <= tick
-        AND p.page = CAST(JSON_EXTRACT(the_grants, '$[0][0]') AS SIGNED) DIV 256
-    FOR UPDATE SKIP LOCKED;
-    IF stale IS NOT NULL THEN
-        CALL randflake_look_at_page(the_namespace, stale, tick);
-    END IF;
+    OPEN pages;
+    FETCH pages INTO stale;
+    WHILE stale IS NOT NULL DO
+        SELECT page INTO stale FROM randflake_page
+        WHERE namespace = the_namespace AND page = stale FOR UPDATE SKIP LOCKED;
+        IF stale IS NOT NULL THEN
+            CALL randflake_look_at_page(the_namespace, stale, tick);
+        END IF;
+        FETCH pages INTO stale;
+    END WHILE;
+    CLOSE pages;
     COMMIT;
 END
 ;
 DROP PROCEDURE IF EXISTS randflake_release
 ;
--- The grants are a JSON array of [node id, fencing token, token, end].
+-- The grants are a JSON array of [node id, fencing token, token, end], in the order of node ids: all lock
+-- pages in one order.
 CREATE PROCEDURE randflake_release(the_namespace INT, the_grants LONGTEXT) SQL SECURITY INVOKER
 BEGIN
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
@@ -312,11 +328,10 @@ BEGIN
         RESIGNAL;
     END;
     START TRANSACTION;
-    UPDATE randflake_page SET is_full = is_full
-    WHERE namespace = the_namespace AND page IN (
-        SELECT a.node_id DIV 256
-        FROM JSON_TABLE(the_grants, '$[*]' COLUMNS (node_id BIGINT PATH '$[0]')) a
-    ) ORDER BY page;
+    UPDATE JSON_TABLE(the_grants, '$[*]' COLUMNS (node_id BIGINT PATH '$[0]')) a
+    STRAIGHT_JOIN randflake_page p FORCE INDEX (PRIMARY)
+        ON p.namespace = the_namespace AND p.page = a.node_id DIV 256
+    SET p.is_full = p.is_full;
     UPDATE JSON_TABLE(the_grants, '$[*]' COLUMNS (
         node_id BIGINT PATH '$[0]', fencing_token BIGINT PATH '$[1]', token VARCHAR(32) PATH '$[2]',
         end_tick BIGINT PATH '$[3]'

@@ -6,8 +6,9 @@
 -- - `lease` has a row for each node id. Of one that was never leased, the fencing token is 0.
 -- - `page` has a row for each 256 node ids: none of them is free before `soonest_end`. It is what
 --   finds a free one without a look at those that are taken, and says so if there is none. It is a
---   lower bound: renewals leave it behind. Who looks for a free node id in vain moves it on, and so
---   does the first renewal after it in a page that was full, before somebody has to look.
+--   lower bound: renewals leave it behind. Who takes the last free one of a page moves it on, who looks
+--   in vain, and in a page that is full a renewal half a TTL before it is reached: each holder comes by in
+--   that time, so nobody has to look at a page whose holders live.
 --   An index of the leases by their end would do without it, but old snapshots keep the entries of
 --   every renewal in it, at the very end where the search begins.
 -- - Tokens are compared by `IS NOT DISTINCT FROM` where the node id is known: as `=` does, but with no use
@@ -219,7 +220,7 @@ BEGIN
         END IF;
         begin_page := candidate + 1;
         looked_at := looked_at || candidate;
-        SELECT coalesce(array_agg(f.node_id), '{}') INTO free FROM (
+        SELECT coalesce(array_agg(f.node_id ORDER BY f.node_id), '{}') INTO free FROM (
             SELECT l.node_id FROM randflake.lease l
             WHERE l.namespace = the_namespace AND l.end_tick <= tick
                 AND l.node_id >= candidate * 256 AND l.node_id < (candidate + 1) * 256
@@ -228,7 +229,11 @@ BEGIN
         found_nodes := found_nodes || free;
         IF free = '{}' THEN
             PERFORM randflake.look_at_page(the_namespace, candidate, tick);
-        ELSIF cardinality(found_nodes) < wanted THEN
+        ELSIF cardinality(found_nodes) < wanted OR NOT EXISTS (
+            SELECT FROM randflake.lease l
+            WHERE l.namespace = the_namespace AND l.end_tick <= tick
+                AND l.node_id > free[cardinality(free)] AND l.node_id < (candidate + 1) * 256
+        ) THEN
             emptied := emptied || candidate;
         END IF;
         EXIT WHEN cardinality(found_nodes) = wanted;
@@ -301,7 +306,7 @@ BEGIN
     PERFORM randflake.look_at_page(the_namespace, stale.page, tick) FROM (
         SELECT p.page FROM randflake.page p
         WHERE p.namespace = the_namespace AND p.page IN (SELECT unnest(the_nodes) / 256)
-            AND p.is_full AND p.soonest_end <= tick
+            AND p.is_full AND p.soonest_end <= tick + ttl / 2
         FOR UPDATE SKIP LOCKED
     ) stale;
 END $$;
