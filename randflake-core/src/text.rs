@@ -29,9 +29,10 @@ const GAP: u64 = (b'a' - b'9' - 1) as u64;
 /// assert_eq!(text.as_str(), "v");
 /// assert_eq!(text.len(), 1);
 /// ```
-// The buffer is two whole, aligned words, because `from_utf8` checks such at once.
+// The buffer is two whole, aligned words, because `from_utf8` checks such at once. Not on AVR, whose compiler relies on
+// an alignment that it does not give: <https://github.com/llvm/llvm-project/issues/169190>.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(align(8))]
+#[cfg_attr(not(target_arch = "avr"), repr(align(8)))]
 pub struct Text {
     buffer: [u8; BUFFER_LEN],
     /// Where the first significant digit stands: 3 to 15.

@@ -82,8 +82,9 @@ pub struct NorHorizon<F, const SLOT: usize = 8> {
     horizon: u32,
 }
 
-/// A slot's bytes, where whole words may be loaded.
-#[repr(align(4))]
+/// A slot's bytes, where whole words may be loaded. Not on AVR, whose compiler relies on an alignment that it does not
+/// give: <https://github.com/llvm/llvm-project/issues/169190>.
+#[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
 struct Slot<const SLOT: usize>([u8; SLOT]);
 
 /// What both halves of a slot show that shows nothing.
@@ -100,7 +101,7 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
             "a slot is a multiple of what the flash writes and reads at once"
         );
         assert!(
-            F::ERASE_SIZE.is_power_of_two() && F::ERASE_SIZE <= 1 << 30,
+            F::ERASE_SIZE.is_power_of_two() && F::ERASE_SIZE as u64 <= 1 << 30,
             "a page of the flash is a power of two, at most 2^30 bytes"
         );
         assert!(

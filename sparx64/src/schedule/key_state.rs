@@ -7,8 +7,10 @@ use crate::{
 };
 
 /// At first the key: eight 16-bit words, in pairs. Aligned, so that a pair may be loaded at once.
+// An AVR loads bytes, and its compiler relies on an alignment that it does not give to what is on the stack:
+// <https://github.com/llvm/llvm-project/issues/169190>.
 #[derive(Clone, Copy)]
-#[repr(align(4))]
+#[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
 pub(crate) struct KeyState([RoundKey; 4]);
 
 impl KeyState {

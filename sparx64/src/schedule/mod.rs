@@ -16,9 +16,9 @@ type StepKeys<K> = [[RoundKey<K>; 3]; 2];
 
 /// All round keys, in the order of their use: 8 steps, then the final whitening. Each word of key
 /// is a `u16`, or what a [`Word`](crate::round::Word) of several blocks makes of it.
-/// Aligned, so that both words of a round key may be loaded at once.
+/// Aligned as [`KeyState`] is, so that both words of a round key may be loaded at once.
 #[derive(Clone)]
-#[repr(align(4))]
+#[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
 pub(crate) struct Schedule<K: Copy + Default = u16> {
     pub(crate) steps: [StepKeys<K>; 8],
     pub(crate) whitening: [RoundKey<K>; 2],

@@ -1,14 +1,17 @@
 //! A shared word where the processor has no compare-and-swap.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+#[cfg_attr(not(target_pointer_width = "16"), path = "whole.rs")]
+#[cfg_attr(target_pointer_width = "16", path = "in_parts.rs")]
+mod cell;
 
+use cell::SharedCell;
 use randflake_core::AtomicWord;
 
-/// A 32-bit word whose exchange runs in a critical section: for Cortex-M0 and RISC-V without the `A`
-/// extension, where an interrupt may generate at any instruction of the main code.
+/// A 32-bit word whose exchange runs in a critical section: for Cortex-M0, RISC-V without the `A`
+/// extension, and AVR, where an interrupt may generate at any instruction of the main code.
 ///
-/// Reading needs no critical section, as every 32-bit part loads a word at once; interrupts are
-/// masked only for one load, one comparison and one store. On a Cortex-M0, with the single-core
+/// Reading needs no critical section, as every 32-bit part loads a word at once (an AVR does not, and
+/// has one there too); interrupts are masked only for one load, one comparison and one store. On a Cortex-M0, with the single-core
 /// critical section of `cortex-m` 0.7, that is 5 instructions together with the one that unmasks them,
 /// or 10 without link-time optimisation, which leaves its two functions to be called.
 ///
@@ -27,28 +30,26 @@ use randflake_core::AtomicWord;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct CriticalSectionWord(AtomicU32);
+pub struct CriticalSectionWord(SharedCell);
 
 impl AtomicWord for CriticalSectionWord {
     type Value = u32;
 
     fn new(value: u32) -> Self {
-        Self(AtomicU32::new(value))
+        Self(SharedCell::new(value))
     }
 
     #[inline]
     fn load(&self) -> u32 {
-        self.0.load(Ordering::Acquire)
+        self.0.load()
     }
 
     #[inline]
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
-        // Entering and leaving the section orders what is around it; inside, the order among
-        // single loads and stores of one word is that of the program.
-        critical_section::with(|_| {
-            let equal = self.0.load(Ordering::Relaxed) == current;
+        critical_section::with(|cs| {
+            let equal = self.0.get(cs) == current;
             if equal {
-                self.0.store(new, Ordering::Relaxed);
+                self.0.set(cs, new);
             }
             equal
         })

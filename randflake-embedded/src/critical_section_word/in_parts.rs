@@ -1,0 +1,29 @@
+//! Where the processor loads and stores 32 bits one part after the other.
+
+use core::cell::Cell;
+
+use critical_section::{CriticalSection, Mutex};
+
+#[derive(Debug)]
+pub(super) struct SharedCell(Mutex<Cell<u32>>);
+
+impl SharedCell {
+    pub(super) fn new(value: u32) -> Self {
+        Self(Mutex::new(Cell::new(value)))
+    }
+
+    #[inline]
+    pub(super) fn load(&self) -> u32 {
+        critical_section::with(|cs| self.get(cs))
+    }
+
+    #[inline]
+    pub(super) fn get(&self, cs: CriticalSection<'_>) -> u32 {
+        self.0.borrow(cs).get()
+    }
+
+    #[inline]
+    pub(super) fn set(&self, cs: CriticalSection<'_>, value: u32) {
+        self.0.borrow(cs).set(value);
+    }
+}
