@@ -4,6 +4,7 @@
     reason = "a command-line tool speaks on its standard output"
 )]
 
+mod avr;
 mod bench;
 mod cargo;
 mod counts;
@@ -111,6 +112,12 @@ const PARTS: &[Part] = &[
         about: "firmware on emulated Cortex-M0, M3, M4 and RISC-V, interrupted at every instruction",
         needs: qemu::needs,
         run: qemu::run,
+    },
+    Part {
+        name: "avr",
+        about: "the cipher and ids on an emulated AVR (nightly, avr-gcc, simavr)",
+        needs: avr::needs,
+        run: avr::run,
     },
     Part {
         name: "interop",

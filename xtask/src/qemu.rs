@@ -114,7 +114,7 @@ fn workspace() -> PathBuf {
 }
 
 /// Where the workspace is built: beside the libraries, whose flags differ.
-fn target_folder() -> PathBuf {
+pub(crate) fn target_folder() -> PathBuf {
     let target =
         env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     root().join(target).join("firmware")

@@ -154,6 +154,22 @@ pub(crate) const QEMU_RISCV: Tool = Tool {
     packages: &["qemu-system-misc"],
 };
 
+/// With the C library, whose start it links.
+pub(crate) const AVR_LINKER: Tool = Tool {
+    name: "avr-gcc",
+    find: || {
+        let library = Path::new("/usr/lib/avr/lib/libc.a");
+        program_file("avr-gcc").filter(|_| library.is_file())
+    },
+    packages: &["gcc-avr", "avr-libc"],
+};
+
+pub(crate) const SIMAVR: Tool = Tool {
+    name: "simavr",
+    find: || program_file("simavr"),
+    packages: &["simavr"],
+};
+
 /// All programs of a name, in the order of `PATH`.
 fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();

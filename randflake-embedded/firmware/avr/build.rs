@@ -1,0 +1,51 @@
+//! Turns the libraries' test vectors into tables of bytes.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use serde_json::Value;
+
+const RANDFLAKE: [&str; 2] = [
+    "../../../randflake-core/tests/vectors/reference.json",
+    "../../../randflake-core/tests/vectors/randflake.json",
+];
+const SPARX64: &str = "../../../sparx64/tests/vectors/sparx64.json";
+
+fn main() {
+    let mut code = String::from("static SPARX64: &[([u8; 16], [u8; 8], [u8; 8])] = &[\n");
+    for vector in read(SPARX64) {
+        let [key, plaintext, ciphertext] =
+            ["key", "plaintext", "ciphertext"].map(|name| bytes(&vector, name));
+        writeln!(code, "({key:?}, {plaintext:?}, {ciphertext:?}),").unwrap();
+    }
+    code.push_str("];\nstatic RANDFLAKE: &[([u8; 16], Parts, &str)] = &[\n");
+    for vector in RANDFLAKE.iter().flat_map(|path| read(path)) {
+        writeln!(
+            code,
+            "({:?}, Parts {{ tick: {}, node_id: {}, sequence: {} }}, {}),",
+            bytes(&vector, "secret"),
+            vector["timestamp"].as_u64().unwrap() - 1_730_000_000,
+            vector["node_id"],
+            vector["sequence"],
+            vector["encoded_id"],
+        )
+        .unwrap();
+    }
+    code.push_str("];\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
+    fs::write(out.join("vectors.rs"), code).unwrap();
+    for file in [SPARX64].iter().chain(&RANDFLAKE) {
+        println!("cargo:rerun-if-changed={file}");
+    }
+}
+
+fn read(path: &str) -> Vec<Value> {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn bytes(vector: &Value, name: &str) -> Vec<u8> {
+    let digits = vector[name].as_str().unwrap();
+    let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
