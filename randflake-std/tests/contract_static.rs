@@ -276,6 +276,22 @@ fn a_missing_directory_is_refused() {
     assert!(!path.parent().unwrap().exists());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_volume_that_vanishes_with_the_machine_is_told() {
+    // Always in memory, unlike the folder for temporary files.
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let path = folder.path().join("node");
+    let mut store = StaticStore::open(path, NodeIdSource::Given(NODE), &eight("orders")).unwrap();
+    let mut findings = store.diagnose().unwrap().into_iter();
+    let volume = findings.find(|finding| finding.name == "volume").unwrap();
+    assert_eq!(volume.value, "in memory");
+    assert!(
+        matches!(&volume.verdict, Verdict::Caution(sentence) if sentence.contains("persistent volume")),
+        "{volume:?}"
+    );
+}
+
 #[test]
 fn a_write_that_was_cut_short_leaves_what_was_answered() {
     const SLOT: usize = 512;

@@ -172,3 +172,36 @@ fn an_assigned_node_id_comes_from_the_url_or_the_environment() {
         assert!(error.contains(said), "{error}");
     }
 }
+
+#[test]
+fn a_node_id_can_be_chosen() {
+    let user = User::new();
+    let chosen = ["--node-id", "4711"];
+    let mut endless = user.endless(&chosen);
+    let id = endless.read(1).remove(0);
+    let inspected = objects(&user.run_keyed(&["inspect", "--json", &id]).ok());
+    assert_eq!(inspected[0]["node"], 4_711);
+
+    let second = user.run_keyed(&["generate", "--node-id", "4711"]);
+    assert!(second.fails(1).contains("too few node ids are free"));
+    let other = user.run_keyed(&["generate", "--node-id", "4712", "-n", "200000"]);
+    assert_eq!(other.ok().lines().count(), 200_000);
+    let leases = objects(
+        &user
+            .run(&[&["lease", "list", "--json"], &chosen[..]].concat())
+            .ok(),
+    );
+    assert_eq!((leases.len(), &leases[0]["node"]), (1, &4_711.into()));
+    // Kept apart.
+    assert_eq!(user.run(&["lease", "list", "--json"]).ok(), "");
+    endless.kill();
+
+    let refused = user.run_keyed(&["generate", "--node-id", "131072"]);
+    let told = refused.fails(2);
+    assert!(
+        told.contains("--node-id <N>") && told.contains("131071"),
+        "{told}"
+    );
+    let refused = user.run_keyed(&["generate", "--node-id", "1", "--node-ids", "2"]);
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+}

@@ -7,6 +7,7 @@ mod acquire;
 mod diagnosis;
 mod history;
 mod hold;
+mod pinned;
 pub(crate) mod referee;
 mod trouble;
 
@@ -22,6 +23,7 @@ pub(crate) use acquire::*;
 pub(crate) use diagnosis::*;
 pub(crate) use history::*;
 pub(crate) use hold::*;
+pub(crate) use pinned::*;
 pub(crate) use trouble::*;
 
 /// A store that starts empty, and its clients.
@@ -76,6 +78,7 @@ macro_rules! contract {
             a_clock_that_steps_back_frees_nothing,
             a_clock_outside_the_layout_is_refused,
             the_last_tick_cuts_a_lease_short,
+            a_chosen_node_id_has_one_holder_at_a_time,
             a_fence_holds_until_everything_is_over,
             a_store_that_forgot_waits,
             a_diagnosis_tells_of_the_fence_and_changes_nothing,

@@ -33,6 +33,7 @@ Examples:
   randflake generate -n 1000000 > ids.txt
   randflake generate -n 3 --format json
   randflake generate --layout snowflake --format int
+  randflake generate --layout snowflake --node-id 7
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct Args {
     /// How many
@@ -50,7 +51,12 @@ pub(crate) struct Args {
     format: Format,
     /// How many node ids to lease: each issues 131072 ids a second in the Randflake layout [default: as many
     /// as issue all in a second, at most 64]
-    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "K",
+        allow_negative_numbers = true,
+        conflicts_with = "node_id"
+    )]
     node_ids: Option<String>,
     #[command(flatten)]
     secret: SecretArgs,
@@ -84,6 +90,7 @@ impl Args {
         let all = u64::from(spec.max_node_id()) + 1;
         match &self.node_ids {
             Some(asked) => check("--node-ids <K>", asked, 1..=all),
+            None if self.store.is_node_id_chosen() => Ok(1),
             None => Ok(enough_for(self.count, spec)),
         }
     }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use randflake_std::Randflake;
-use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore};
+use randflake_std::lease::{self, LeaseStore, Namespace, Pinned, SqliteStore, StoreError};
 use randflake_std::segment::{self, SegmentStore};
 
 use crate::failure::Failure;
 use crate::layout::{Chosen, LayoutArgs};
+use crate::number::check;
 use crate::state_directory;
 
 #[derive(Debug, clap::Args)]
@@ -40,6 +41,12 @@ pub(crate) struct StoreArgs {
 pub(crate) struct LeaseArgs {
     #[command(flatten)]
     layout: LayoutArgs,
+    /// The node id to lease, instead of any that is free
+    ///
+    /// While somebody else has it, it is refused. A fleet either chooses all its node ids or none: who takes
+    /// any that is free does not know of those that were chosen, so their ids may be the same.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    node_id: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -49,8 +56,21 @@ impl LeaseArgs {
         &self.layout.layout
     }
 
+    pub(crate) fn is_node_id_chosen(&self) -> bool {
+        self.node_id.is_some()
+    }
+
     pub(crate) fn open(&self) -> Result<Box<dyn LeaseStore>, Failure> {
-        self.store.open(self.layout())
+        let layout = self.layout();
+        let namespace = self.store.namespace_of(layout)?;
+        let place = self.store.place()?;
+        let Some(asked) = &self.node_id else {
+            return Ok(place.open(&namespace)?);
+        };
+        let all = 0..=u64::from(layout.spec().max_node_id());
+        let node_id = check("--node-id <N>", asked, all)?;
+        let store = Pinned::open(&namespace, node_id, |one| place.open(one))?;
+        Ok(Box::new(store))
     }
 
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {
@@ -65,13 +85,16 @@ impl StoreArgs {
         Namespace::of::<Randflake>(name).map_err(Failure::usage)
     }
 
-    fn open(&self, layout: &Chosen) -> Result<Box<dyn LeaseStore>, Failure> {
+    fn namespace_of(&self, layout: &Chosen) -> Result<Namespace, Failure> {
         let name = self.namespace.clone().unwrap_or_else(|| layout.namespace());
-        let namespace = Namespace::of_layout(&name, layout.layout()).map_err(Failure::usage)?;
-        match &self.store {
-            Some(url) => Ok(lease::open(url, &namespace)?),
-            None => Ok(Box::new(open_default(&namespace)?)),
-        }
+        Namespace::of_layout(&name, layout.layout()).map_err(Failure::usage)
+    }
+
+    fn place(&self) -> Result<Place<'_>, Failure> {
+        Ok(match &self.store {
+            Some(url) => Place::Url(url),
+            None => Place::Default(prepared_path()?),
+        })
     }
 
     /// The store, for the namespace's counter.
@@ -79,7 +102,7 @@ impl StoreArgs {
         let namespace = self.namespace()?;
         match &self.store {
             Some(url) => Ok(segment::open(url, &namespace)?),
-            None => Ok(Box::new(open_default(&namespace)?)),
+            None => Ok(Box::new(SqliteStore::open(prepared_path()?, &namespace)?)),
         }
     }
 
@@ -93,9 +116,25 @@ impl StoreArgs {
     }
 }
 
-fn open_default(namespace: &Namespace) -> Result<SqliteStore, Failure> {
+/// Where leases are kept.
+enum Place<'a> {
+    Url(&'a str),
+    Default(PathBuf),
+}
+
+impl Place<'_> {
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+        match self {
+            Self::Url(url) => lease::open(url, namespace),
+            Self::Default(path) => Ok(Box::new(SqliteStore::open(path, namespace)?)),
+        }
+    }
+}
+
+/// In a directory that is there.
+fn prepared_path() -> Result<PathBuf, Failure> {
     state_directory::create(&state_directory::path()?)?;
-    Ok(SqliteStore::open(default_path()?, namespace)?)
+    default_path()
 }
 
 fn default_path() -> Result<PathBuf, Failure> {
