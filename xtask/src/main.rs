@@ -26,6 +26,7 @@ mod qemu;
 mod report;
 mod scratch;
 mod setup;
+mod size;
 mod tidy;
 mod tools;
 mod unit;
@@ -109,7 +110,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "qemu",
-        about: "firmware on emulated Cortex-M0, M3, M4 and RISC-V, interrupted at every instruction",
+        about: "firmware on emulated Cortex-M0, M3, M4 and RISC-V, interrupted at every instruction; what images may hold",
         needs: qemu::needs,
         run: qemu::run,
     },
@@ -161,6 +162,11 @@ const APART: &[Apart] = &[
         name: "msrv",
         about: "everything compiles with the oldest Rust that is promised, which rustup brings",
         main: msrv::main,
+    },
+    Apart {
+        name: "size",
+        about: "flash, RAM, stack and instructions of each call, on each microcontroller; see `cargo xtask size --help`",
+        main: size::main,
     },
 ];
 

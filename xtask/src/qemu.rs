@@ -8,12 +8,13 @@ use crate::cargo::{cargo, program, root};
 use crate::power_cuts;
 use crate::report::Report;
 use crate::setup::Need;
+use crate::size;
 use crate::tools::{QEMU_ARM, QEMU_RISCV, Tool};
 
 /// An image is built for a target, and runs on each of its machines.
-struct Target {
-    name: &'static str,
-    emulator: &'static Tool,
+pub(crate) struct Target {
+    pub(crate) name: &'static str,
+    pub(crate) emulator: &'static Tool,
     machines: &'static [Machine],
 }
 
@@ -35,7 +36,7 @@ const fn machine(name: &'static str, options: &'static [&'static str], speed: u3
     }
 }
 
-const TARGETS: &[Target] = &[
+pub(crate) const TARGETS: &[Target] = &[
     Target {
         name: "thumbv6m-none-eabi",
         emulator: &QEMU_ARM,
@@ -73,6 +74,10 @@ const TARGETS: &[Target] = &[
 /// The target whose machine has a flash that can be a file.
 const POWER_CUTS: &str = "riscv32imac-unknown-none-elf";
 
+/// The targets with the fewest instructions, for which the compiler falls back on its library most: what their images
+/// hold is checked. `cargo xtask size` checks all.
+const LACKING: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"];
+
 pub(crate) fn needs() -> Vec<Need> {
     let targets = TARGETS
         .iter()
@@ -81,9 +86,12 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    let mut format = cargo(&["fmt", "--check"]);
+    let mut format = cargo(&["fmt", "--all", "--check"]);
     report.check("firmware, format", format.current_dir(workspace()));
     for target in TARGETS {
+        if LACKING.contains(&target.name) {
+            size::check(report, target);
+        }
         let Some(emulator) = report.tool(target.emulator, target.name) else {
             continue;
         };
@@ -109,7 +117,7 @@ fn cut_power(report: &mut Report, emulator: &Path) {
     report.verdict("power cuts", issued.map(drop));
 }
 
-fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     root().join("randflake-embedded/firmware")
 }
 
@@ -140,6 +148,21 @@ fn build(report: &mut Report, target: &Target) -> bool {
 }
 
 fn emulate(emulator: &Path, target: &Target, machine: &Machine) -> Command {
+    let image = target_folder().join(target.name).join("release/firmware");
+    let mut command = boot(emulator, machine, &image);
+    command
+        .arg("-icount")
+        .arg(format!("shift={},sleep=off", machine.speed));
+    command
+}
+
+/// An image on the target's first machine.
+pub(crate) fn boot_first(emulator: &Path, target: &Target, image: &Path) -> Option<Command> {
+    let machine = target.machines.first()?;
+    Some(boot(emulator, machine, image))
+}
+
+fn boot(emulator: &Path, machine: &Machine, image: &Path) -> Command {
     // A deadlock ends there. What is run takes less than a second. An emulator that hangs heeds no
     // other signal.
     let mut command = program("timeout", &["--signal=KILL", "60"]);
@@ -147,9 +170,8 @@ fn emulate(emulator: &Path, target: &Target, machine: &Machine) -> Command {
         .arg(emulator)
         .args(machine.options)
         .args(["-bios", "none", "-nographic", "-monitor", "none"])
-        .args(["-serial", "none", "-icount"])
-        .arg(format!("shift={},sleep=off", machine.speed))
+        .args(["-serial", "none"])
         .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
-        .arg(target_folder().join(target.name).join("release/firmware"));
+        .arg(image);
     command
 }

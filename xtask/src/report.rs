@@ -147,6 +147,11 @@ impl Report {
         self.remedies.push(command);
     }
 
+    /// How much has failed so far.
+    pub(crate) fn failed(&self) -> usize {
+        self.parts.iter().map(|part| part.failed).sum()
+    }
+
     /// Prints the summary; whether all passed.
     pub(crate) fn finish(&mut self) -> bool {
         self.end();
@@ -160,8 +165,8 @@ impl Report {
                 part.name, part.passed, part.failed, part.seconds
             );
         }
-        let sum = |count: fn(&Tally) -> usize| self.parts.iter().map(count).sum::<usize>();
-        let (passed, failed) = (sum(|part| part.passed), sum(|part| part.failed));
+        let passed: usize = self.parts.iter().map(|part| part.passed).sum();
+        let failed = self.failed();
         println!(
             "\n{} tests ran; the other counts are single checks",
             self.tests_ran

@@ -1,0 +1,34 @@
+//! Blocks of a grant past that horizon: taking the next, and opening all after a reset. The driver is not counted.
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+use core::time::Duration;
+
+use randflake_embedded::NorHorizon;
+use randflake_embedded::randflake_core::{Blocks, HorizonError, Lease, RandflakeOnTheFly};
+use size::{Fault, Part};
+
+type Device = Blocks<RandflakeOnTheFly, NorHorizon<Part>>;
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn probe(
+    device: &mut Device,
+    now: Option<Duration>,
+) -> Result<Lease<RandflakeOnTheFly>, HorizonError<Fault>> {
+    device.begin(now)
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn probe_open(grant: Lease<RandflakeOnTheFly>) -> Result<Device, Fault> {
+    Ok(Device::new(grant, NorHorizon::open(Part)?))
+}
+
+size::image!(Device, {
+    let mut device = size::expect(probe_open(size::lease()));
+    for _ in 0..2 {
+        size::expect(probe(black_box(&mut device), black_box(None)));
+    }
+});

@@ -1,0 +1,5 @@
+//! What every image has.
+#![no_std]
+#![no_main]
+
+size::image!((), {});

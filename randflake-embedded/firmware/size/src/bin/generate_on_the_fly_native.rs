@@ -1,0 +1,25 @@
+//! The next id, with round keys made anew and a native atomic word.
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+use core::sync::atomic::AtomicU32;
+
+use randflake_embedded::randflake_core::{
+    GenerateError, Generator, Id, RandflakeOnTheFly, Sparx64OnTheFly,
+};
+use size::Shown;
+
+type Ids = Generator<RandflakeOnTheFly, AtomicU32, Shown>;
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn probe(ids: &Ids) -> Result<Id, GenerateError> {
+    ids.generate()
+}
+
+size::image!(Ids, {
+    let cipher = Sparx64OnTheFly::new(size::KEY_BYTES);
+    let ids = size::expect(Ids::new(size::lease(), Shown, cipher));
+    size::take_ids(|| probe(black_box(&ids)));
+});

@@ -1,0 +1,30 @@
+//! The horizon in two pages of flash: raising it, and opening it after a reset. The driver is not counted.
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+
+use randflake_embedded::NorHorizon;
+use randflake_embedded::randflake_core::HorizonStore;
+use size::{Fault, Part};
+
+type Horizon = NorHorizon<Part>;
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn probe(horizon: &mut Horizon, unix_s: u32) -> Result<(), Fault> {
+    horizon.raise(unix_s)
+}
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn probe_open() -> Result<Horizon, Fault> {
+    Horizon::open(Part)
+}
+
+size::image!(Horizon, {
+    let mut horizon = size::expect(probe_open());
+    for unix_s in 1..=2 {
+        size::expect(probe(black_box(&mut horizon), black_box(unix_s)));
+    }
+});

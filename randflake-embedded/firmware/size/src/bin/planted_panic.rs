@@ -1,0 +1,11 @@
+//! A panic, which the check of the images must see.
+#![no_std]
+#![no_main]
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn probe(bytes: &[u8; 16], at: usize) -> u8 {
+    bytes[at]
+}
+
+size::image!((), {});

@@ -1,0 +1,86 @@
+//! What the images share. Each holds one call as `probe`, of whose arguments the compiler knows nothing, and what that
+//! works on as `STATE`. By so much as an image is larger than `empty` a program is larger for the call.
+#![no_std]
+
+mod flash;
+mod time;
+
+use core::hint::black_box;
+use core::panic::PanicInfo;
+
+#[cfg(target_arch = "arm")]
+use cortex_m as _;
+#[cfg(target_arch = "arm")]
+pub use cortex_m_rt::entry;
+use randflake_embedded::randflake_core::{GenerateError, Id, Layout, Lease, Sparx64OnTheFly};
+#[cfg(target_arch = "riscv32")]
+pub use riscv_rt::entry;
+
+pub use flash::{Fault, Part};
+pub use time::{Counter, START_UNIX_S, Shown};
+
+/// The program: calls the probe, if the image is one that runs. The last call is the usual one.
+#[macro_export]
+macro_rules! image {
+    ($state:ty, $run:block) => {
+        /// What a program keeps in RAM.
+        #[unsafe(no_mangle)]
+        static mut STATE: core::mem::MaybeUninit<$state> = core::mem::MaybeUninit::uninit();
+
+        #[$crate::entry]
+        fn main() -> ! {
+            if $crate::RUNS {
+                $crate::unmask();
+                $run;
+            }
+            $crate::exit(0)
+        }
+    };
+}
+
+/// If not, the image holds the probe, and nothing that a program does before it.
+pub const RUNS: bool = cfg!(feature = "run");
+
+/// Interrupts as they are while a program's main code runs; none is enabled.
+#[cfg(target_arch = "arm")]
+pub fn unmask() {}
+
+#[cfg(target_arch = "riscv32")]
+pub fn unmask() {
+    // SAFETY: no critical section is open.
+    unsafe { riscv::interrupt::enable() };
+}
+
+pub fn exit(code: i32) -> ! {
+    semihosting::process::exit(code)
+}
+
+/// No image has it, unless something there panics.
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    exit(101)
+}
+
+pub static KEY: Sparx64OnTheFly = Sparx64OnTheFly::new(KEY_BYTES);
+
+pub const KEY_BYTES: &[u8; 16] = b"sixteen byte key";
+
+/// An hour from what the clock shows.
+pub fn lease<L: Layout>() -> Lease<L> {
+    let start = time::START_UNIX_S - L::SPEC.epoch_unix_ms() / 1_000;
+    expect(Lease::new(42, start, start + 3_600))
+}
+
+/// The first id of the lease, the first of the next second, and the one after it, which is the usual one.
+pub fn take_ids(mut next: impl FnMut() -> Result<Id, GenerateError>) {
+    Shown.set();
+    expect(black_box(next()));
+    Shown.advance();
+    Counter::advance();
+    expect(black_box(next()));
+    expect(black_box(next()));
+}
+
+pub fn expect<T, E>(result: Result<T, E>) -> T {
+    result.unwrap_or_else(|_| exit(1))
+}

@@ -1,0 +1,171 @@
+//! A part of `qemu`: what the libraries' calls bring into a linked image is theirs alone. No panic, with its messages
+//! and formatting, and no function of the compiler's own library: no `memcpy`, no 64-bit division.
+
+use super::brought;
+use super::elf::Elf;
+use super::images::{self, EMPTY, LEVELS};
+use crate::qemu::Target;
+use crate::report::Report;
+
+/// Images that must be caught, and by what.
+const PLANTED: [(&str, &str); 2] = [
+    ("planted_panic", "core::panicking::"),
+    ("planted_copy", "memcpy"),
+];
+
+/// What is known and allowed until it is gone.
+struct Exception {
+    images: &'static [&'static str],
+    functions: &'static [&'static str],
+}
+
+const EXCEPTIONS: &[Exception] = &[
+    // An M0 has no instruction for the product of 64-bit numbers: milliseconds of a refusal, epochs.
+    Exception {
+        images: &[
+            "generate_table_masked",
+            "generate_on_the_fly_masked",
+            "generate_ticks_masked",
+            "lane_table",
+            "lane_on_the_fly",
+            "lane_key_in_flash",
+            "blocks",
+            "ticket",
+            "text",
+        ],
+        functions: &["__aeabi_lmul"],
+    },
+    // An M0 has no instruction that divides: `Uptime` finds whole seconds.
+    Exception {
+        images: &["generate_ticks_masked"],
+        functions: &[
+            "__aeabi_uidiv",
+            "compiler_builtins::int::specialized_div_rem::u32_div_rem",
+        ],
+    },
+    // An M0 has no instruction that counts zeros: the length of a text.
+    Exception {
+        images: &["text"],
+        functions: &["__clzsi2"],
+    },
+    // The table of round keys is made beside its place; and values of more than some words are moved.
+    Exception {
+        images: &["key_schedule", "ticket", "blocks", "text"],
+        functions: &[
+            "__aeabi_memcpy",
+            "__aeabi_memcpy4",
+            "memcpy",
+            "memset",
+            "compiler_builtins::mem::memcpy",
+        ],
+    },
+];
+
+pub(crate) fn run(report: &mut Report, target: &Target) {
+    let level = &LEVELS[0];
+    let images: Vec<&str> = images::of_target(target.name)
+        .map(|image| image.name)
+        .collect();
+    let planted = PLANTED.map(|(name, _)| name);
+    let all = [&images[..], &planted, &[EMPTY]].concat();
+    let what = format!("images of one call, {}", target.name);
+    if !report.check(&what, &mut images::build(target.name, level, &all, false)) {
+        return;
+    }
+    let read = |name: &str| Elf::read(&images::file(target.name, level, name));
+    let verdict = read(EMPTY).and_then(|empty| {
+        let foreign = |name| Ok::<_, String>(foreign(name, &read(name)?, &empty));
+        for (name, expected) in PLANTED {
+            let found = foreign(name)?;
+            if !found.iter().any(|found| found.contains(expected)) {
+                return Err(format!("{name} was not caught, only {found:?}"));
+            }
+        }
+        let mut faults = Vec::new();
+        for name in images {
+            let found = foreign(name)?;
+            if !found.is_empty() {
+                faults.push(format!("{name}: {}", found.join(", ")));
+            }
+        }
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("\n    {}", faults.join("\n    ")))
+        }
+    });
+    report.verdict(&format!("nothing foreign, {}", target.name), verdict);
+}
+
+/// What an image brings that is not the libraries' own.
+fn foreign(name: &str, image: &Elf, empty: &Elf) -> Vec<String> {
+    let mut found: Vec<String> = brought(image, empty)
+        .into_iter()
+        .map(|function| function.name)
+        .filter(|function| is_foreign(function) && !is_allowed(name, function))
+        .collect();
+    // Where a panic happened: `src/lib.rs`.
+    if image.contains(".rs") && !empty.contains(".rs") {
+        found.push("the name of a source file".to_owned());
+    }
+    found
+}
+
+fn is_allowed(image: &str, function: &str) -> bool {
+    EXCEPTIONS.iter().any(|exception| {
+        exception.images.contains(&image) && exception.functions.contains(&function)
+    })
+}
+
+/// What panics or formats, and what the compiler's own library has.
+pub(super) fn is_foreign(function: &str) -> bool {
+    panics(function) || is_of_the_compiler(function)
+}
+
+pub(super) fn panics(function: &str) -> bool {
+    let parts = [
+        "panic",
+        "core::fmt",
+        "::fmt",
+        "unwrap_failed",
+        "expect_failed",
+    ];
+    parts.iter().any(|part| function.contains(part))
+}
+
+/// Functions of C's names are, unless an image has given them.
+fn is_of_the_compiler(function: &str) -> bool {
+    let is_ours = function.starts_with("probe") || function.starts_with("_critical_section");
+    function.starts_with("compiler_builtins::") || !(is_ours || function.contains("::"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_foreign;
+
+    #[test]
+    fn panics_formatting_and_the_compilers_library_are_foreign() {
+        for function in [
+            "memcpy",
+            "__aeabi_lmul",
+            "compiler_builtins::mem::memcpy",
+            "core::panicking::panic_fmt",
+            "core::option::unwrap_failed",
+            "<u32 as core::fmt::Display>::fmt",
+        ] {
+            assert!(is_foreign(function), "{function}");
+        }
+    }
+
+    #[test]
+    fn what_the_libraries_call_is_theirs() {
+        for function in [
+            "probe",
+            "_critical_section_1_0_acquire",
+            "sparx64::on_the_fly::splat",
+            "core::str::converts::from_utf8",
+        ] {
+            assert!(!is_foreign(function), "{function}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What is measured: the images of `randflake-embedded/firmware/size`, where and how they are built.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::cargo::cargo;
+use crate::qemu::{target_folder, workspace};
+
+/// An image, by the name of its program, and what it holds.
+pub(super) struct Image {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    /// Only where a processor has compare-and-swap.
+    needs_compare_and_swap: bool,
+}
+
+const fn image(name: &'static str, what: &'static str) -> Image {
+    Image {
+        name,
+        what,
+        needs_compare_and_swap: false,
+    }
+}
+
+/// What an image has of which nothing is measured.
+pub(super) const EMPTY: &str = "empty";
+
+pub(super) const IMAGES: &[Image] = &[
+    image("cipher_table", "block, key table"),
+    image("cipher_on_the_fly", "block, keys on the fly"),
+    image("key_schedule", "making the key table"),
+    image(
+        "generate_table_masked",
+        "`generate`, table, critical section",
+    ),
+    image(
+        "generate_on_the_fly_masked",
+        "`generate`, on the fly, critical section",
+    ),
+    Image {
+        needs_compare_and_swap: true,
+        ..image("generate_table_native", "`generate`, table, native atomic")
+    },
+    Image {
+        needs_compare_and_swap: true,
+        ..image(
+            "generate_on_the_fly_native",
+            "`generate`, on the fly, native atomic",
+        )
+    },
+    image(
+        "generate_ticks_masked",
+        "the same with a clock of ticks and offset, critical section",
+    ),
+    image("lane_table", "`Lane`, table"),
+    image("lane_on_the_fly", "`Lane`, on the fly"),
+    image("lane_key_in_flash", "`Lane`, on the fly, key in flash"),
+    image("horizon", "`NorHorizon`: open and raise"),
+    image("blocks", "`Blocks` over `NorHorizon`: open and begin"),
+    image("ticket", "`TicketReader::accept`"),
+    image("text", "`id_string`"),
+    image("text_parse", "an id parsed"),
+];
+
+/// Without these the compiler's library stands in for what the processor lacks.
+const NO_COMPARE_AND_SWAP: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"];
+
+pub(super) fn of_target(target: &str) -> impl Iterator<Item = &'static Image> {
+    let lacks = NO_COMPARE_AND_SWAP.contains(&target);
+    IMAGES
+        .iter()
+        .filter(move |image| !(image.needs_compare_and_swap && lacks))
+}
+
+/// How the compiler optimises, and the profile that says so.
+pub(super) struct Level {
+    pub(super) name: &'static str,
+    profile: &'static str,
+}
+
+pub(super) const LEVELS: [Level; 3] = [
+    Level {
+        name: "Os",
+        profile: "release",
+    },
+    Level {
+        name: "Oz",
+        profile: "oz",
+    },
+    Level {
+        name: "O3",
+        profile: "o3",
+    },
+];
+
+/// Builds images, which hold what is measured, or also run it.
+pub(super) fn build(target: &str, level: &Level, names: &[&str], runs: bool) -> Command {
+    let mut command = cargo(&["build", "--locked", "--package", "size"]);
+    command
+        .args(["--profile", level.profile, "--target", target])
+        .args(names.iter().flat_map(|name| ["--bin", name]))
+        .current_dir(workspace())
+        .env("CARGO_TARGET_DIR", target_folder());
+    if runs {
+        command.args(["--features", "run"]);
+    }
+    command
+}
+
+/// Where an image was built.
+pub(super) fn file(target: &str, level: &Level, name: &str) -> PathBuf {
+    target_folder().join(target).join(level.profile).join(name)
+}

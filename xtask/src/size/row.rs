@@ -1,0 +1,79 @@
+//! What is known of one image, and its line in the record.
+
+use super::elf::Function;
+use super::trace::Call;
+
+pub(super) struct Row {
+    pub(super) target: &'static str,
+    pub(super) level: &'static str,
+    pub(super) image: &'static str,
+    /// Bytes more than an image that does nothing.
+    pub(super) flash: u64,
+    pub(super) ram: u64,
+    /// In their order.
+    pub(super) calls: Vec<Call>,
+    /// What it holds beyond an image that does nothing.
+    pub(super) functions: Vec<Function>,
+}
+
+/// What a table or a goal shows of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    Flash,
+    Ram,
+    /// Of the deepest call.
+    Stack,
+    /// Of the usual call, which is the last.
+    Instructions,
+    /// Of the longest.
+    MostInstructions,
+    /// Of the call with most.
+    Masked,
+}
+
+impl Row {
+    pub(super) fn quantity(&self, quantity: Quantity) -> u64 {
+        let most = |of: fn(&Call) -> u64| self.calls.iter().map(of).max().unwrap_or_default();
+        match quantity {
+            Quantity::Flash => self.flash,
+            Quantity::Ram => self.ram,
+            Quantity::Stack => most(|call| call.stack),
+            Quantity::Instructions => self.calls.last().map_or(0, |call| call.instructions),
+            Quantity::MostInstructions => most(|call| call.instructions),
+            Quantity::Masked => most(|call| call.masked),
+        }
+    }
+
+    /// As an object of JSON. No name holds a character that would have to be escaped.
+    pub(super) fn json(&self) -> String {
+        let functions: Vec<String> = self
+            .functions
+            .iter()
+            .map(|function| format!("\"{}\": {}", function.name, function.bytes))
+            .collect();
+        format!(
+            "{{\"target\": \"{}\", \"level\": \"{}\", \"image\": \"{}\", \"flash\": {}, \"ram\": {}, \
+             \"stack\": {}, \"instructions\": {}, \"most_instructions\": {}, \"masked\": {}, \
+             \"functions\": {{{}}}}}",
+            self.target,
+            self.level,
+            self.image,
+            self.flash,
+            self.ram,
+            self.quantity(Quantity::Stack),
+            self.quantity(Quantity::Instructions),
+            self.quantity(Quantity::MostInstructions),
+            self.quantity(Quantity::Masked),
+            functions.join(", "),
+        )
+    }
+}
+
+/// All rows as a document of JSON, a line each.
+pub(super) fn json(rustc: &str, rows: &[Row]) -> String {
+    let rows: Vec<String> = rows.iter().map(Row::json).collect();
+    format!(
+        "{{\"rustc\": \"{rustc}\", \"rows\": [\n{}\n]}}\n",
+        rows.join(",\n")
+    )
+}
