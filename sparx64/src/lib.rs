@@ -24,7 +24,7 @@ use round::{Decrypt, Direction, Encrypt};
 use schedule::Schedule;
 // Armv7-M and up, which have 32-bit instructions for it; with those of Armv6-M it would be slower.
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
-use wide::{load, store};
+use wide::{load_words as load, store_words as store};
 
 /// SPARX-64/128 under one key.
 ///

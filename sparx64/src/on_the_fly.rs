@@ -4,12 +4,13 @@ use core::{fmt, ops::Range};
 
 use crate::{
     Block,
-    round::{State, Word, add_key, arx_box, arx_box_inverse, mix, whiten},
-    schedule::{KeyState, RoundKey},
-    wide::{self, Wide},
+    round::{add_key, arx_box, arx_box_inverse},
+    schedule::KeyState,
+    wide::{Pair, load, mix, pack, store, unpack},
 };
 
-/// The numbers of the branches: two in each of 8 steps. The key state is permuted after each.
+const STEPS: u32 = 8;
+/// Two in each step. The key state is permuted after each, with its number.
 const NUMBERS: Range<u16> = 1..17;
 
 /// SPARX-64/128 under one key, which makes the round keys anew for each block: for microcontrollers.
@@ -61,47 +62,51 @@ impl Sparx64OnTheFly {
     #[must_use]
     pub fn encrypt_u64(&self, block: u64) -> u64 {
         let mut key = self.key;
-        let (mut branch, mut other) = wide::load(block);
-        // One branch at a time, so that its code is there once.
-        for number in NUMBERS {
-            for round_key in key.of_branch() {
-                branch = arx_box(add_key(branch, Wide::splat_pair(round_key)));
-            }
-            key.permute(number);
-            if number % 2 == 1 {
+        let [mut branch, mut other] = load(block);
+        let mut number: u16 = 0;
+        for _step in 0..STEPS {
+            // One branch after the other, so that its code is there once.
+            for _branch in 0..2 {
+                let mut words = unpack(branch);
+                for &round_key in key.of_branch() {
+                    words = arx_box(add_key(words, unpack(round_key)));
+                }
+                branch = pack(words);
+                number = number.wrapping_add(1);
+                key.permute(number);
+                key.keep_in_memory();
                 (branch, other) = (other, branch);
-            } else {
-                // The linear layer; the exchange of branches is the one left out above.
-                branch = mix(other, branch);
             }
-            key.keep_in_memory();
+            (branch, other) = (mix(branch, other), branch);
         }
-        wide::store(whiten((branch, other), splat(*key.of_whitening())))
+        store(whiten([branch, other], &key))
     }
 
     /// Decrypts the block whose bytes are the number's in little-endian order: the inverse of
     /// [`encrypt_u64`](Self::encrypt_u64).
-    #[inline]
     #[must_use]
     pub fn decrypt_u64(&self, block: u64) -> u64 {
         let mut key = self.key;
         for number in NUMBERS {
             key.permute(number);
         }
-        let (mut branch, mut other) = whiten(wide::load(block), splat(*key.of_whitening()));
+        let [mut branch, mut other] = whiten(load(block), &key);
         for number in NUMBERS.rev() {
             if number % 2 == 1 {
                 (branch, other) = (other, branch);
             } else {
+                // The linear layer; the exchange of branches is the one left out above.
                 branch = mix(other, branch);
             }
             key.permute_inverse(number);
-            for round_key in key.of_branch().iter().rev() {
-                branch = add_key(arx_box_inverse(branch), Wide::splat_pair(round_key));
+            let mut words = unpack(branch);
+            for &round_key in key.of_branch().iter().rev() {
+                words = add_key(arx_box_inverse(words), unpack(round_key));
             }
+            branch = pack(words);
             key.keep_in_memory();
         }
-        wide::store((branch, other))
+        store([branch, other])
     }
 
     /// Encrypts each block of a slice, in place, one after the other.
@@ -124,8 +129,10 @@ impl Sparx64OnTheFly {
     }
 }
 
-fn splat(keys: [RoundKey; 2]) -> State<Wide> {
-    keys.each_ref().map(Wide::splat_pair).into()
+#[inline]
+fn whiten([left, right]: [Pair; 2], key: &KeyState) -> [Pair; 2] {
+    let [left_key, right_key] = key.of_whitening();
+    [left ^ left_key, right ^ right_key]
 }
 
 impl Drop for Sparx64OnTheFly {

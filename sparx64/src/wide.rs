@@ -2,11 +2,16 @@
 //!
 //! Only the lower half counts. The upper one holds what is left over, so nothing is spent on keeping
 //! it clean; a rotation, the one operation that would see it, writes the word into both halves, of
-//! which a shift then takes the turned word. That is one instruction (`pkhbt`) with the Armv7E-M
-//! extensions, and the shift comes free with the addition or XOR that follows. A `u16` takes four.
+//! which a shift then takes the turned word. That is one or two instructions on Armv7-M (`bfi`, `pkhbt`),
+//! and the shift comes free with the addition or XOR that follows. A `u16` takes four.
+//!
+//! Between rounds both words of a branch are a [`Pair`]: a register less, and `mix` takes five
+//! instructions.
 
+#[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
+use crate::round::State;
 use crate::{
-    round::{Branch, State, Word},
+    round::{Branch, Word},
     schedule::RoundKey,
 };
 
@@ -23,8 +28,8 @@ impl Word for Wide {
 
     /// One load for both words.
     #[inline]
-    fn splat_pair(key: &RoundKey) -> Branch<Self> {
-        unpack(keep(packed(key)))
+    fn splat_pair(&[x, y]: &RoundKey) -> Branch<Self> {
+        unpack(keep(u32::from(y) << 16 | u32::from(x)))
     }
 
     #[inline]
@@ -50,52 +55,87 @@ impl Word for Wide {
 
     #[inline]
     fn rotate_left(self, count: u32) -> Self {
-        if count == 8 {
-            return Self(swap_halves_bytes(self.0));
-        }
-        let twice = keep(self.0 << 16 | self.0 & 0xffff);
-        Self(twice.wrapping_shr(16_u32.wrapping_sub(count)))
+        let turned = match count {
+            8 => keep(swap_bytes(self.0)),
+            9 => repeat_7(self.0) >> 7,
+            _ => repeat(self.0).wrapping_shr(16_u32.wrapping_sub(count)),
+        };
+        Self(turned)
     }
 }
 
-/// [`block::load`](crate::block::load) for these words.
+/// Both words of a branch, or of a round key, in one number: `x` in its lower half.
+pub(crate) type Pair = u32;
+
+/// The branches of a block that was read as a little-endian number.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "takes half of the block")]
-pub(crate) fn load(block: u64) -> State<Wide> {
-    let branch = |half| unpack(swap_halves_bytes(half));
-    (branch(block as u32), branch((block >> 32) as u32))
+pub(crate) fn load(block: u64) -> [Pair; 2] {
+    [swap_bytes(block as u32), swap_bytes((block >> 32) as u32)]
 }
 
 /// The inverse of [`load`].
 #[inline]
-pub(crate) fn store((left, right): State<Wide>) -> u64 {
-    let half = |branch| u64::from(swap_halves_bytes(pack(branch)));
-    half(left) | half(right) << 32
+pub(crate) fn store([left, right]: [Pair; 2]) -> u64 {
+    u64::from(swap_bytes(left)) | u64::from(swap_bytes(right)) << 32
 }
 
-/// Swaps the two bytes of each half.
+/// [`block::load`](crate::block::load) for these words.
+#[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
 #[inline]
-fn swap_halves_bytes(words: u32) -> u32 {
-    words.swap_bytes().rotate_left(16)
+pub(crate) fn load_words(block: u64) -> State<Wide> {
+    let [left, right] = load(block);
+    (unpack(left), unpack(right))
+}
+
+/// The inverse of [`load_words`].
+#[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
+#[inline]
+pub(crate) fn store_words((left, right): State<Wide>) -> u64 {
+    store([pack(left), pack(right)])
 }
 
 #[inline]
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "as it lies in the key schedule"
-)]
-fn packed(&[x, y]: &RoundKey) -> u32 {
-    u32::from(y) << 16 | u32::from(x)
-}
-
-#[inline]
-fn unpack(words: u32) -> Branch<Wide> {
+pub(crate) fn unpack(words: Pair) -> Branch<Wide> {
     (Wide(words), Wide(words >> 16))
 }
 
 #[inline]
-fn pack((x, y): Branch<Wide>) -> u32 {
-    keep(y.0) << 16 | keep(x.0) & 0xffff
+pub(crate) fn pack((x, y): Branch<Wide>) -> Pair {
+    y.0 << 16 | x.0 & 0xffff
+}
+
+/// [`round::mix`](crate::round::mix) of both words at once: `(x ^ y) <<< 8` is a byte of each.
+#[inline]
+pub(crate) fn mix(from: Pair, to: Pair) -> Pair {
+    to ^ from ^ from.swap_bytes() ^ swap_bytes(from)
+}
+
+/// Swaps the two bytes of each half.
+#[inline]
+fn swap_bytes(words: u32) -> u32 {
+    words.swap_bytes().rotate_left(16)
+}
+
+/// The word in both halves.
+#[inline]
+fn repeat(word: u32) -> u32 {
+    keep(word << 16 | word & 0xffff)
+}
+
+/// The word, and above it its lowest 7 bits again: what the compiler knows as `bfi`. For a mask of more
+/// than 8 bits it takes registers.
+#[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
+#[inline]
+fn repeat_7(word: u32) -> u32 {
+    const ABOVE: u32 = 0x7f << 16;
+    keep(word & !ABOVE | word << 16 & ABOVE)
+}
+
+#[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
+#[inline]
+fn repeat_7(word: u32) -> u32 {
+    repeat(word)
 }
 
 /// Returns the number, of which the compiler then knows nothing, so that it takes no other way to it.

@@ -1,26 +1,23 @@
 //! The state of the key schedule, from which the round keys are taken.
 
-use super::RoundKey;
 use crate::{
-    round::{arx_box, arx_box_inverse},
+    round::{Word, arx_box, arx_box_inverse},
+    wide::{Pair, pack, unpack},
     wipe,
 };
 
-/// At first the key: eight 16-bit words, in pairs. Aligned, so that a pair may be loaded at once.
-// An AVR loads bytes, and its compiler relies on an alignment that it does not give to what is on the stack:
-// <https://github.com/llvm/llvm-project/issues/169190>.
+/// At first the key: eight 16-bit words, in pairs.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
-pub(crate) struct KeyState([RoundKey; 4]);
+pub(crate) struct KeyState([Pair; 4]);
 
 impl KeyState {
     pub(crate) const fn new(key: &[u8; 16]) -> Self {
         // An iterator is no part of a const fn.
-        let mut state = [[0; 2]; 4];
-        let (words, _) = key.as_chunks();
+        let mut state = [0; 4];
+        let (pairs, _) = key.as_chunks();
         let mut i = 0;
-        while i < words.len() {
-            state.as_flattened_mut()[i] = u16::from_be_bytes(words[i]);
+        while i < pairs.len() {
+            state[i] = u32::from_be_bytes(pairs[i]).rotate_left(16);
             i = i.wrapping_add(1);
         }
         Self(state)
@@ -28,45 +25,48 @@ impl KeyState {
 
     /// The keys of a branch's three rounds.
     #[inline]
-    pub(crate) fn of_branch(&self) -> &[RoundKey; 3] {
+    pub(crate) fn of_branch(&self) -> &[Pair; 3] {
         let [keys @ .., _] = &self.0;
         keys
     }
 
     /// After the last permutation, the keys of the final whitening.
     #[inline]
-    pub(crate) fn of_whitening(&self) -> &[RoundKey; 2] {
-        let [keys @ .., _, _] = &self.0;
-        keys
+    pub(crate) fn of_whitening(&self) -> [Pair; 2] {
+        let [left, right, _, _] = self.0;
+        [left, right]
     }
 
     /// `K_4` of SPARX-64/128 (`K_perm_64_128` in the designers' code): mixes the first half of the key
     /// state, adds the number of the branch, counted from 1, and turns the state by two words.
     #[inline]
     pub(crate) fn permute(&mut self, number: u16) {
-        let [[a_x, a_y], [b_x, b_y], c, [d_x, d_y]] = self.0;
-        let (a_x, a_y) = arx_box((a_x, a_y));
-        let b = [b_x.wrapping_add(a_x), b_y.wrapping_add(a_y)];
-        self.0 = [[d_x, d_y.wrapping_add(number)], [a_x, a_y], b, c];
+        let [a, b, c, d] = self.0;
+        let a = arx_box(unpack(a));
+        let (b_x, b_y) = unpack(b);
+        let b = (b_x.add(a.0), b_y.add(a.1));
+        self.0 = [d.wrapping_add(upper(number)), pack(a), pack(b), c];
     }
 
     #[inline]
     pub(crate) fn permute_inverse(&mut self, number: u16) {
-        let [[d_x, d_y], [a_x, a_y], [b_x, b_y], c] = self.0;
-        let b = [b_x.wrapping_sub(a_x), b_y.wrapping_sub(a_y)];
-        let (a_x, a_y) = arx_box_inverse((a_x, a_y));
-        self.0 = [[a_x, a_y], b, c, [d_x, d_y.wrapping_sub(number)]];
+        let [d, a, b, c] = self.0;
+        let a = unpack(a);
+        let (b_x, b_y) = unpack(b);
+        let b = (b_x.sub(a.0), b_y.sub(a.1));
+        let a = arx_box_inverse(a);
+        self.0 = [pack(a), pack(b), c, d.wrapping_sub(upper(number))];
     }
 
     pub(crate) fn wipe(&mut self) {
-        wipe::wipe(self.0.as_flattened_mut());
+        wipe::wipe(&mut self.0);
     }
 
     /// Lets the compiler know nothing of the state that it does not find in memory.
     ///
-    /// Small processors have too few registers for it, and the compiler would carry it over from round
-    /// to round all the same, through other places on the stack: 40 bytes more code on a Cortex-M0.
-    #[cfg(all(any(target_arch = "arm", target_arch = "riscv32"), not(miri)))]
+    /// Armv6-M has too few registers for it, and the compiler would carry it over from round to round all
+    /// the same, through other places on the stack: 52 bytes more code on a Cortex-M0.
+    #[cfg(all(target_arch = "arm", not(target_has_atomic = "32"), not(miri)))]
     #[inline]
     pub(crate) fn keep_in_memory(&mut self) {
         let state: *mut Self = self;
@@ -77,8 +77,14 @@ impl KeyState {
         }
     }
 
-    #[cfg(not(all(any(target_arch = "arm", target_arch = "riscv32"), not(miri))))]
+    #[cfg(not(all(target_arch = "arm", not(target_has_atomic = "32"), not(miri))))]
     #[inline]
     #[expect(clippy::unused_self, reason = "as above")]
     pub(crate) fn keep_in_memory(&mut self) {}
+}
+
+/// A word in the upper half of a pair.
+#[inline]
+fn upper(word: u16) -> Pair {
+    Pair::from(word) << 16
 }
