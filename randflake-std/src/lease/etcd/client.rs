@@ -1,7 +1,9 @@
 //! The members of the cluster, spoken to through their JSON gateway.
 
 use core::fmt::{self, Debug, Formatter};
+use core::mem;
 use core::time::Duration;
+use std::process;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,6 +34,8 @@ pub(super) struct Client {
     user: Option<User>,
     time_limit: Duration,
     pub(super) clock: MemberClock,
+    /// Which process the agent's connections are for.
+    process: u32,
 }
 
 struct User {
@@ -107,6 +111,7 @@ impl Client {
             user,
             time_limit: TIME_LIMIT,
             clock: MemberClock::default(),
+            process: process::id(),
         })
     }
 
@@ -117,6 +122,12 @@ impl Client {
 
     /// Asks one member after another, until one answers.
     pub(super) fn call(&mut self, path: &str, body: &Value) -> Result<Value, StoreError> {
+        if self.process != process::id() {
+            // A forked child must not touch its parent's connections, not even to close them.
+            let own = self.agent.config().clone().new_agent();
+            mem::forget(mem::replace(&mut self.agent, own));
+            self.process = process::id();
+        }
         let mut last = None;
         for _ in 0..self.members.len() {
             let mut outcome = self.ask(path, body);

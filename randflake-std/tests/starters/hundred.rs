@@ -1,67 +1,28 @@
 //! A hundred processes begin at once on a server that is new: one of them makes what is missing, none
 //! fails, and no two are granted the same.
-//!
-//! The program starts itself again as these processes, which is why it has its own `main`.
-
-#![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
-#![expect(clippy::print_stdout, reason = "the processes tell what they have")]
-
-#[expect(dead_code, reason = "other tests do more to servers")]
-mod engines;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::{env, process};
 
-use libtest_mimic::{Arguments, Trial};
 use mysql::prelude::Queryable;
-use randflake_std::Randflake;
-use randflake_std::lease::{AcquireRequest, Namespace, Token, open};
+use randflake_std::lease::{AcquireRequest, Token, open};
 
-use engines::etcd::EtcdCluster;
-use engines::mariadb::MariadbServer;
-use engines::postgres::PostgresServer;
-use engines::redis::RedisServer;
-use engines::server::spawn;
+use crate::engines::etcd::EtcdCluster;
+use crate::engines::mariadb::MariadbServer;
+use crate::engines::postgres::PostgresServer;
+use crate::engines::redis::RedisServer;
+use crate::engines::server::spawn;
+use crate::{namespace, unfence};
 
 const STARTERS: usize = 100;
 const NODE_IDS_EACH: usize = 3;
-const STORE: &str = "STARTERS_TEST_STORE";
-
-fn main() -> ExitCode {
-    if let Ok(url) = env::var(STORE) {
-        starter(&url);
-        return ExitCode::SUCCESS;
-    }
-    let trials = [
-        ("redis", redis as fn()),
-        ("etcd", etcd),
-        ("postgres", postgres),
-        ("mariadb", mariadb),
-    ];
-    let trials = trials.map(|(name, run)| {
-        Trial::test(
-            format!("{name}::a_hundred_processes_begin_at_once"),
-            move || {
-                run();
-                Ok(())
-            },
-        )
-    });
-    let mut arguments = Arguments::from_args();
-    // Each wants the machine for itself.
-    arguments.test_threads = Some(1);
-    libtest_mimic::run(&arguments, trials.into()).exit_code()
-}
+/// Where a starter's store is.
+pub(crate) const STORE: &str = "STARTERS_TEST_STORE";
 
 /// Opens the store when it is told to, and leases when it is told to; says when it has done so.
-fn starter(url: &str) {
+pub(crate) fn starter(url: &str) {
     let mut orders = io::stdin().lines();
     let mut wait = |told: &str| {
         println!("{told}");
@@ -69,8 +30,7 @@ fn starter(url: &str) {
         orders.next();
     };
     wait("ready");
-    let namespace = Namespace::of::<Randflake>("orders").unwrap();
-    let mut store = open(url, &namespace).unwrap();
+    let mut store = open(url, &namespace()).unwrap();
     wait("open");
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
@@ -143,18 +103,14 @@ fn all_go(starters: &mut [Starter]) {
     }
 }
 
-fn redis() {
+pub(crate) fn redis() {
     let server = RedisServer::start();
-    a_hundred_begin_at_once(&server.url(), || {
-        // As if the server were older than the longest TTL: a new one waits.
-        let unfence = "HSET randflake:{orders}:namespace fence 0";
-        assert_eq!(server.ask(unfence), ":0\r\n");
-    });
+    a_hundred_begin_at_once(&server.url(), || unfence(&server));
     let namespaces = server.ask("KEYS randflake:*:namespace");
     assert!(namespaces.starts_with("*1\r\n"), "{namespaces}");
 }
 
-fn etcd() {
+pub(crate) fn etcd() {
     let cluster = EtcdCluster::start(1);
     a_hundred_begin_at_once(&cluster.url(), || {});
     // `randflake/orders/namespace`, which was written once.
@@ -163,7 +119,7 @@ fn etcd() {
     assert!(written.contains(r#""version":"1""#), "{written}");
 }
 
-fn postgres() {
+pub(crate) fn postgres() {
     let server = PostgresServer::start();
     a_hundred_begin_at_once(&server.url("postgres"), || {});
     let count =
@@ -172,7 +128,7 @@ fn postgres() {
     assert_eq!(row.get::<_, i64>(0), 11);
 }
 
-fn mariadb() {
+pub(crate) fn mariadb() {
     let server = MariadbServer::start();
     let create = "CREATE DATABASE ids";
     server.client(None).query_drop(create).unwrap();

@@ -1,0 +1,95 @@
+//! A forked child has its parent's store, and must not speak on its connection: replies would go to
+//! either of them.
+
+use core::mem::MaybeUninit;
+use std::collections::BTreeSet;
+
+use mysql::prelude::Queryable;
+use randflake_std::lease::{AcquireRequest, LeaseStore, Token, open};
+
+use crate::engines::etcd::EtcdCluster;
+use crate::engines::mariadb::MariadbServer;
+use crate::engines::postgres::PostgresServer;
+use crate::engines::redis::RedisServer;
+use crate::{namespace, unfence};
+
+pub(crate) fn redis() {
+    let server = RedisServer::start();
+    a_child_has_a_connection_of_its_own(&server.url(), || unfence(&server));
+}
+
+pub(crate) fn etcd() {
+    let cluster = EtcdCluster::start(1);
+    a_child_has_a_connection_of_its_own(&cluster.url(), || {});
+}
+
+pub(crate) fn postgres() {
+    let server = PostgresServer::start();
+    a_child_has_a_connection_of_its_own(&server.url("postgres"), || {});
+}
+
+pub(crate) fn mariadb() {
+    let server = MariadbServer::start();
+    let create = "CREATE DATABASE ids";
+    server.client(None).query_drop(create).unwrap();
+    a_child_has_a_connection_of_its_own(&server.url("ids"), || {});
+}
+
+fn a_child_has_a_connection_of_its_own(url: &str, before_leases: impl FnOnce()) {
+    let mut store = open(url, &namespace()).unwrap();
+    before_leases();
+    let acquired = store.acquire(&AcquireRequest {
+        token: Token::random().unwrap(),
+        holder: "parent",
+        count: 1,
+        ttl: 300,
+    });
+    let grants = acquired.unwrap().grants;
+    let connected = sockets();
+    let all_is_well_in_child = in_child(|| {
+        let inherited = sockets();
+        // It must not panic: it would go on with the parent's tests.
+        let is_listed = store.list().is_ok_and(|listed| {
+            let first = listed.first();
+            first.is_some_and(|first| first.grant == grants[0])
+        });
+        is_listed && sockets().difference(&inherited).next().is_some()
+    });
+    assert!(all_is_well_in_child);
+    // Nor has it closed its parent's.
+    assert!(store.renew(&grants, 300).unwrap().ends[0].is_some());
+    assert_eq!(sockets(), connected);
+}
+
+/// The numbers by which the kernel knows this process's sockets.
+#[expect(unsafe_code, reason = "only the system knows them")]
+fn sockets() -> BTreeSet<libc::ino_t> {
+    let of = |descriptor| {
+        let mut status = MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: it writes to the status alone, and refuses a descriptor that is not open.
+        if unsafe { libc::fstat(descriptor, status.as_mut_ptr()) } != 0 {
+            return None;
+        }
+        // SAFETY: the call has succeeded, so it has written all of it.
+        let status = unsafe { status.assume_init() };
+        (status.st_mode & libc::S_IFMT == libc::S_IFSOCK).then_some(status.st_ino)
+    };
+    (0..1_024).filter_map(of).collect()
+}
+
+/// What a child finds.
+#[expect(unsafe_code, reason = "forking is a system call")]
+fn in_child(is_well: impl FnOnce() -> bool) -> bool {
+    // SAFETY: no other thread of this process does anything, and the child leaves by `_exit`.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let code = i32::from(!is_well());
+        // SAFETY: it ends the child at once.
+        unsafe { libc::_exit(code) };
+    }
+    let mut status = 0;
+    // SAFETY: the child was just made, and the status is a local of the right type.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}

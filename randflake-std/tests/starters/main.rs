@@ -1,0 +1,82 @@
+//! Processes that begin on real servers: a hundred at once where nothing is made yet, and forked ones.
+//!
+//! The program starts itself again as these processes, which is why it has its own `main`.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+#![expect(clippy::print_stdout, reason = "the processes tell what they have")]
+
+#[expect(dead_code, reason = "other tests do more to servers")]
+#[path = "../engines/mod.rs"]
+mod engines;
+mod fork;
+mod hundred;
+
+use std::env;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use randflake_std::Randflake;
+use randflake_std::lease::Namespace;
+
+use engines::redis::RedisServer;
+
+const TRIALS: &[(&str, fn())] = &[
+    ("redis::a_hundred_processes_begin_at_once", hundred::redis),
+    ("etcd::a_hundred_processes_begin_at_once", hundred::etcd),
+    (
+        "postgres::a_hundred_processes_begin_at_once",
+        hundred::postgres,
+    ),
+    (
+        "mariadb::a_hundred_processes_begin_at_once",
+        hundred::mariadb,
+    ),
+    (
+        "redis::a_forked_child_has_a_connection_of_its_own",
+        fork::redis,
+    ),
+    (
+        "etcd::a_forked_child_has_a_connection_of_its_own",
+        fork::etcd,
+    ),
+    (
+        "postgres::a_forked_child_has_a_connection_of_its_own",
+        fork::postgres,
+    ),
+    (
+        "mariadb::a_forked_child_has_a_connection_of_its_own",
+        fork::mariadb,
+    ),
+];
+
+fn main() -> ExitCode {
+    if let Ok(url) = env::var(hundred::STORE) {
+        hundred::starter(&url);
+        return ExitCode::SUCCESS;
+    }
+    let trials = TRIALS.iter().map(|&(name, run)| {
+        Trial::test(name, move || {
+            run();
+            Ok(())
+        })
+    });
+    let mut arguments = Arguments::from_args();
+    // Each wants the machine for itself; and forks are made by the only thread that is at work.
+    arguments.test_threads = Some(1);
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn namespace() -> Namespace {
+    Namespace::of::<Randflake>("orders").unwrap()
+}
+
+/// As if the server were older than the longest TTL: a new one waits.
+fn unfence(server: &RedisServer) {
+    let unfence = "HSET randflake:{orders}:namespace fence 0";
+    assert_eq!(server.ask(unfence), ":0\r\n");
+}
