@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use libtest_mimic::Trial;
+use mysql::prelude::Queryable;
 use randflake_std::lease::{AcquireRequest, LeaseStore, PostgresStore, Token};
 
 use crate::engine::{Engine, with_database};
@@ -20,8 +21,12 @@ use crate::proxy::{Network, Proxy};
 use crate::scenarios::{assert_issued, wait_for_grants};
 use crate::trial;
 
-pub(crate) fn trials() -> [Trial; 4] {
+pub(crate) fn trials() -> [Trial; 5] {
     [
+        trial(
+            "mariadb::an_asynchronous_replica_is_promoted",
+            an_asynchronous_replica_is_promoted,
+        ),
         trial(
             "postgres::an_asynchronous_standby_is_promoted",
             an_asynchronous_standby_is_promoted,
@@ -86,6 +91,58 @@ fn wait_until_received(first: &PostgresServer, standby: &PostgresServer) {
         );
         thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// The same of MariaDB.
+fn an_asynchronous_replica_is_promoted() {
+    let first = MariadbServer::start_with(&["--log-bin", "--server-id=1"]);
+    let mut first = with_database(first);
+    let link = Proxy::to(first.port);
+    let replica = MariadbServer::start_with(&["--server-id=2", "--read-only"]);
+    let mut replica_client = replica.client(None);
+    for statement in [
+        &*format!(
+            "CHANGE MASTER TO master_host = '127.0.0.1', master_port = {}, master_user = 'root',
+                master_use_gtid = slave_pos",
+            link.port
+        ),
+        "START SLAVE",
+    ] {
+        replica_client.query_drop(statement).unwrap();
+    }
+    // Where clients find whichever is the primary.
+    let service = Proxy::to(first.port);
+    let url = first.url_at(service.port);
+    wait_for_grants(&url, "failover");
+    wait_until_replayed(&first, &replica);
+    let mut fleet = Fleet::new(url, "failover");
+    let ttls = 8;
+    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
+    thread::sleep(TTL / 2);
+    link.set(Network::Cut);
+    // The replica never hears of these, nor of any renewal from now on.
+    running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
+    thread::sleep(TTL / 2);
+    first.server.kill();
+    for statement in ["STOP SLAVE", "RESET SLAVE ALL", "SET GLOBAL read_only = 0"] {
+        replica_client.query_drop(statement).unwrap();
+    }
+    service.lead_to(replica.port);
+    running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 2))));
+    assert_issued(&fleet.finish(running));
+}
+
+fn wait_until_replayed(first: &MariadbServer, replica: &MariadbServer) {
+    let written: Option<String> = first
+        .client(None)
+        .query_first("SELECT @@gtid_binlog_pos")
+        .unwrap();
+    let wait = "SELECT MASTER_GTID_WAIT(?, 60)";
+    let waited: Option<i32> = replica
+        .client(None)
+        .exec_first(wait, (written.unwrap(),))
+        .unwrap();
+    assert_eq!(waited, Some(0), "it does not follow");
 }
 
 /// What the store has answered is there, though the server's settings would let it be lost.
