@@ -8,9 +8,9 @@ use randflake_core::AtomicWord;
 ///
 /// That choice is the feature `critical-section` or `unsafe-assume-single-core` of `portable-atomic`, or
 /// its `--cfg portable_atomic_unsafe_assume_single_core`; without it this does not compile for a
-/// processor without compare-and-swap. This crate never makes it. The first goes with any
-/// implementation of critical sections; the second is smaller, and unsound unless the program has one
-/// core and runs privileged.
+/// processor without compare-and-swap. (An AVR needs the feature `fallback` too.) This crate never makes
+/// it. The first goes with any implementation of critical sections; the second is smaller, and unsound
+/// unless the program has one core and runs privileged.
 ///
 /// ```
 /// use randflake_core::{AtomicWord, Generator, Lease, ManualClock, Randflake, Sparx64};

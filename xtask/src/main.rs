@@ -116,7 +116,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "avr",
-        about: "the cipher and ids on an emulated AVR (nightly, avr-gcc, simavr)",
+        about: "the cipher and ids on an emulated AVR, interrupted at every cycle (nightly, avr-gcc, simavr)",
         needs: avr::needs,
         run: avr::run,
     },

@@ -13,13 +13,18 @@ const RANDFLAKE: [&str; 2] = [
 const SPARX64: &str = "../../../sparx64/tests/vectors/sparx64.json";
 
 fn main() {
-    let mut code = String::from("static SPARX64: &[([u8; 16], [u8; 8], [u8; 8])] = &[\n");
+    let mut code = String::from("static SPARX64: &[([u8; 16], u64, u64)] = &[\n");
     for vector in read(SPARX64) {
-        let [key, plaintext, ciphertext] =
-            ["key", "plaintext", "ciphertext"].map(|name| bytes(&vector, name));
-        writeln!(code, "({key:?}, {plaintext:?}, {ciphertext:?}),").unwrap();
+        // A block is a number whose first byte is the lowest.
+        let block = |name: &str| {
+            let digits = vector[name].as_str().unwrap();
+            u64::from_str_radix(digits, 16).unwrap().swap_bytes()
+        };
+        let key = bytes(&vector, "key");
+        let (plaintext, ciphertext) = (block("plaintext"), block("ciphertext"));
+        writeln!(code, "({key:?}, {plaintext}, {ciphertext}),").unwrap();
     }
-    code.push_str("];\nstatic RANDFLAKE: &[([u8; 16], Parts, &str)] = &[\n");
+    code.push_str("];\nstatic RANDFLAKE: &[([u8; 16], Parts, i64)] = &[\n");
     for vector in RANDFLAKE.iter().flat_map(|path| read(path)) {
         writeln!(
             code,
@@ -28,9 +33,14 @@ fn main() {
             vector["timestamp"].as_u64().unwrap() - 1_730_000_000,
             vector["node_id"],
             vector["sequence"],
-            vector["encoded_id"],
+            vector["encrypted_id"].as_str().unwrap(),
         )
         .unwrap();
+    }
+    code.push_str("];\nstatic TEXTS: &[(i64, &str)] = &[\n");
+    for vector in read(RANDFLAKE[0]) {
+        let id = vector["encrypted_id"].as_str().unwrap();
+        writeln!(code, "({id}, {}),", vector["encoded_id"]).unwrap();
     }
     code.push_str("];\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());

@@ -1,18 +1,18 @@
 //! A clock that shows what it is told.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{Clock, Layout, Randflake};
 
-/// Seconds since the layout's epoch.
-static SECONDS: AtomicU32 = AtomicU32::new(0);
+/// Seconds since the layout's epoch, of a width that every machine loads at once.
+static SECONDS: AtomicU16 = AtomicU16::new(0);
 
 #[derive(Clone, Copy)]
 pub struct Shown;
 
 impl Shown {
-    pub fn set(seconds: u32) {
+    pub fn set(seconds: u16) {
         SECONDS.store(seconds, Ordering::Relaxed);
     }
 

@@ -2,7 +2,7 @@
 
 use core::fmt::Display;
 
-use semihosting::{println, process};
+use crate::board::{exit, println};
 
 #[derive(Default)]
 pub struct Suite {
@@ -30,7 +30,7 @@ impl Suite {
         let Self { passed, failed } = self;
         let verdict = if failed == 0 { "ok" } else { "FAILED" };
         println!("test result: {verdict}. {passed} passed; {failed} failed; 0 ignored");
-        process::exit(i32::from(failed > 0))
+        exit(failed > 0)
     }
 }
 

@@ -153,7 +153,7 @@ impl Sweep {
         positions.sort_unstable();
         for (tick, sequence) in positions.into_iter().flatten() {
             let position = tick << 17 | u64::from(sequence);
-            let highest = &mut self.highest[sequence as usize >> 16];
+            let highest = &mut self.highest[(sequence >> 16) as usize];
             self.issued += 1;
             self.duplicates += u32::from(highest.is_some_and(|highest| position <= highest));
             *highest = (*highest).max(Some(position));

@@ -2,6 +2,7 @@
 
 use core::arch::asm;
 use core::fmt::{self, Display};
+use core::hint::spin_loop;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::board;
@@ -39,14 +40,15 @@ impl Display for Missed {
 }
 
 fn missed() -> Missed {
-    // A function's lowest bit says that its code is Thumb.
-    let begin = straight_on as *const () as usize & !1;
+    let begin = board::address(straight_on);
     let mut was_hit = [false; INSTRUCTIONS];
     for ticks in 1..=MAX_TICKS {
         AT.store(0, Ordering::Relaxed);
         board::interrupt_after(ticks);
         straight_on();
-        while AT.load(Ordering::Relaxed) == 0 {}
+        while AT.load(Ordering::Relaxed) == 0 {
+            spin_loop();
+        }
         let at = AT.load(Ordering::Relaxed).wrapping_sub(begin) / 2;
         if let Some(hit) = was_hit.get_mut(at) {
             *hit = true;

@@ -14,6 +14,11 @@ pub fn reset() -> ! {
     SCB::sys_reset()
 }
 
+pub fn address(function: extern "C" fn()) -> usize {
+    // The lowest bit says that the code is Thumb.
+    function as *const () as usize & !1
+}
+
 /// The default one loops.
 #[exception]
 unsafe fn HardFault(frame: &ExceptionFrame) -> ! {

@@ -11,6 +11,10 @@ fn main() -> ! {
     crate::run()
 }
 
+pub fn address(function: extern "C" fn()) -> usize {
+    function as *const () as usize
+}
+
 /// The default one loops.
 #[unsafe(no_mangle)]
 extern "C" fn ExceptionHandler(_: &TrapFrame) -> ! {
