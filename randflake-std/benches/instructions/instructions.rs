@@ -121,6 +121,13 @@ fn handle_generate(ids: Handle<OnBaseline>) -> impl Sized {
 }
 
 #[library_benchmark]
+#[bench::once(handle(), vec![Id::from_u64(0); IDS])]
+fn handle_fill(ids: Handle<OnBaseline>, mut buffer: Vec<Id>) -> impl Sized {
+    _ = black_box(ids.fill(black_box(&mut buffer)));
+    (ids, buffer)
+}
+
+#[library_benchmark]
 #[bench::once(local())]
 fn local_next_id(mut ids: Local<OnBaseline>) -> impl Sized {
     (0..IDS).for_each(|_| _ = black_box(ids.next_id()));
@@ -167,8 +174,8 @@ fn text_decode(texts: Vec<Text>) -> impl Sized {
 
 library_benchmark_group!(
     name = ids;
-    benchmarks = generate, generate_snowflake, handle_generate, local_next_id, fill, encrypt,
-        inspect, text_encode, text_decode
+    benchmarks = generate, generate_snowflake, handle_generate, handle_fill, local_next_id, fill,
+        encrypt, inspect, text_encode, text_decode
 );
 
 main!(library_benchmark_groups = ids);

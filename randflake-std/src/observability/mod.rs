@@ -1,5 +1,5 @@
 //! What a handle tells of itself, with the features `tracing` and `metrics`. Without them nothing of it
-//! is compiled.
+//! is compiled; with both, and nobody who listens, a call to generate ids takes one instruction more.
 //!
 //! # Events (feature `tracing`)
 //!
