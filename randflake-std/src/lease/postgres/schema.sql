@@ -286,26 +286,47 @@ CREATE FUNCTION randflake.renew(
 ) LANGUAGE plpgsql AS $$
 DECLARE
     tick bigint;
+    end_of_one bigint;
+    pages bigint[];
 BEGIN
     unix_us := randflake.unix_us();
     SELECT floor((unix_us / 1000 - n.epoch_unix_ms)::numeric / n.tick_ms) INTO STRICT tick
     FROM randflake.namespace n WHERE n.id = the_namespace;
-    WITH asked AS (
-        SELECT * FROM unnest(the_nodes, the_fencing_tokens, the_tokens)
-            WITH ORDINALITY AS a (node_id, fencing_token, token, place)
-    ), renewed AS (
+    IF cardinality(the_nodes) = 1 THEN
+        -- What most holders have; as below, without the joins, which would take twice as long as the rest.
         UPDATE randflake.lease l SET end_tick = greatest(l.end_tick, least(tick + ttl, max_end))
-        FROM asked a
-        WHERE l.namespace = the_namespace AND l.node_id = a.node_id AND l.held
-            AND l.fencing_token = a.fencing_token AND l.token IS NOT DISTINCT FROM a.token
+        WHERE l.namespace = the_namespace AND l.node_id = the_nodes[1] AND l.held
+            AND l.fencing_token = the_fencing_tokens[1]
+            AND l.token IS NOT DISTINCT FROM the_tokens[1]
             AND l.end_tick > tick AND tick >= 0
-        RETURNING l.node_id, l.fencing_token, l.token, l.end_tick
-    )
-    SELECT coalesce(array_agg(r.end_tick ORDER BY a.place), '{}') INTO ends
-    FROM asked a LEFT JOIN renewed r USING (node_id, fencing_token, token);
+        RETURNING l.end_tick INTO end_of_one;
+        ends := ARRAY[end_of_one];
+        pages := ARRAY[the_nodes[1] / 256];
+    ELSE
+        WITH asked AS (
+            SELECT * FROM unnest(the_nodes, the_fencing_tokens, the_tokens)
+                WITH ORDINALITY AS a (node_id, fencing_token, token, place)
+        ), renewed AS (
+            UPDATE randflake.lease l SET end_tick = greatest(l.end_tick, least(tick + ttl, max_end))
+            FROM asked a
+            WHERE l.namespace = the_namespace AND l.node_id = a.node_id AND l.held
+                AND l.fencing_token = a.fencing_token AND l.token IS NOT DISTINCT FROM a.token
+                AND l.end_tick > tick AND tick >= 0
+            RETURNING l.node_id, l.fencing_token, l.token, l.end_tick
+        )
+        SELECT coalesce(array_agg(r.end_tick ORDER BY a.place), '{}'), array_agg(DISTINCT a.node_id / 256)
+        INTO ends, pages
+        FROM asked a LEFT JOIN renewed r USING (node_id, fencing_token, token);
+    END IF;
+    PERFORM FROM randflake.page p
+    WHERE p.namespace = the_namespace AND p.page = ANY (pages)
+        AND p.is_full AND p.soonest_end <= tick + ttl / 2;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
     PERFORM randflake.look_at_page(the_namespace, stale.page, tick) FROM (
         SELECT p.page FROM randflake.page p
-        WHERE p.namespace = the_namespace AND p.page IN (SELECT unnest(the_nodes) / 256)
+        WHERE p.namespace = the_namespace AND p.page = ANY (pages)
             AND p.is_full AND p.soonest_end <= tick + ttl / 2
         FOR UPDATE SKIP LOCKED
     ) stale;

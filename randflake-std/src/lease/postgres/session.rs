@@ -1,11 +1,13 @@
 //! A connection that was found fit, and the store behind it the same as before.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::{Client, Row, Statement};
 
 use super::failure::Failure;
 use super::sql;
@@ -51,6 +53,8 @@ pub(super) struct Seen {
 pub(super) struct Session {
     pub(super) client: Client,
     driver: JoinHandle<()>,
+    /// Of the functions that were called.
+    statements: Mutex<BTreeMap<&'static str, Statement>>,
     pub(super) namespace: Namespace,
     /// Its row in the database.
     pub(super) row: i32,
@@ -70,6 +74,7 @@ impl Session {
         let mut session = Self {
             client,
             driver,
+            statements: Mutex::default(),
             namespace: namespace.clone(),
             row: 0,
             max_ttl: namespace.max_ttl(),
@@ -146,15 +151,38 @@ impl Session {
         Ok(())
     }
 
-    /// Calls a function of the schema: one round trip, and one transaction.
+    /// Calls a function of the schema: one transaction, and one round trip; another one before the first
+    /// call of each function, so that the server reads and plans the statement once.
     pub(super) async fn call(
         &self,
-        function: &str,
+        function: &'static str,
         arguments: &[(&(dyn ToSql + Sync), Type)],
     ) -> Result<Row, Failure> {
+        let known = self.statements().get(function).cloned();
+        let statement = match known {
+            Some(statement) => statement,
+            None => self.prepare(function, arguments).await?,
+        };
+        let values: Vec<_> = arguments.iter().map(|(value, _)| *value).collect();
+        Ok(self.client.query_one(&statement, &values).await?)
+    }
+
+    async fn prepare(
+        &self,
+        function: &'static str,
+        arguments: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Statement, Failure> {
         let places: Vec<_> = (1..=arguments.len()).map(|n| format!("${n}")).collect();
         let call = format!("SELECT * FROM randflake.{function}({})", places.join(", "));
-        Ok(self.client.query_typed_one(&call, arguments).await?)
+        let types: Vec<_> = arguments.iter().map(|(_, kind)| kind.clone()).collect();
+        let statement = self.client.prepare_typed(&call, &types).await?;
+        self.statements().insert(function, statement.clone());
+        Ok(statement)
+    }
+
+    fn statements(&self) -> MutexGuard<'_, BTreeMap<&'static str, Statement>> {
+        let statements = self.statements.lock();
+        statements.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The server's clock, as the function told that was called.
