@@ -33,10 +33,11 @@ use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 /// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a transaction writes over is saved in a file that stays where it is, so that each of its four
-/// waits for the disk is for blocks that the file has. A write-ahead log has to be moved into the database and
-/// deleted at the end of each operation, because what is left in it would be read into a backup that is
-/// restored in place: as many waits, in which the file system has to write its own journal.
+/// What a transaction writes over is saved in a file that stays where it is, so that its five waits for the
+/// disk are for blocks that are there: of that file twice and of its directory, of the database, and of the
+/// file again. A write-ahead log has to be moved into the database and deleted at the end of each operation,
+/// because what is left in it would be read into a backup that is restored in place: as many waits, in which
+/// the file system has to write its own journal.
 const JOURNAL: &str = "persist";
 
 /// A store of leases and counters in an SQLite database, shared by the processes of one machine.
