@@ -1,11 +1,12 @@
 //! `emulated`: the tests of what depends on the machine, run as programs of others: NEON, a big-endian machine under
-//! QEMU's user mode, and WebAssembly's simd128 under Node.js.
+//! QEMU's user mode, and WebAssembly's simd128 under Node.js; and a module that has no system at all.
 
 use std::path::Path;
 
 use crate::cargo::{cargo, root};
 use crate::report::Report;
 use crate::setup::Need;
+use crate::size::wasm;
 use crate::tools::{AARCH64_LINKER, NODE, NODE_WASI, QEMU_AARCH64, QEMU_S390X, S390X_LINKER, Tool};
 
 struct Machine {
@@ -64,7 +65,7 @@ const PROFILE: [&str; 6] = [
 ];
 
 pub(crate) fn needs() -> Vec<Need> {
-    let mut needs = Vec::new();
+    let mut needs = vec![Need::Target(wasm::TARGET)];
     for machine in MACHINES {
         needs.push(Need::Target(machine.target));
         needs.push(Need::Tool(machine.emulator));
@@ -74,6 +75,7 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
+    wasm::run(report);
     for machine in MACHINES {
         if let Some(settings) = settings(report, machine) {
             for (package, tests) in TESTS {

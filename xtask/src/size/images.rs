@@ -75,35 +75,37 @@ pub(super) fn of_target(target: &str) -> impl Iterator<Item = &'static Image> {
 /// How the compiler optimises, and the profile that says so.
 pub(super) struct Level {
     pub(super) name: &'static str,
-    profile: &'static str,
+    pub(super) profile: &'static str,
+    /// If not, it is measured when asked for. `Oz` is larger than `Os` for nearly every call, and slower for all.
+    pub(super) is_usual: bool,
 }
 
 pub(super) const LEVELS: [Level; 3] = [
     Level {
         name: "Os",
         profile: "release",
+        is_usual: true,
     },
     Level {
         name: "Oz",
         profile: "oz",
+        is_usual: false,
     },
     Level {
         name: "O3",
         profile: "o3",
+        is_usual: true,
     },
 ];
 
-/// Builds images, which hold what is measured, or also run it.
-pub(super) fn build(target: &str, level: &Level, names: &[&str], runs: bool) -> Command {
-    let mut command = cargo(&["build", "--locked", "--package", "size"]);
+/// What cargo does with images that hold what is measured. With the feature `run` they also call it.
+pub(super) fn command(what: &str, target: &str, level: &Level, names: &[&str]) -> Command {
+    let mut command = cargo(&[what, "--locked", "--package", "size"]);
     command
         .args(["--profile", level.profile, "--target", target])
         .args(names.iter().flat_map(|name| ["--bin", name]))
         .current_dir(workspace())
         .env("CARGO_TARGET_DIR", target_folder());
-    if runs {
-        command.args(["--features", "run"]);
-    }
     command
 }
 

@@ -7,6 +7,8 @@ mod images;
 mod page;
 mod row;
 mod trace;
+mod wanted;
+pub(crate) mod wasm;
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,40 +17,17 @@ use std::process::ExitCode;
 use crate::cargo::{output_of, program, root};
 use crate::qemu::{TARGETS, Target, boot_first};
 use crate::report::Report;
-use crate::setup;
+use crate::setup::{self, Need};
 pub(crate) use check::run as check;
 use elf::{Elf, Function};
 use images::{EMPTY, LEVELS, Level};
 use row::{Quantity, Row};
-
-const USAGE: &str =
-    "usage: cargo xtask size [--json FILE] [--target NAME] [--level Os|Oz|O3] [--functions]
-       cargo xtask size --check [--target NAME]
-
-Without `--target` and `--level` the page randflake-embedded/SIZE.md is written anew.
-
-flags:
-  --json FILE    the figures, with the functions that each call brings
-  --target NAME  only targets whose name begins so
-  --level LEVEL  only this level of optimisation
-  --functions    print the functions that each call brings
-  --check        measure nothing: only look for what no image may hold, as `cargo xtask qemu` does
-";
+use wanted::{USAGE, Wanted};
 
 const PAGE: &str = "randflake-embedded/SIZE.md";
 
-/// What was asked for.
-#[derive(Default)]
-struct Wanted {
-    target: String,
-    level: Option<String>,
-    json: Option<PathBuf>,
-    functions: bool,
-    check: bool,
-}
-
 pub(crate) fn main(arguments: &[String]) -> ExitCode {
-    let wanted = match parse(arguments) {
+    let wanted = match Wanted::parse(arguments) {
         Ok(Some(wanted)) => wanted,
         Ok(None) => {
             print!("{USAGE}");
@@ -58,11 +37,12 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
     };
     let mut report = Report::new(false);
     report.begin("setup");
-    setup::prepare(&crate::qemu::needs(), &mut report);
+    let mut needs = crate::qemu::needs();
+    needs.push(Need::Target(wasm::TARGET));
+    setup::prepare(&needs, &mut report);
     report.begin("size");
     if wanted.check {
-        let targets = TARGETS.iter();
-        for target in targets.filter(|target| target.name.starts_with(&wanted.target)) {
+        for target in TARGETS.iter().filter(|target| wanted.has(target.name)) {
             check::run(&mut report, target);
         }
     } else {
@@ -77,21 +57,25 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
 
 fn measure_all(report: &mut Report, wanted: &Wanted) {
     let mut rows = Vec::new();
-    for target in TARGETS {
-        for level in &LEVELS {
-            if wanted.has(target, level) {
-                match measure(report, target, level) {
-                    Ok(measured) => {
-                        print(&measured, wanted.functions);
-                        rows.extend(measured);
-                    }
-                    Err(reason) => _ = report.verdict(target.name, Err(reason)),
-                }
-            }
+    let mut add = |report: &mut Report, target, measured: Result<Vec<Row>, _>| match measured {
+        Ok(measured) => {
+            print(target, &measured, wanted.functions);
+            rows.extend(measured);
+        }
+        Err(reason) => _ = report.verdict(target, Err(reason)),
+    };
+    for level in LEVELS.iter().filter(|level| wanted.has_level(level)) {
+        for target in TARGETS.iter().filter(|target| wanted.has(target.name)) {
+            let measured = measure(report, target, level);
+            add(report, target.name, measured);
+        }
+        if wanted.has(wasm::TARGET) {
+            let measured = wasm::measure(report, level).map(|row| vec![row]);
+            add(report, wasm::TARGET, measured);
         }
     }
     if report.failed() == 0 {
-        for (file, content) in wanted.files(&rows) {
+        for (file, content) in files(wanted, &rows) {
             let written = fs::write(&file, content);
             let file = file.display().to_string();
             report.verdict(&file, written.map_err(|error| error.to_string()));
@@ -99,54 +83,17 @@ fn measure_all(report: &mut Report, wanted: &Wanted) {
     }
 }
 
-impl Wanted {
-    fn has(&self, target: &Target, level: &Level) -> bool {
-        target.name.starts_with(&self.target)
-            && self.level.as_deref().is_none_or(|name| name == level.name)
+/// What is to be written.
+fn files(wanted: &Wanted, rows: &[Row]) -> Vec<(PathBuf, String)> {
+    let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
+    let mut files = Vec::new();
+    if let Some(file) = &wanted.json {
+        files.push((file.clone(), row::json(&rustc, rows)));
     }
-
-    /// What is to be written.
-    fn files(&self, rows: &[Row]) -> Vec<(PathBuf, String)> {
-        let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
-        let mut files = Vec::new();
-        if let Some(file) = &self.json {
-            files.push((file.clone(), row::json(&rustc, rows)));
-        }
-        if self.target.is_empty() && self.level.is_none() {
-            files.push((root().join(PAGE), page::page(&rustc, rows)));
-        }
-        files
+    if wanted.is_all() {
+        files.push((root().join(PAGE), page::page(&rustc, rows)));
     }
-}
-
-fn parse(arguments: &[String]) -> Result<Option<Wanted>, String> {
-    let mut wanted = Wanted::default();
-    let mut arguments = arguments.iter();
-    while let Some(argument) = arguments.next() {
-        let mut value = || {
-            let value = arguments.next().cloned();
-            value.ok_or_else(|| format!("`{argument}` needs a value"))
-        };
-        match argument.as_str() {
-            "--help" | "-h" => return Ok(None),
-            "--target" => wanted.target = value()?,
-            "--level" => wanted.level = Some(value()?),
-            "--json" => wanted.json = Some(value()?.into()),
-            "--functions" => wanted.functions = true,
-            "--check" => wanted.check = true,
-            other => return Err(format!("unknown argument `{other}`")),
-        }
-    }
-    let all = TARGETS
-        .iter()
-        .flat_map(|target| LEVELS.iter().map(move |level| (target, level)));
-    if !all
-        .into_iter()
-        .any(|(target, level)| wanted.has(target, level))
-    {
-        return Err("no such target or level".to_owned());
-    }
-    Ok(Some(wanted))
+    files
 }
 
 #[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
@@ -160,22 +107,23 @@ fn measure(report: &mut Report, target: &Target, level: &Level) -> Result<Vec<Ro
     let images: Vec<_> = images::of_target(target.name).collect();
     let mut names: Vec<&str> = images.iter().map(|image| image.name).collect();
     names.push(EMPTY);
-    let mut build = |runs| {
+    let mut build = |features: &[&str]| {
         let what = format!("{}, {}", target.name, level.name);
-        if report.check(&what, &mut images::build(target.name, level, &names, runs)) {
+        let mut build = images::command("build", target.name, level, &names);
+        if report.check(&what, build.args(features)) {
             Ok(())
         } else {
             Err("does not build".to_owned())
         }
     };
     let read = |name| Elf::read(&images::file(target.name, level, name));
-    build(false)?;
+    build(&[])?;
     let empty = read(EMPTY)?;
     let held: Vec<Elf> = images
         .iter()
         .map(|image| read(image.name))
         .collect::<Result<_, _>>()?;
-    build(true)?;
+    build(&["--features", "run"])?;
     let mut rows = Vec::new();
     for (image, held) in images.iter().zip(held) {
         let file = images::file(target.name, level, image.name);
@@ -206,10 +154,10 @@ fn brought(image: &Elf, empty: &Elf) -> Vec<Function> {
     brought.cloned().collect()
 }
 
-fn print(rows: &[Row], functions: bool) {
+fn print(target: &str, rows: &[Row], functions: bool) {
     println!(
-        "\n{:28} {:5} {:>5} {:>5} {:>5} {:>12} {:>5} {:>6}",
-        "", "level", "flash", "RAM", "stack", "instructions", "most", "masked"
+        "\n{target:28} {:5} {:>5} {:>5} {:>5} {:>12} {:>5} {:>6}",
+        "level", "flash", "RAM", "stack", "instructions", "most", "masked"
     );
     for row in rows {
         println!(
