@@ -7,9 +7,9 @@ use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{AVR_LINKER, SIMAVR};
 
-/// Runs the image `$0`: simavr ends when that sleeps, at the latest after a minute. It shows each line in a colour, and
+/// Runs the image `$0`: simavr ends when that sleeps, at the latest after two minutes. It shows each line in a colour, and
 /// the line's end as a dot.
-const EMULATE: &str = r"timeout --signal=KILL 60 simavr --mcu atmega1284p --freq 16000000 $0 2>&1 | sed 's/\x1b\[[0-9]*m//g; s/\.$//'";
+const EMULATE: &str = r"timeout --signal=KILL 120 simavr --mcu atmega1284p --freq 16000000 $0 2>&1 | sed 's/\x1b\[[0-9]*m//g; s/\.$//'";
 
 pub(crate) fn needs() -> Vec<Need> {
     // The target's `core` is built from the source that Miri needs too.

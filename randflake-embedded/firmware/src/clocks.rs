@@ -4,15 +4,16 @@ use core::cell::Cell;
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{
-    GenerateError, Generator, Layout, Lease, LocalWord, Monotonic, Randflake, RandflakeOnTheFly,
-    Sparx64OnTheFly, TimeBounds, UnixClock,
+    GenerateError, Generator, Lease, LocalWord, Monotonic, RandflakeOnTheFly, Sparx64OnTheFly,
+    TimeBounds, UnixClock, Uptime,
 };
 
+use crate::board;
+use crate::shown::EPOCH;
 use crate::suite::{Suite, expect};
 
 type L = RandflakeOnTheFly;
 
-const EPOCH: Duration = Duration::from_millis(Randflake::SPEC.epoch_unix_ms());
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 
 fn at(seconds: u64) -> Duration {
@@ -32,6 +33,7 @@ pub fn run(suite: &mut Suite) {
     suite.check("clock_not_set", not_set());
     suite.check("clock_a_year_ahead", a_year_ahead());
     suite.check("lease_ends_mid_run", lease_ends());
+    suite.check("counter_wraps", counter_wraps());
 }
 
 /// The lease from second 100 to 200, and a clock over `uptime`.
@@ -101,4 +103,28 @@ fn lease_ends() -> Result<&'static str, &'static str> {
     )?;
     uptime.set(0);
     expect(ids.generate().is_ok(), "refused, and consumed nothing")
+}
+
+/// The time since boot is a timer's count, in a counter of 32 bits that wraps after a second and a half.
+fn counter_wraps() -> Result<&'static str, &'static str> {
+    const HZ: u32 = 32_768;
+    const FROM: u32 = 0_u32.wrapping_sub(HZ * 3 / 2);
+
+    let elapsed = board::count();
+    let uptime = Uptime::<HZ, _, LocalWord<u32>>::new(|| FROM.wrapping_add(elapsed()));
+    let clock = UnixClock::<_, LocalWord<u32>>::new(uptime);
+    clock.set(at(150)).map_err(|_| "the clock is set")?;
+    let set = elapsed();
+    let ids =
+        Generator::<L, LocalWord<u32>, _>::new(lease(), &clock, Sparx64OnTheFly::new(&[7; 16]));
+    let ids = ids.unwrap();
+    let mut tick = 0;
+    while tick < 153 {
+        let earliest = 150 + u64::from((elapsed() - set) / HZ);
+        let id = ids.generate().map_err(|_| "an id at any time")?;
+        let latest = 150 + u64::from(elapsed() / HZ);
+        tick = ids.inspect(id).tick;
+        expect((earliest..=latest).contains(&tick), "stamped with the time")?;
+    }
+    Ok("stamped with the time before and after the wrap")
 }

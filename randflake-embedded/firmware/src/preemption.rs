@@ -2,12 +2,15 @@
 //! ever.
 
 use core::cell::UnsafeCell;
+use core::time::Duration;
 
-use randflake_embedded::randflake_core::{AtomicWord, Codec, Generator, Lane, Lease};
+use randflake_embedded::randflake_core::{
+    AtomicWord, Clock, Codec, Generator, Lane, Lease, UnixClock,
+};
 use randflake_embedded::{CriticalSectionWord, PortableWord};
 
 use crate::board::{Preempted as L, permutation};
-use crate::shown::Shown;
+use crate::shown::{EPOCH, Shown};
 use crate::suite::Suite;
 use crate::sweep::Sweep;
 
@@ -24,6 +27,8 @@ pub fn run(suite: &mut Suite) {
         word::<PortableWord>().judge(false),
     );
     suite.check("preempted_lane", lanes([0, 1]).judge(false));
+    suite.check("clock_set_in_an_interrupt", clock(false).judge(false));
+    suite.check("preempted_clock_setting", clock(true).judge(false));
     suite.check(
         "planted_plain_word_is_caught",
         word::<PlainWord>().judge(true),
@@ -101,5 +106,30 @@ fn lanes(numbers: [usize; 2]) -> Sweep {
         &mut || main_code.generate(),
         &mut || interrupt.generate(),
         &|id| codec.inspect(id),
+    )
+}
+
+/// A clock that both read, and one sets every third time.
+fn clock(main_code_sets: bool) -> Sweep {
+    const STEP: Duration = Duration::from_millis(1_200);
+
+    Shown::set(1);
+    let clock = UnixClock::<_, CriticalSectionWord>::new(Shown);
+    clock.set(EPOCH + STEP).unwrap();
+    let ids = Generator::<L, CriticalSectionWord, _>::new(lease(), &clock, permutation()).unwrap();
+    let issue = |sets| {
+        let (clock, ids, mut calls) = (&clock, &ids, 0_u8);
+        move || {
+            calls = (calls + 1) % 3;
+            if sets && calls == 0 {
+                clock.set(clock.now().unwrap() + STEP).unwrap();
+            }
+            ids.generate()
+        }
+    };
+    Sweep::run(
+        &mut issue(main_code_sets),
+        &mut issue(!main_code_sets),
+        &|id| ids.inspect(id),
     )
 }

@@ -3,9 +3,11 @@
 use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
 
-use randflake_embedded::randflake_core::{Clock, Layout, Randflake};
+use randflake_embedded::randflake_core::{Clock, Layout, Monotonic, Randflake};
 
-/// Seconds since the layout's epoch, of a width that every machine loads at once.
+pub const EPOCH: Duration = Duration::from_millis(Randflake::SPEC.epoch_unix_ms());
+
+/// Seconds since then, of a width that every machine loads at once.
 static SECONDS: AtomicU16 = AtomicU16::new(0);
 
 #[derive(Clone, Copy)]
@@ -24,7 +26,14 @@ impl Shown {
 
 impl Clock for Shown {
     fn now(&self) -> Option<Duration> {
-        let epoch = Duration::from_millis(Randflake::SPEC.epoch_unix_ms());
-        Some(epoch + Duration::from_secs(SECONDS.load(Ordering::Relaxed).into()))
+        Some(EPOCH + self.uptime())
+    }
+}
+
+/// As if the machine had been started then.
+impl Monotonic for Shown {
+    fn uptime(&self) -> Duration {
+        // In the midst of a second, so that an offset of half a setting and half another leads to a wrong one.
+        Duration::new(SECONDS.load(Ordering::Relaxed).into(), 500_000_000)
     }
 }

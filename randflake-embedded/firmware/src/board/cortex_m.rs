@@ -1,6 +1,7 @@
 //! Cortex-M: the timer is `SysTick`, which counts the processor's clock.
 
 use core::arch::naked_asm;
+use core::hint::spin_loop;
 
 use cortex_m::peripheral::{SCB, SYST};
 use cortex_m_rt::{ExceptionFrame, entry, exception};
@@ -44,6 +45,22 @@ pub fn interrupt_after(ticks: u32) {
         control().cvr.write(0);
         control().csr.write(ENABLE | INTERRUPT | PROCESSOR_CLOCK);
     }
+}
+
+/// The timer's cycles since then, for the first 2^24 of them.
+pub fn count() -> impl Fn() -> u32 {
+    const MOST: u32 = (1 << 24) - 1;
+    // SAFETY: no interrupt is asked for.
+    unsafe {
+        control().rvr.write(MOST);
+        control().cvr.write(0);
+        control().csr.write(ENABLE | PROCESSOR_CLOCK);
+    }
+    // Until the first cycle, of which it is loaded.
+    while control().cvr.read() == 0 {
+        spin_loop();
+    }
+    || MOST - control().cvr.read()
 }
 
 /// Hands on where the program was: the processor has put that on the stack.

@@ -4,7 +4,7 @@
 #[cfg_attr(target_arch = "riscv32", path = "riscv.rs")]
 mod machine;
 
-pub use machine::{address, interrupt_after, reset};
+pub use machine::{address, count, interrupt_after, reset};
 use randflake_embedded::randflake_core::{Randflake, Sparx64};
 pub use semihosting::println;
 

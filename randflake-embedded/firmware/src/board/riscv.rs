@@ -37,15 +37,24 @@ const TIME: usize = 0x0200_bff8;
 /// One interrupt, after so many ticks of the timer. Not inlined, so that none comes too soon for the call that follows.
 #[inline(never)]
 pub fn interrupt_after(ticks: u32) {
-    // SAFETY: the register is there for as long as the program. It is read for some minutes at most, so that its
-    // upper half stays 0.
-    let now = unsafe { with_exposed_provenance_mut::<u32>(TIME).read_volatile() };
-    set_deadline(u64::from(now) + u64::from(ticks));
+    set_deadline(u64::from(time()) + u64::from(ticks));
     // SAFETY: no critical section is open, and the only interrupt has its handler.
     unsafe {
         mie::set_mtimer();
         mstatus::set_mie();
     }
+}
+
+/// The timer's ticks since then.
+pub fn count() -> impl Fn() -> u32 {
+    let begun = time();
+    move || time() - begun
+}
+
+/// It is read for some minutes at most, so that its upper half stays 0.
+fn time() -> u32 {
+    // SAFETY: the register is there for as long as the program.
+    unsafe { with_exposed_provenance_mut::<u32>(TIME).read_volatile() }
 }
 
 fn set_deadline(deadline: u64) {
