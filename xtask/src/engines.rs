@@ -1,5 +1,7 @@
 //! `engines`: the lease stores on the servers that people run, started by the tests themselves.
 
+use std::process::Command;
+
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
@@ -101,6 +103,12 @@ pub(crate) const FAULTS: Test = Test {
     ],
 };
 
+/// Run by the subcommand `soak`.
+pub(crate) const SOAK: Test = Test {
+    name: "soak",
+    tools: ALL_ENGINES,
+};
+
 pub(crate) fn needs() -> Vec<Need> {
     TESTS.iter().flat_map(Test::needs).collect()
 }
@@ -118,7 +126,13 @@ impl Test {
     }
 
     pub(crate) fn run(&self, report: &mut Report) {
+        self.run_with(report, |_| {});
+    }
+
+    /// With a command that is changed first.
+    pub(crate) fn run_with(&self, report: &mut Report, change: impl FnOnce(&mut Command)) {
         let mut command = separate_test(self.name);
+        change(&mut command);
         for (tool, variable) in self.tools {
             let Some(path) = report.tool(tool, self.name) else {
                 return;

@@ -27,6 +27,7 @@ mod report;
 mod scratch;
 mod setup;
 mod size;
+mod soak;
 mod tidy;
 mod tools;
 mod unit;
@@ -157,6 +158,11 @@ const APART: &[Apart] = &[
         name: "fuzz",
         about: "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N",
         main: fuzz::main,
+    },
+    Apart {
+        name: "soak",
+        about: "an hour of killed holders and killed engines, a quarter on each engine, or --minutes N",
+        main: soak::main,
     },
     Apart {
         name: "msrv",
