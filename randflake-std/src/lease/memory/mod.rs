@@ -1,16 +1,18 @@
 //! Leases and counters in the memory of one process, for tests and simulations.
 
+mod leases;
+
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use randflake_core::Clock;
 
+use self::leases::Leases;
 use super::moment::{self, Moment};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
-    Token,
 };
 use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 
@@ -85,11 +87,7 @@ impl MemoryStore {
             .namespaces
             .entry(namespace.name().to_owned())
             .or_insert_with(|| Leases::new(namespace.clone()));
-        namespace.check_layout(
-            leases.created.node_ids(),
-            leases.created.spec().epoch_unix_ms(),
-            leases.created.spec().tick_ms(),
-        )?;
+        leases.check_layout(&namespace)?;
         drop(state);
         Ok(Self {
             namespace,
@@ -116,14 +114,7 @@ impl MemoryStore {
         let mut state = self.state();
         state.counters.clear();
         state.breaks = state.breaks.wrapping_add(1);
-        for leases in state.namespaces.values_mut() {
-            *leases = Leases {
-                forgot: true,
-                fence: leases.fence,
-                until: leases.until,
-                ..Leases::new(leases.created.clone())
-            };
-        }
+        state.namespaces.values_mut().for_each(Leases::forget);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -141,11 +132,7 @@ impl MemoryStore {
                 .namespaces
                 .get_mut(self.namespace.name())
                 .ok_or_else(|| StoreError::unavailable("the namespace is gone"))?;
-            if leases.forgot {
-                leases.forgot = false;
-                leases.raise_fence(now);
-                leases.fence = leases.fence.max(leases.until);
-            }
+            leases.notice(now);
             operation(leases, now)
         })
     }
@@ -209,12 +196,7 @@ impl LeaseStore for MemoryStore {
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.operate(|leases, now| {
-            let max_ttl = leases.created.max_ttl();
-            StoreError::check_ttl(ttl, &leases.created, max_ttl)?;
-            let ends = grants
-                .iter()
-                .map(|grant| leases.renew(grant, ttl, now))
-                .collect();
+            let ends = leases.renew(grants, ttl, now)?;
             Ok(Renewed {
                 ends,
                 now: now.unix,
@@ -232,19 +214,13 @@ impl LeaseStore for MemoryStore {
     }
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        self.operate(|leases, _| {
-            Ok(leases
-                .entries
-                .iter()
-                .map(|entry| entry.record.clone())
-                .collect())
-        })
+        self.operate(|leases, _| Ok(leases.records()))
     }
 
     fn fence(&mut self) -> Result<Duration, StoreError> {
         self.operate(|leases, now| {
             leases.raise_fence(now);
-            Ok(now.until(leases.fence))
+            Ok(now.until(leases.fence()))
         })
     }
 
@@ -258,7 +234,7 @@ impl LeaseStore for MemoryStore {
                 "every lease is forgotten when the process ends: for tests and simulations";
             Ok(vec![
                 Finding::caution("durability", "none", sentence),
-                Finding::fence(now.fence_left(leases.fence)),
+                Finding::fence(now.fence_left(leases.fence())),
             ])
         })
     }
@@ -275,178 +251,5 @@ impl SegmentStore for MemoryStore {
 
     fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
         self.count(|counter, breaks| counter.resume(number, breaks))
-    }
-}
-
-/// The leases of one namespace.
-struct Leases {
-    /// The namespace as it was created: its longest TTL rules.
-    created: Namespace,
-    /// By node id: they come into use in order, and never leave.
-    entries: Vec<Entry>,
-    by_end: BTreeSet<(u64, usize)>,
-    by_token: HashMap<Token, Vec<usize>>,
-    /// Nothing is granted before this tick.
-    fence: u64,
-    /// The latest end ever, also of leases that were forgotten.
-    until: u64,
-    forgot: bool,
-}
-
-struct Entry {
-    record: Record,
-    /// Not released since it was acquired.
-    held: bool,
-}
-
-impl Leases {
-    fn new(created: Namespace) -> Self {
-        Self {
-            created,
-            entries: Vec::new(),
-            by_end: BTreeSet::new(),
-            by_token: HashMap::new(),
-            fence: 0,
-            until: 0,
-            forgot: false,
-        }
-    }
-
-    fn raise_fence(&mut self, now: Moment) {
-        let fence = now.fence(&self.created, self.created.max_ttl());
-        self.fence = self.fence.max(fence);
-    }
-
-    fn acquire(
-        &mut self,
-        request: &AcquireRequest<'_>,
-        now: Moment,
-    ) -> Result<Vec<Grant>, StoreError> {
-        StoreError::check(request, &self.created, self.created.max_ttl())?;
-        now.check_fence(self.fence)?;
-        if let Some(grants) = self.repeated(request, now)? {
-            return Ok(grants);
-        }
-        let end = now.end_after(request.ttl)?;
-        let nodes = self.free(request.count as usize, now)?;
-        self.until = self.until.max(end);
-        let grants = nodes
-            .iter()
-            .map(|&node| self.take(node, now, end, request))
-            .collect();
-        self.by_token.insert(request.token, nodes);
-        Ok(grants)
-    }
-
-    /// The grants of an earlier acquire with the same token, if all of them are live. If not, what is
-    /// left of them is let go.
-    fn repeated(
-        &mut self,
-        request: &AcquireRequest<'_>,
-        now: Moment,
-    ) -> Result<Option<Vec<Grant>>, StoreError> {
-        let Some(nodes) = self.by_token.get(&request.token) else {
-            return Ok(None);
-        };
-        let entries = || nodes.iter().map(|&node| &self.entries[node]);
-        if entries().any(|entry| entry.held && entry.record.holder != request.holder) {
-            return Err(StoreError::Foreign);
-        }
-        let grants: Vec<_> = entries()
-            .filter(|entry| entry.held && now.tick < entry.record.grant.end)
-            .map(|entry| entry.record.grant)
-            .collect();
-        if grants.len() == request.count as usize {
-            return Ok(Some(grants));
-        }
-        for node in nodes {
-            self.entries[*node].held = false;
-        }
-        Ok(None)
-    }
-
-    /// The nodes whose leases ended first, then those never leased.
-    fn free(&self, count: usize, now: Moment) -> Result<Vec<usize>, StoreError> {
-        let mut free: Vec<_> = self
-            .by_end
-            .range(..(now.tick.saturating_add(1), 0))
-            .map(|&(_, node)| node)
-            .take(count)
-            .collect();
-        let node_ids = usize::try_from(self.created.node_ids()).unwrap_or(usize::MAX);
-        let unused = self.entries.len()..node_ids;
-        let missing = (count - free.len()).saturating_sub(unused.len());
-        if missing > 0 {
-            let mut ends = self.by_end.iter().map(|&(end, _)| end);
-            let last = ends.nth(free.len() + missing - 1);
-            return Err(StoreError::Exhausted {
-                retry_in: now.until(last.unwrap_or(now.tick)),
-            });
-        }
-        free.extend(unused.take(count - free.len()));
-        free.sort_unstable();
-        Ok(free)
-    }
-
-    fn take(&mut self, node: usize, now: Moment, end: u64, request: &AcquireRequest<'_>) -> Grant {
-        let former = self.entries.get(node).map(|entry| entry.record.grant);
-        if let Some(former) = former {
-            self.by_end.remove(&(former.end, node));
-            if let Some(nodes) = self.by_token.get_mut(&former.token) {
-                nodes.retain(|&other| other != node);
-                if nodes.is_empty() {
-                    self.by_token.remove(&former.token);
-                }
-            }
-        }
-        let grant = Grant {
-            node_id: u32::try_from(node).unwrap_or(u32::MAX),
-            start: now.tick,
-            end,
-            fencing_token: now.fencing_token(former.map_or(0, |former| former.fencing_token)),
-            token: request.token,
-        };
-        let record = Record {
-            grant,
-            holder: request.holder.to_owned(),
-        };
-        let entry = Entry { record, held: true };
-        match self.entries.get_mut(node) {
-            Some(place) => *place = entry,
-            None => self.entries.push(entry),
-        }
-        self.by_end.insert((grant.end, node));
-        grant
-    }
-
-    fn renew(&mut self, grant: &Grant, ttl: u64, now: Moment) -> Option<u64> {
-        let held = self.held(grant).filter(|held| now.tick < held.end)?;
-        let end = held.end.max(now.extended(ttl));
-        self.until = self.until.max(end);
-        self.move_end(grant.node_id, end);
-        Some(end)
-    }
-
-    fn release(&mut self, grant: &Grant) {
-        if let Some(held) = self.held(grant) {
-            self.move_end(grant.node_id, grant.end.min(held.end).max(held.start));
-            self.entries[grant.node_id as usize].held = false;
-        }
-    }
-
-    /// The record of a grant that is still its holder's.
-    fn held(&self, grant: &Grant) -> Option<Grant> {
-        let entry = self.entries.get(grant.node_id as usize)?;
-        let held = entry.record.grant;
-        let same = held.fencing_token == grant.fencing_token && held.token == grant.token;
-        (same && entry.held).then_some(held)
-    }
-
-    fn move_end(&mut self, node_id: u32, end: u64) {
-        let node = node_id as usize;
-        let grant = &mut self.entries[node].record.grant;
-        self.by_end.remove(&(grant.end, node));
-        self.by_end.insert((end, node));
-        grant.end = end;
     }
 }
