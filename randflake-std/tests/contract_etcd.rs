@@ -108,6 +108,13 @@ fn restore_empty(cluster: &EtcdCluster, name: &str) {
 
 contract!(Etcd::new());
 
+#[cfg(feature = "ticket")]
+mod devices {
+    use super::{Etcd, contract};
+
+    contract!(Etcd::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
+}
+
 /// Counters do not begin by themselves here: an administrator has begun each, while nothing was lost.
 impl Counters for Etcd {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {

@@ -75,6 +75,13 @@ impl Counters for Memory {
 
 contract!(Memory::new());
 
+#[cfg(feature = "ticket")]
+mod devices {
+    use super::{Memory, contract};
+
+    contract!(Memory::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
+}
+
 mod segments {
     use super::{Memory, segment_contract};
 

@@ -113,6 +113,13 @@ impl Backend for Postgres {
 
 contract!(Postgres::new());
 
+#[cfg(feature = "ticket")]
+mod devices {
+    use super::{Postgres, contract};
+
+    contract!(Postgres::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
+}
+
 impl Counters for Postgres {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
         let url = self.server.url(&self.database);

@@ -88,6 +88,13 @@ impl Backend for Redis {
 
 contract!(Redis::new());
 
+#[cfg(feature = "ticket")]
+mod devices {
+    use super::{Redis, contract};
+
+    contract!(Redis::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
+}
+
 /// Counters do not begin by themselves here: an administrator has begun each, while nothing was lost.
 impl Counters for Redis {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {

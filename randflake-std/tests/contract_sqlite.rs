@@ -105,6 +105,13 @@ impl Counters for Sqlite {
 
 contract!(Sqlite::new());
 
+#[cfg(feature = "ticket")]
+mod devices {
+    use super::{Sqlite, contract};
+
+    contract!(Sqlite::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
+}
+
 mod segments {
     use super::{Sqlite, segment_contract};
 

@@ -56,7 +56,7 @@ pub use redis::RedisStore;
 pub use sqlite::SqliteStore;
 pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, Record, Renewed, StoreError};
 #[cfg(feature = "ticket")]
-pub use ticket::DeviceLease;
+pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
 pub use url::open;
 

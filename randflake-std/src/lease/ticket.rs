@@ -1,18 +1,21 @@
 //! Leases on behalf of devices that have no connection to the store.
 
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{Custom, Lease, LeaseError, Ticket};
+use randflake_core::{AnyLayout, Custom, Lease, LeaseError, Spec, Ticket};
 
-use super::{AcquireRequest, Grant, LeaseStore, StoreError, Token};
+use super::{AcquireRequest, Grant, LeaseStore, Record, StoreError, Token};
 use crate::Secret;
 
 /// A node id leased for a device: a server holds the lease and hands the device [tickets](Ticket) of it,
 /// over whatever channel there is.
 ///
 /// The server renews it as any holder does, and sends a ticket after each renewal; the device's ids end
-/// with its last ticket. Nothing is kept beside the store: to go on after a restart, wait until the lease
-/// is over, or acquire another.
+/// with its last ticket. After a restart, or on another server, [`find`](Self::find) and [`all`](Self::all) give
+/// the leases that are not over, from the store. What the server keeps itself is the counter of each device's last
+/// ticket: the next one has a higher.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -29,7 +32,9 @@ use crate::Secret;
 /// let ttl = Duration::from_secs(300);
 /// let mut lease = DeviceLease::acquire(&mut store, 0xd0e5, ttl)?;
 /// let first = lease.ticket(1, &key)?;
-/// assert!(lease.renew(&mut store, ttl)?);
+/// // Later, perhaps after a restart:
+/// let mut lease = DeviceLease::find(&mut store, 0xd0e5)?;
+/// lease.renew(&mut store, ttl)?;
 /// let second = lease.ticket(2, &key)?;
 ///
 /// // On the device, with the same key:
@@ -46,6 +51,9 @@ pub struct DeviceLease {
     grant: Grant,
 }
 
+/// What the names of holders begin with that are devices; their numbers follow, in hex.
+const HOLDER: &str = "device/";
+
 impl DeviceLease {
     /// Leases a node id for a device, for a time of at least a tick and at most the namespace's longest
     /// TTL. The store's records name the holder `device/` and the device's number in hex.
@@ -61,7 +69,7 @@ impl DeviceLease {
     ) -> Result<Self, StoreError> {
         let request = AcquireRequest {
             token: Token::random().map_err(StoreError::unavailable)?,
-            holder: &format!("device/{device_id:016x}"),
+            holder: &format!("{HOLDER}{device_id:016x}"),
             count: 1,
             ttl: store.namespace().ticks(ttl),
         };
@@ -76,22 +84,93 @@ impl DeviceLease {
         })
     }
 
-    /// Moves the end of the lease to `ttl` from now; a ticket tells the device. Says whether the lease is
-    /// still held: if not, its node id may be another's from its end on, and the device needs another one.
+    /// A device's lease, of which any server of the namespace may have acquired and renewed it last. If the device
+    /// has several, it is the one that began last.
+    ///
+    /// It reads the whole list of leases: to go on with many devices, [`all`](Self::all) reads it once.
     ///
     /// # Errors
     ///
-    /// The store's; the lease is as it was.
-    pub fn renew(&mut self, store: &mut dyn LeaseStore, ttl: Duration) -> Result<bool, StoreError> {
+    /// - [`NotLeased`](DeviceLeaseError::NotLeased): it has none that is not over;
+    /// - [`Store`](DeviceLeaseError::Store).
+    pub fn find(store: &mut dyn LeaseStore, device_id: u64) -> Result<Self, DeviceLeaseError> {
+        let leases = Self::all(store)?.into_iter();
+        let leases = leases.filter(|lease| lease.device_id == device_id);
+        let last = leases.max_by_key(|lease| (lease.grant.start, lease.grant.fencing_token));
+        last.ok_or(DeviceLeaseError::NotLeased { device_id })
+    }
+
+    /// The leases of all devices that are not over, in the order of their node ids.
+    ///
+    /// # Errors
+    ///
+    /// The store's.
+    pub fn all(store: &mut dyn LeaseStore) -> Result<Vec<Self>, StoreError> {
+        // The time first: a lease that is granted in between has not begun then, and is not over.
+        let now = store.now()?;
+        let spec = store.namespace().spec();
+        let tick = spec.tick_at(now).unwrap_or(0);
+        let live = store.list()?.into_iter();
+        let live = live.filter(|record| tick < record.grant.end);
+        let leases = live.filter_map(|record| Self::of(&record, spec));
+        Ok(leases.collect())
+    }
+
+    /// The lease of a record, if its holder is a device.
+    fn of(record: &Record, spec: Spec) -> Option<Self> {
+        let device_id = record.holder.strip_prefix(HOLDER)?;
+        Some(Self {
+            layout: spec.into(),
+            device_id: u64::from_str_radix(device_id, 16).ok()?,
+            grant: record.grant,
+        })
+    }
+
+    /// Moves the end of the lease to `ttl` from now, never back; a ticket tells the device.
+    ///
+    /// # Errors
+    ///
+    /// The lease is as it was.
+    ///
+    /// - [`Lost`](DeviceLeaseError::Lost): it is over or was released, so the device needs another one;
+    /// - [`Store`](DeviceLeaseError::Store).
+    pub fn renew(
+        &mut self,
+        store: &mut dyn LeaseStore,
+        ttl: Duration,
+    ) -> Result<(), DeviceLeaseError> {
         let ticks = store.namespace().ticks(ttl);
         let renewed = store.renew(&[self.grant], ticks)?;
-        match renewed.ends.first() {
-            Some(Some(end)) => {
-                self.grant.end = *end;
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
+        let Some(Some(end)) = renewed.ends.first() else {
+            return Err(DeviceLeaseError::Lost {
+                node_id: self.grant.node_id,
+            });
+        };
+        self.grant.end = *end;
+        Ok(())
+    }
+
+    /// Ends the lease at a time of the device's clock, as time since the Unix epoch, from which on the device
+    /// **will never use it**. What comes after is free for others at once.
+    ///
+    /// Only the device knows that time: its horizon
+    /// ([`HorizonStore::unix_s`](randflake_core::HorizonStore::unix_s)), if it has one and begins no block of the
+    /// lease any more. Without its word let the lease end by itself. Releasing a lease that is over does nothing.
+    ///
+    /// # Errors
+    ///
+    /// The store's; the same release may be repeated.
+    pub fn release(
+        self,
+        store: &mut dyn LeaseStore,
+        unused_from: Duration,
+    ) -> Result<(), StoreError> {
+        let spec = self.layout.spec();
+        let tick = spec.tick_at(unused_from).unwrap_or(0);
+        // A tick that began before may have been used.
+        let begins_then = Duration::from_millis(spec.unix_ms(tick)) >= unused_from;
+        let end = if begins_then { tick } else { tick + 1 };
+        store.release(&[Grant { end, ..self.grant }])
     }
 
     /// The ticket of the lease as it is now, under the key of the device's tickets. The device refuses a
@@ -111,9 +190,63 @@ impl DeviceLease {
         Ok(Ticket::of(&lease, self.device_id, counter)?.encode(key.bytes()))
     }
 
+    /// The device.
+    #[must_use]
+    pub const fn device_id(&self) -> u64 {
+        self.device_id
+    }
+
     /// What the store granted.
     #[must_use]
     pub const fn grant(&self) -> &Grant {
         &self.grant
+    }
+}
+
+/// Why a device's lease was not found, or not renewed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DeviceLeaseError {
+    /// The device has no lease that is not over.
+    NotLeased {
+        /// The device.
+        device_id: u64,
+    },
+    /// The lease is over, or was released.
+    Lost {
+        /// Its node id.
+        node_id: u32,
+    },
+    /// The store's.
+    Store(StoreError),
+}
+
+impl Display for DeviceLeaseError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotLeased { device_id } => {
+                write!(f, "device {device_id:016x} has no lease that is not over")
+            }
+            Self::Lost { node_id } => write!(
+                f,
+                "the lease of node id {node_id} is over or was released: its device needs another one"
+            ),
+            Self::Store(error) => Display::fmt(error, f),
+        }
+    }
+}
+
+impl Error for DeviceLeaseError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Store(error) => error.source(),
+            Self::NotLeased { .. } | Self::Lost { .. } => None,
+        }
+    }
+}
+
+impl From<StoreError> for DeviceLeaseError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }

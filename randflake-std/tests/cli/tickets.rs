@@ -55,6 +55,72 @@ fn time_and_counter_may_be_given() {
 }
 
 #[test]
+fn a_renewed_lease_goes_on_under_the_next_counter() {
+    let user = User::new();
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let first = ticket(&user, &["--ttl-s", "60"]);
+    let renewed = ticket(&user, &["--ttl-s", "300", "--renew"]);
+    let [first, longer] =
+        [first, renewed].map(|bytes| reader.accept::<Randflake>(&bytes, &key(), None).unwrap());
+    assert_eq!(reader.last_counter(), 2);
+    assert_eq!(
+        (longer.node_id(), longer.start()),
+        (first.node_id(), first.start())
+    );
+    assert!(longer.end() >= first.end() + 240);
+    assert_eq!(
+        user.run(&["lease", "list", "--json"]).ok().lines().count(),
+        1
+    );
+}
+
+#[test]
+fn a_device_gives_back_what_it_has_not_used() {
+    let user = User::new();
+    let bytes = ticket(&user, &["--ttl-s", "300"]);
+    let lease = TicketReader::new(DEVICE, 0)
+        .accept::<Randflake>(&bytes, &key(), None)
+        .unwrap();
+    let release = |horizon: u64| {
+        let horizon = (1_730_000_000 + horizon).to_string();
+        user.run(&[
+            "lease",
+            "release",
+            "--device",
+            "d0e5",
+            "--horizon",
+            &horizon,
+        ])
+    };
+    assert_eq!(
+        release(lease.start()).ok(),
+        format!("node id {} is free\n", lease.node_id())
+    );
+    let again = release(lease.start());
+    let nothing = "randflake: device 000000000000d0e5 has no lease that is not over\n";
+    assert_eq!(again.stderr, nothing);
+    let arguments = ["lease", "ticket", "--device", "d0e5", "--renew"];
+    let renewed = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);
+    assert_eq!(renewed.stderr, nothing);
+
+    for (wrong, why) in [
+        (&["--device", "d0e5"][..], "--horizon <SECONDS>"),
+        (&["--horizon", "5"], "--device <HEX>"),
+        (
+            &["7", "--device", "d0e5", "--horizon", "5"],
+            "cannot be used with",
+        ),
+        (
+            &["--device", "d0e5", "--horizon", "4294967296"],
+            "0 to 4294967295",
+        ),
+    ] {
+        let refused = user.run(&[&["lease", "release"], wrong].concat());
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_and_nothing_is_leased() {
     let user = User::new();
     let without_key = user.run(&["lease", "ticket", "--device", "d0e5"]);

@@ -4,6 +4,8 @@
 //! empty store; each test gets its own.
 
 mod acquire;
+#[cfg(feature = "ticket")]
+mod devices;
 mod diagnosis;
 mod history;
 mod hold;
@@ -20,6 +22,8 @@ use randflake_std::lease::{
 use randflake_std::{Layout, Plain};
 
 pub(crate) use acquire::*;
+#[cfg(feature = "ticket")]
+pub(crate) use devices::*;
 pub(crate) use diagnosis::*;
 pub(crate) use history::*;
 pub(crate) use hold::*;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use randflake_std::BuildError;
-use randflake_std::lease::StoreError;
+use randflake_std::lease::{DeviceLeaseError, StoreError};
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -62,6 +62,15 @@ impl From<StoreError> for Failure {
             StoreError::CounterLost { .. } => {
                 Self::failed(format!("{error}: randflake segment resume NUMBER"))
             }
+            error => Self::failed(error),
+        }
+    }
+}
+
+impl From<DeviceLeaseError> for Failure {
+    fn from(error: DeviceLeaseError) -> Self {
+        match error {
+            DeviceLeaseError::Store(error) => error.into(),
             error => Self::failed(error),
         }
     }

@@ -4,11 +4,12 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_std::MAX_TOLERANCE_MS;
-use randflake_std::lease::{Grant, LeaseStore, Record};
+use randflake_std::lease::{DeviceLease, Grant, LeaseStore, Record};
 
 use super::snapshot::{Snapshot, ms};
+use super::ticket::device_id;
 use crate::failure::Failure;
-use crate::number::check;
+use crate::number::{check, within};
 use crate::output::stdout;
 use crate::store::LeaseArgs;
 
@@ -18,14 +19,34 @@ use crate::store::LeaseArgs;
 /// holder asked for more. To release it sooner is right only when its holder is gone for good and the
 /// store's clock was not set back since it began; else ids repeat. A lease whose holder is a running
 /// process of this machine is never released. Either all the leases are released or none.
+///
+/// The lease of a device that will not use it any more is released from the device's horizon on, which only the
+/// device knows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  randflake lease release 17 --force")]
+Examples:
+  randflake lease release 17 --force
+  randflake lease release --device 00000000d0e5 --horizon 1733706357")]
 pub(crate) struct Args {
     /// Node ids
-    #[arg(required = true, value_name = "NODE", allow_negative_numbers = true)]
+    #[arg(
+        required_unless_present = "device",
+        conflicts_with = "device",
+        value_name = "NODE",
+        allow_negative_numbers = true
+    )]
     nodes: Vec<String>,
+    /// The lease of this device, which began last if it has several: its number, up to 16 hex digits
+    #[arg(long, value_name = "HEX", value_parser = device_id, requires = "horizon", conflicts_with = "force")]
+    device: Option<u64>,
+    /// The device's horizon: the time from which on it has issued nothing, in seconds of Unix time
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        value_parser = within::<u32>(0..=u64::from(u32::MAX)),
+        requires = "device"
+    )]
+    horizon: Option<u32>,
     /// Release them: their holders are gone for good
     #[arg(long)]
     force: bool,
@@ -37,6 +58,12 @@ impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let nodes = self.read_nodes()?;
         let mut store = self.store.open()?;
+        if let (Some(device), Some(horizon)) = (self.device, self.horizon) {
+            let lease = DeviceLease::find(&mut *store, device)?;
+            let node = lease.grant().node_id;
+            lease.release(&mut *store, Duration::from_secs(horizon.into()))?;
+            return tell(&mut *store, &[node]);
+        }
         let snapshot = Snapshot::take(&mut *store)?;
         let live: Vec<_> = snapshot
             .live()

@@ -17,19 +17,20 @@ use crate::store::LeaseArgs;
 
 const VARIABLE: &str = "RANDFLAKE_TICKET_KEY";
 
-/// Lease a node id for a device and print its ticket
+/// Lease a node id for a device, or renew its lease, and print the ticket
 ///
 /// A ticket is 32 bytes, printed as 64 hex digits, which hand the device its lease over any channel. It is
 /// authenticated under a key that server and device share, and good once: its counter is one more than
 /// that of the device's last ticket, which is kept in the state directory's folder `tickets`, unless it is
-/// given.
+/// given. A device that goes on after a reset takes a renewed lease only if its horizon survived.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 300")]
+Examples:
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 300
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 300 --renew")]
 pub(crate) struct Args {
     /// The device's number, up to 16 hex digits
-    #[arg(long, value_name = "HEX", value_parser = hex)]
+    #[arg(long, value_name = "HEX", value_parser = device_id)]
     device: u64,
     /// File of the tickets' key, 32 hex digits, which only its owner may read; never that of ids
     ///
@@ -44,6 +45,9 @@ pub(crate) struct Args {
         value_parser = within::<u64>(1..=u64::from(u32::MAX))
     )]
     ttl_s: u64,
+    /// Renew the lease that the device has, which began last if it has several, instead of a new one
+    #[arg(long)]
+    renew: bool,
     /// The ticket's counter, above that of the device's last one; nothing is kept then
     #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(u32::MAX)))]
     counter: Option<u32>,
@@ -51,7 +55,8 @@ pub(crate) struct Args {
     store: LeaseArgs,
 }
 
-fn hex(text: &str) -> Result<u64, String> {
+/// A device's number, as it is typed.
+pub(crate) fn device_id(text: &str) -> Result<u64, String> {
     let digits = !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
     let number = digits.then(|| u64::from_str_radix(text, 16).ok()).flatten();
     number.ok_or_else(|| "1 to 16 hex digits are allowed".to_owned())
@@ -67,7 +72,13 @@ impl Args {
             None => next_counter(self.device)?,
         };
         let ttl = Duration::from_secs(self.ttl_s);
-        let lease = DeviceLease::acquire(&mut *store, self.device, ttl)?;
+        let lease = if self.renew {
+            let mut lease = DeviceLease::find(&mut *store, self.device)?;
+            lease.renew(&mut *store, ttl)?;
+            lease
+        } else {
+            DeviceLease::acquire(&mut *store, self.device, ttl)?
+        };
         let ticket = lease.ticket(counter, &key).map_err(Failure::failed)?;
         let mut out = stdout();
         for byte in ticket {

@@ -1,0 +1,120 @@
+//! Leases that a server holds for devices, and the tickets that it sends them.
+
+use core::time::Duration;
+
+use randflake_core::{Layout, Lease, TicketError, TicketReader};
+use randflake_std::Secret;
+use randflake_std::lease::{DeviceLease, DeviceLeaseError, Grant};
+
+use super::{Backend, Eight, TTL, acquire_one, eight, record_of, tick_at, ticks};
+
+const DEVICE: u64 = 0xd0e5;
+const KEY: [u8; 16] = *b"a key of tickets";
+
+fn key() -> Secret {
+    Secret::from_bytes(KEY)
+}
+
+/// When a tick begins.
+fn begin(tick: u64) -> Duration {
+    Duration::from_millis(Eight::SPEC.unix_ms(tick))
+}
+
+/// What the device has after a ticket.
+fn accept(reader: &mut TicketReader, ticket: &[u8]) -> Result<Lease<Eight>, TicketError> {
+    reader.accept(ticket, &KEY, None)
+}
+
+pub(crate) fn a_device_is_served_by_one_server_after_the_other(backend: &impl Backend) {
+    let mut first = backend.open(&eight("meters")).unwrap();
+    let not_leased = DeviceLease::find(&mut *first, DEVICE).unwrap_err();
+    assert!(
+        matches!(
+            not_leased,
+            DeviceLeaseError::NotLeased { device_id: DEVICE }
+        ),
+        "{not_leased:?}"
+    );
+    let acquired = DeviceLease::acquire(&mut *first, DEVICE, ticks(TTL)).unwrap();
+    acquire_one(&mut *first, 1);
+    let other = DeviceLease::acquire(&mut *first, DEVICE + 1, ticks(TTL)).unwrap();
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let lease = accept(&mut reader, &acquired.ticket(1, &key()).unwrap()).unwrap();
+
+    backend.pass(ticks(TTL / 2));
+    let mut second = backend.open(&eight("meters")).unwrap();
+    let mut all = DeviceLease::all(&mut *second).unwrap();
+    all.sort_by_key(DeviceLease::device_id);
+    let grants: Vec<_> = all.iter().map(DeviceLease::grant).collect();
+    assert_eq!(grants, [acquired.grant(), other.grant()]);
+
+    let mut found = DeviceLease::find(&mut *second, DEVICE).unwrap();
+    assert_eq!(found.grant(), acquired.grant());
+    found.renew(&mut *second, ticks(TTL)).unwrap();
+    assert!(found.grant().end >= acquired.grant().end + TTL / 2);
+    assert_eq!(
+        record_of(&mut *first, found.grant().node_id).grant,
+        *found.grant()
+    );
+    let replayed = accept(&mut reader, &found.ticket(1, &key()).unwrap());
+    assert_eq!(
+        replayed,
+        Err(TicketError::Replayed {
+            counter: 1,
+            last: 1
+        })
+    );
+    let longer = accept(&mut reader, &found.ticket(2, &key()).unwrap()).unwrap();
+    assert_eq!(
+        (longer.node_id(), longer.start()),
+        (lease.node_id(), lease.start())
+    );
+    assert_eq!(longer.end(), found.grant().end);
+
+    // A lease that is over is not renewed, nor found.
+    backend.pass(ticks(2 * TTL));
+    let over = found.grant().end;
+    let lost = found.renew(&mut *second, ticks(TTL)).unwrap_err();
+    let node_id = found.grant().node_id;
+    assert!(
+        matches!(lost, DeviceLeaseError::Lost { node_id: id } if id == node_id),
+        "{lost:?}"
+    );
+    assert_eq!(found.grant().end, over);
+    assert!(DeviceLease::find(&mut *second, DEVICE).is_err());
+    assert!(DeviceLease::all(&mut *second).unwrap().is_empty());
+}
+
+pub(crate) fn a_released_lease_of_a_device_is_free(backend: &impl Backend) {
+    let mut store = backend.open(&eight("meters")).unwrap();
+    let leases = [(); 8].map(|()| DeviceLease::acquire(&mut *store, DEVICE, ticks(TTL)).unwrap());
+    let Grant {
+        node_id,
+        start,
+        end,
+        ..
+    } = *leases[0].grant();
+    backend.pass(ticks(10));
+
+    // The device's horizon is within a tick: that one may have been used.
+    let [first, ..] = leases;
+    let horizon = begin(start + 4) + ticks(1) / 2;
+    first.release(&mut *store, horizon).unwrap();
+    assert_eq!(record_of(&mut *store, node_id).grant.end, start + 5);
+    let next = DeviceLease::acquire(&mut *store, DEVICE + 1, ticks(TTL)).unwrap();
+    assert_eq!(next.grant().node_id, node_id);
+    assert!(next.grant().start >= start + 10);
+
+    // One that was released cannot be renewed, though its end is still to come.
+    let second = DeviceLease::find(&mut *store, DEVICE).unwrap();
+    let mut copy = DeviceLease::find(&mut *store, DEVICE).unwrap();
+    second.release(&mut *store, begin(end - 20)).unwrap();
+    assert_eq!(
+        record_of(&mut *store, copy.grant().node_id).grant.end,
+        end - 20
+    );
+    let lost = copy.renew(&mut *store, ticks(TTL)).unwrap_err();
+    assert!(matches!(lost, DeviceLeaseError::Lost { .. }), "{lost:?}");
+    let now = tick_at(store.now().unwrap());
+    assert!(now < end - 20, "the store's clock stands in this test");
+}
