@@ -11,11 +11,11 @@
 //!
 //! 1. **A torn slot never shows a record that was not written there.** A record has one 0 in each pair of
 //!    a bit and its complement. Half a write has fewer, two writes over each other have more, half an
-//!    erase fewer again. (Zeros half erased may be all ones beside all zeros, which is no record.)
+//!    erase fewer again. (What was zeroed, half erased, may be all ones beside all zeros, which is no record.)
 //! 2. **A slot is touched only after the one before was completed** since the boot, so as to be seen for
 //!    ever. Each boot begins with the last slot that shows anything: it writes it once more, or zeros over
-//!    what is no record. So the slot after it is the only one that may be touched and not show it; zeros
-//!    go there too, and the next record to the slot after that, which was never touched.
+//!    the second half of what is no record. So the slot after it is the only one that may be touched and not
+//!    show it; zeros go there too, and the next record to the slot after that, which was never touched.
 //! 3. **A page is erased only when the other holds the highest record, completed.** It is the last slot
 //!    that shows anything, and was written once more; or a boot after it touched a later slot, which it
 //!    did only after that.
@@ -89,8 +89,8 @@ struct Slot<const SLOT: usize>([u8; SLOT]);
 
 /// What both halves of a slot show that shows nothing.
 const BLANK: u32 = u32::MAX;
-/// Written over what may be torn.
-const NO_RECORD: u32 = 0;
+/// Written over what may be torn: its complement is 0, which is that of no record.
+const NO_RECORD: u32 = u32::MAX;
 
 impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     #[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
@@ -124,31 +124,34 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     /// The driver's. The horizon is not known then, and no id may be issued.
     pub fn open(mut flash: F) -> Result<Self, F::Error> {
         let mut horizon = 0;
-        // The last slot that shows anything on the page of the horizon, and what to write there.
-        let (mut last_at, mut last) = (0, NO_RECORD);
+        // Where it is, the last slot of its page that shows anything, and that page's last byte.
+        let (mut horizon_at, mut last_at, mut end) = (0, 0, 0);
         let mut at = 0;
-        while at < Self::PAGE.wrapping_mul(2) {
-            let mut slot = Slot([0; SLOT]);
+        let mut slot = Slot([0; SLOT]);
+        // Two pages, which are a power of two.
+        while at & Self::PAGE.wrapping_mul(2) == 0 {
             flash.read(at, &mut slot.0)?;
             let (record, complement) = slot.halves();
-            if record & complement != BLANK {
-                if record == !complement && complement != 0 && record > horizon {
-                    horizon = record;
-                    (last_at, last) = (at, record);
-                } else if (at ^ last_at) & Self::PAGE == 0 {
-                    (last_at, last) = (at, NO_RECORD);
-                }
+            if record == !complement && complement != 0 && record > horizon {
+                horizon = record;
+                (horizon_at, last_at, end) = (at, at, at | Self::IN_PAGE);
+            } else if record & complement != BLANK && at < end {
+                last_at = at;
             }
             at = at.wrapping_add(Self::SLOT);
         }
-        let mut next = 0;
-        if horizon > 0 {
-            write(&mut flash, last_at, &Slot::<SLOT>::new(last))?;
-            next = last_at.wrapping_add(Self::SLOT);
-            if next & Self::IN_PAGE != 0 {
-                write(&mut flash, next, &Slot::<SLOT>::new(NO_RECORD))?;
-                next = next.wrapping_add(Self::SLOT);
-            }
+        // Without a horizon both are 0, and nothing is written.
+        let mut next = last_at;
+        let end = end.min(last_at.wrapping_add(Self::SLOT.wrapping_mul(2)));
+        let mut record = if last_at == horizon_at {
+            horizon
+        } else {
+            NO_RECORD
+        };
+        while next < end {
+            write::<F, SLOT>(&mut flash, next, record)?;
+            record = NO_RECORD;
+            next = next.wrapping_add(Self::SLOT);
         }
         Ok(Self {
             flash,
@@ -173,15 +176,15 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
     fn raise(&mut self, to: u32) -> Result<(), F::Error> {
         if to > self.horizon {
             let mut at = self.next;
-            let end = at.wrapping_add(Self::IN_PAGE) & !Self::IN_PAGE;
-            // If anything fails, the next try begins the other page: it is not known what was touched.
-            self.next = end;
-            if at == end {
-                // The end of page 1 is the beginning of page 0.
+            if at & Self::IN_PAGE == 0 {
+                // The end of page 1 is the beginning of page 0. If anything fails, so it is again.
                 at &= Self::PAGE;
                 self.flash.erase(at, at.wrapping_add(Self::PAGE))?;
+            } else {
+                // If it fails, the next try begins the other page: it is not known what was touched.
+                self.next = (at | Self::IN_PAGE).wrapping_add(1);
             }
-            write(&mut self.flash, at, &Slot::<SLOT>::new(to))?;
+            write::<F, SLOT>(&mut self.flash, at, to)?;
             self.next = at.wrapping_add(Self::SLOT);
             self.horizon = to;
         }
@@ -192,10 +195,9 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
 impl<const SLOT: usize> Slot<SLOT> {
     #[inline]
     fn new(record: u32) -> Self {
-        let complement = if record == NO_RECORD { 0 } else { !record };
         let mut slot = [0xff; SLOT];
         slot[..4].copy_from_slice(&record.to_le_bytes());
-        slot[4..8].copy_from_slice(&complement.to_le_bytes());
+        slot[4..8].copy_from_slice(&(!record).to_le_bytes());
         Self(slot)
     }
 
@@ -206,14 +208,13 @@ impl<const SLOT: usize> Slot<SLOT> {
     }
 }
 
-/// Not inlined, since it is called from three places.
 #[inline(never)]
 fn write<F: MultiwriteNorFlash, const SLOT: usize>(
     flash: &mut F,
     at: u32,
-    slot: &Slot<SLOT>,
+    record: u32,
 ) -> Result<(), F::Error> {
-    flash.write(at, &slot.0)
+    flash.write(at, &Slot::<SLOT>::new(record).0)
 }
 
 /// How long two pages of flash last, in seconds, if the horizon is raised each `block_s` seconds.
