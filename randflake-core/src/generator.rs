@@ -25,11 +25,35 @@ use crate::{
 /// assert_eq!(generator.generate(), Err(GenerateError::LeaseOver { since_ms: 1_500 }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Generator<L: AnyLayout, W, C> {
+pub struct Generator<L: AnyLayout, W, C, T = Strict> {
     sequencer: Sequencer<L, W>,
     clock: C,
     codec: Codec<L>,
-    tolerance: u32,
+    tolerance: T,
+}
+
+/// How many ticks the ids of a [`Generator`] may be ahead of its clock: a `u32`, or [`Strict`].
+pub trait Tolerance {
+    /// The ticks.
+    fn ticks(&self) -> u32;
+}
+
+/// No tick ahead of the clock, which takes neither memory nor code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strict;
+
+impl Tolerance for Strict {
+    #[inline]
+    fn ticks(&self) -> u32 {
+        0
+    }
+}
+
+impl Tolerance for u32 {
+    #[inline]
+    fn ticks(&self) -> u32 {
+        *self
+    }
 }
 
 impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
@@ -44,7 +68,7 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
             sequencer: Sequencer::new(lease)?,
             clock,
             codec: Codec::of(lease.layout(), permutation),
-            tolerance: 0,
+            tolerance: Strict,
         })
     }
 
@@ -54,12 +78,20 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
     /// with `n` the generator holds through a step back of `n` ticks, and when a tick is exhausted
     /// borrows from the next `n`.
     #[must_use]
-    pub fn with_tolerance(mut self, ticks: u32) -> Self {
-        self.tolerance = ticks;
-        self
+    pub fn with_tolerance(self, ticks: u32) -> Generator<L, W, C, u32> {
+        Generator {
+            sequencer: self.sequencer,
+            clock: self.clock,
+            codec: self.codec,
+            tolerance: ticks,
+        }
     }
+}
 
+impl<L: AnyLayout, W: AtomicWord, C: Clock, T: Tolerance> Generator<L, W, C, T> {
     /// The next id. It never blocks; of two threads at least one gets on.
+    ///
+    /// On a microcontroller `generate().ok()` leaves the reason out of the program, and what computes it.
     ///
     /// # Errors
     ///
@@ -74,7 +106,7 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
     /// - [`Sealed`](GenerateError::Sealed): [`seal`](Generator::seal) was called.
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
-        let raw = self.sequencer.take(&self.clock, self.tolerance)?;
+        let raw = self.sequencer.take(&self.clock, self.tolerance.ticks())?;
         Ok(self.codec.id(raw))
     }
 
@@ -89,7 +121,8 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
     #[inline]
     pub fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
         self.codec.fill_with(ids, |most| {
-            self.sequencer.take_run(most, &self.clock, self.tolerance)
+            self.sequencer
+                .take_run(most, &self.clock, self.tolerance.ticks())
         })
     }
 
@@ -124,11 +157,11 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
 }
 
 /// Shows the lease, never the key.
-impl<L: AnyLayout, W: AtomicWord, C: Clock> Debug for Generator<L, W, C> {
+impl<L: AnyLayout, W: AtomicWord, C: Clock, T: Tolerance> Debug for Generator<L, W, C, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Generator")
             .field("lease", &self.lease())
-            .field("tolerance", &self.tolerance)
+            .field("tolerance", &self.tolerance.ticks())
             .finish_non_exhaustive()
     }
 }

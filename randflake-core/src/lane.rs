@@ -1,6 +1,7 @@
 //! A share of each tick's sequences for each priority, without anything shared.
 
 use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
 
 use crate::sequencer::explain;
 use crate::state::{Terms, max_length, step};
@@ -122,27 +123,13 @@ impl<L: Layout, C: Clock, P: Permutation> Lane<L, C, P> {
             tolerance: self.tolerance,
             sequence_bits: self.bits,
         };
-        match step(self.next, L::SPEC.tick_at(now), terms) {
-            Ok(position) => {
-                self.next = position.wrapping_add(1);
-                let elapsed = position.wrapping_shr(self.bits);
-                let tick = self.lease.start().wrapping_add(elapsed.into());
-                let sequence = self.offset | (position & self.mask());
-                let raw = L::SPEC.pack(tick, self.lease.node_id(), sequence.into());
-                Ok(Id::from_u64(self.permutation.permute(raw)))
-            }
-            Err(refusal) => {
-                let has_used_up_a_tick = self.next & self.mask() == 0 && self.next > 0;
-                Err(explain(
-                    L::SPEC,
-                    refusal,
-                    has_used_up_a_tick,
-                    now,
-                    self.tolerance,
-                    self.lease.end(),
-                ))
-            }
-        }
+        let Some(position) = step(L::SPEC, self.next, now, &terms) else {
+            return Err(self.explain(now, terms));
+        };
+        self.next = position.wrapping_add(1);
+        let sequence = self.offset | (position & self.mask());
+        let raw = L::SPEC.pack(self.tick(position), self.lease.node_id(), sequence.into());
+        Ok(Id::from_u64(self.permutation.permute(raw)))
     }
 
     /// Moves the end of the lease on, for this lane; an end that is not later changes nothing. Each lane of
@@ -182,12 +169,27 @@ impl<L: Layout, C: Clock, P: Permutation> Lane<L, C, P> {
         self.lease
     }
 
+    /// The tick of a position.
+    #[inline]
+    fn tick(&self, position: u32) -> u64 {
+        let elapsed = position.wrapping_shr(self.bits);
+        self.lease.start().wrapping_add(elapsed.into())
+    }
+
     /// The bits of a position that are its sequence.
     #[inline]
     fn mask(&self) -> u32 {
         u32::MAX
             .checked_shl(self.bits)
             .map_or(u32::MAX, |high| !high)
+    }
+
+    // As in `Sequencer`.
+    #[cfg_attr(target_pointer_width = "64", cold)]
+    #[inline]
+    fn explain(&self, now: Duration, terms: Terms<u32>) -> GenerateError {
+        let has_used_up_a_tick = self.next & self.mask() == 0 && self.next > 0;
+        explain(L::SPEC, self.next, has_used_up_a_tick, now, terms)
     }
 }
 

@@ -37,7 +37,7 @@ pub use error::{
     DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError, LeaseError,
     SetClockError, TicketError,
 };
-pub use generator::Generator;
+pub use generator::{Generator, Strict, Tolerance};
 pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
 pub use id::Id;
 pub use lane::Lane;

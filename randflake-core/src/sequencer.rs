@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::state::{Refusal, Terms, max_length, step};
+use crate::state::{Terms, max_length, step};
 use crate::{
     AnyLayout, AtomicWord, Clock, ExtendError, GenerateError, Lease, LeaseError, Run, Spec, Word,
 };
@@ -108,17 +108,16 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                     GenerateError::ClockUnknown
                 });
             };
-            match step(next, spec.tick_at(now), self.terms(tolerance)) {
-                Ok(position) => {
-                    let left = spec.max_sequence().wrapping_sub(sequence(spec, position));
-                    // Written so that a run of one costs what one id costs.
-                    let beyond_first = most.saturating_sub(1).min(left);
-                    let after = position.advance(beyond_first).advance(1);
-                    if self.next.0.compare_exchange(next, after) {
-                        return Ok(Run::new(self.raw(position), beyond_first));
-                    }
-                }
-                Err(refusal) => return Err(self.explain(refusal, next, now, tolerance)),
+            let terms = self.terms(tolerance);
+            let Some(position) = step(spec, next, now, &terms) else {
+                return Err(self.explain(next, now, terms));
+            };
+            let left = spec.max_sequence().wrapping_sub(sequence(spec, position));
+            // Written so that a run of one costs what one id costs.
+            let beyond_first = most.saturating_sub(1).min(left);
+            let after = position.advance(beyond_first).advance(1);
+            if self.next.0.compare_exchange(next, after) {
+                return Ok(Run::new(self.raw(position), beyond_first));
             }
         }
     }
@@ -231,57 +230,45 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             .wrapping_add(spec.pack(elapsed, 0, sequence(spec, position).into()))
     }
 
-    #[cold]
-    fn explain(
-        &self,
-        refusal: Refusal,
-        next: W::Value,
-        now: Duration,
-        tolerance: u32,
-    ) -> GenerateError {
+    // A small processor goes on with what it has in registers, and whoever drops the reason does not pay for it.
+    #[cfg_attr(target_pointer_width = "64", cold)]
+    #[inline]
+    fn explain(&self, next: W::Value, now: Duration, terms: Terms<W::Value>) -> GenerateError {
         if next == sealed() {
             return GenerateError::Sealed;
         }
         let spec = self.spec();
         let has_used_up_a_tick = sequence(spec, next) == 0 && next.previous().is_some();
-        explain(
-            spec,
-            refusal,
-            has_used_up_a_tick,
-            now,
-            tolerance,
-            self.lease().end(),
-        )
+        explain(spec, next, has_used_up_a_tick, now, terms)
     }
 }
 
-/// What a refusal means to the caller. `has_used_up_a_tick`: the last sequence of a tick was the last
-/// thing issued.
-#[cold]
-pub(crate) fn explain(
+/// Why there is no position to issue, when the word holds `next`. `has_used_up_a_tick`: the last sequence of
+/// a tick was the last thing issued.
+#[inline]
+pub(crate) fn explain<V: Word>(
     spec: Spec,
-    refusal: Refusal,
+    next: V,
     has_used_up_a_tick: bool,
     now: Duration,
-    tolerance: u32,
-    end: u64,
+    terms: Terms<V>,
 ) -> GenerateError {
-    match refusal {
-        Refusal::Ahead { tick } => {
-            let due = tick.saturating_sub(u64::from(tolerance));
-            let wait_ms = spec.ms_until(due, now);
-            // The tick is exhausted if the clock still shows it.
-            let one_ahead = spec.tick_at(now).and_then(|tick| tick.checked_add(1)) == Some(due);
-            if has_used_up_a_tick && one_ahead {
-                GenerateError::SequenceExhausted {
-                    retry_in_ms: wait_ms,
-                }
-            } else {
-                GenerateError::ClockBehind { behind_ms: wait_ms }
-            }
-        }
-        Refusal::Over => GenerateError::LeaseOver {
-            since_ms: spec.ms_since(end, now),
+    let Terms {
+        start,
+        length,
+        tolerance,
+        sequence_bits,
+    } = terms;
+    let tick = start.wrapping_add(next.shr(sequence_bits).into());
+    let due = tick.saturating_sub(tolerance.into());
+    match spec.ms_until(due, now) {
+        0 => GenerateError::LeaseOver {
+            since_ms: spec.ms_since(start.wrapping_add(length.into()), now),
         },
+        // The tick is exhausted if the clock still shows it.
+        ms if has_used_up_a_tick && ms <= spec.tick_ms() => {
+            GenerateError::SequenceExhausted { retry_in_ms: ms }
+        }
+        ms => GenerateError::ClockBehind { behind_ms: ms },
     }
 }

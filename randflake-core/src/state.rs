@@ -3,7 +3,9 @@
 //! A *position* is `(tick - start) << sequence_bits | sequence`, so the carry out of the sequence is
 //! the next tick. The word holds the next position that was not issued yet.
 
-use crate::Word;
+use core::time::Duration;
+
+use crate::{Spec, Word};
 
 /// What a step depends on beside the word and the time.
 #[derive(Clone, Copy, Debug)]
@@ -18,56 +20,44 @@ pub(crate) struct Terms<V> {
     pub(crate) sequence_bits: u32,
 }
 
-/// Why there is no position to issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// The next position is in this tick, further ahead of the clock than the tolerance allows.
-    Ahead { tick: u64 },
-    /// The next position is past the lease.
-    Over,
-}
-
-/// The position to issue when the word holds `next`, at the tick `now` (`None`: before tick 0).
+/// The position to issue when the word holds `next`; `None` when that is further ahead of the clock than the
+/// tolerance allows, or past the lease.
 ///
 /// Whatever the clock shows, the result is at least `next`, so nothing is issued twice. It refuses a
 /// word that is all ones: see [`max_length`].
 #[inline]
-pub(crate) fn step<V: Word>(next: V, now: Option<u64>, terms: Terms<V>) -> Result<V, Refusal> {
-    let elapsed = next.shr(terms.sequence_bits);
-    // The usual case, which `step_on` would decide alike: the clock still shows the word's tick. The
-    // processor foresees that, and need not have read the clock to go on.
-    if let Some(now) = now {
-        let ahead = terms.start.wrapping_add(elapsed.into()).wrapping_sub(now);
-        if ahead <= u64::from(terms.tolerance) && elapsed < terms.length {
-            return Ok(next);
-        }
+pub(crate) fn step<V: Word>(spec: Spec, next: V, now: Duration, terms: &Terms<V>) -> Option<V> {
+    let last = last_tick(spec, now, terms)?;
+    let current = V::saturate(last.saturating_sub(terms.tolerance.into()));
+    let mut position = next;
+    let mut elapsed = next.shr(terms.sequence_bits);
+    if elapsed > V::saturate(last) {
+        return None;
     }
-    step_on(next, now, terms)
+    if elapsed < current {
+        // The processor foresees that the clock still shows the word's tick, and need not have read it to go
+        // on.
+        seldom();
+        elapsed = current;
+        position = current.shl(terms.sequence_bits);
+    }
+    (elapsed < terms.length).then_some(position)
 }
 
-/// [`step`], in every case.
-#[cold]
-fn step_on<V: Word>(next: V, now: Option<u64>, terms: Terms<V>) -> Result<V, Refusal> {
-    let Terms {
-        start,
-        length,
-        tolerance,
-        sequence_bits,
-    } = terms;
-    // Any time past the lease is alike, and its end is the last position that fits the word.
-    let elapsed = now.unwrap_or(0).saturating_sub(start).min(length.into());
-    let candidate = V::truncate(elapsed).shl(sequence_bits).max(next);
-    let elapsed = candidate.shr(sequence_bits);
-    let tick = start.saturating_add(elapsed.into());
-    match now {
-        Some(now) if tick <= now.saturating_add(u64::from(tolerance)) => {}
-        _ => return Err(Refusal::Ahead { tick }),
+/// The last tick that may be issued at a time, counted from the lease's start; `None` before that.
+#[inline]
+fn last_tick<V>(spec: Spec, now: Duration, terms: &Terms<V>) -> Option<u64> {
+    if terms.tolerance == 0 {
+        return spec.ticks_since(terms.start, now);
     }
-    if elapsed >= length {
-        return Err(Refusal::Over);
-    }
-    Ok(candidate)
+    let last = spec.tick_at(now)?.saturating_add(terms.tolerance.into());
+    last.checked_sub(terms.start)
 }
+
+/// Whatever calls it is compiled as what seldom happens.
+#[cold]
+#[inline]
+const fn seldom() {}
 
 /// The most ticks that a lease may have: the position after the lease fits the word, and is not all
 /// ones, which mean "sealed". It is 0 when one tick's sequences are too many for the word.
@@ -80,6 +70,7 @@ pub(crate) fn max_length<V: Word>(sequence_bits: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Field, Fields};
 
     const TERMS: Terms<u32> = Terms {
         start: 100,
@@ -88,18 +79,48 @@ mod tests {
         sequence_bits: 2,
     };
 
+    /// A second, and a millisecond.
+    const TICKS_MS: [u64; 2] = [1_000, 1];
+    const EPOCH_MS: u64 = 7_000;
+
+    /// The step at a tick, or before tick 0, which is the same however long a tick is.
+    fn step<V: Word>(next: V, now: Option<u64>, terms: Terms<V>) -> Option<V> {
+        let [seconds, milliseconds] = TICKS_MS.map(|tick_ms| {
+            let spec = Spec::declare(Fields {
+                timestamp: Field {
+                    bits: 32,
+                    shift: 32,
+                },
+                node_id: Field { bits: 0, shift: 32 },
+                sequence: Field { bits: 32, shift: 0 },
+                epoch_unix_ms: EPOCH_MS,
+                tick_ms,
+            });
+            let unix_ms = match now {
+                Some(tick) => tick
+                    .checked_mul(tick_ms)
+                    .and_then(|ms| ms.checked_add(EPOCH_MS)),
+                None => Some(EPOCH_MS - 1),
+            };
+            let now = unix_ms.map_or(Duration::MAX, Duration::from_millis);
+            super::step(spec, next, now, &terms)
+        });
+        assert_eq!(seconds, milliseconds, "{next:?} {now:?} {terms:?}");
+        seconds
+    }
+
     #[test]
     fn sequence_zero_comes_first_in_each_tick() {
-        assert_eq!(step(0, Some(100), TERMS), Ok(0));
-        assert_eq!(step(1, Some(100), TERMS), Ok(1));
-        assert_eq!(step(1, Some(101), TERMS), Ok(4));
-        assert_eq!(step(1, Some(109), TERMS), Ok(36));
+        assert_eq!(step(0, Some(100), TERMS), Some(0));
+        assert_eq!(step(1, Some(100), TERMS), Some(1));
+        assert_eq!(step(1, Some(101), TERMS), Some(4));
+        assert_eq!(step(1, Some(109), TERMS), Some(36));
     }
 
     #[test]
     fn an_exhausted_tick_refuses_until_the_next() {
-        assert_eq!(step(4, Some(100), TERMS), Err(Refusal::Ahead { tick: 101 }));
-        assert_eq!(step(4, Some(101), TERMS), Ok(4));
+        assert_eq!(step(4, Some(100), TERMS), None);
+        assert_eq!(step(4, Some(101), TERMS), Some(4));
         assert_eq!(
             step(
                 4,
@@ -109,13 +130,13 @@ mod tests {
                     ..TERMS
                 }
             ),
-            Ok(4)
+            Some(4)
         );
     }
 
     #[test]
     fn a_clock_behind_never_rewinds() {
-        assert_eq!(step(9, Some(101), TERMS), Err(Refusal::Ahead { tick: 102 }));
+        assert_eq!(step(9, Some(101), TERMS), None);
         assert_eq!(
             step(
                 9,
@@ -125,9 +146,9 @@ mod tests {
                     ..TERMS
                 }
             ),
-            Ok(9)
+            Some(9)
         );
-        assert_eq!(step(9, Some(0), TERMS), Err(Refusal::Ahead { tick: 102 }));
+        assert_eq!(step(9, Some(0), TERMS), None);
         assert_eq!(
             step(
                 9,
@@ -137,13 +158,13 @@ mod tests {
                     ..TERMS
                 }
             ),
-            Err(Refusal::Ahead { tick: 102 })
+            None
         );
     }
 
     #[test]
     fn only_ticks_of_the_lease_are_issued() {
-        assert_eq!(step(0, Some(99), TERMS), Err(Refusal::Ahead { tick: 100 }));
+        assert_eq!(step(0, Some(99), TERMS), None);
         assert_eq!(
             step(
                 0,
@@ -153,11 +174,11 @@ mod tests {
                     ..TERMS
                 }
             ),
-            Ok(0)
+            Some(0)
         );
-        assert_eq!(step(0, Some(110), TERMS), Err(Refusal::Over));
-        assert_eq!(step(0, Some(u64::MAX), TERMS), Err(Refusal::Over));
-        assert_eq!(step(40, Some(110), TERMS), Err(Refusal::Over));
+        assert_eq!(step(0, Some(110), TERMS), None);
+        assert_eq!(step(0, Some(u64::MAX), TERMS), None);
+        assert_eq!(step(40, Some(110), TERMS), None);
     }
 
     #[test]
@@ -184,11 +205,11 @@ mod tests {
                     let candidate = from.max((at.min(110) - 100) * 4);
                     let tick = u64::try_from(100 + candidate / 4).unwrap();
                     let expected = if tick > now + u64::from(tolerance) {
-                        Err(Refusal::Ahead { tick })
+                        None
                     } else if tick < 110 {
-                        Ok(u32::try_from(candidate).unwrap())
+                        Some(u32::try_from(candidate).unwrap())
                     } else {
-                        Err(Refusal::Over)
+                        None
                     };
                     assert_eq!(
                         step(next, Some(now), terms),
@@ -216,13 +237,13 @@ mod tests {
                     Some(u64::from(terms.length) - 1),
                     Some(u64::MAX),
                 ] {
-                    assert!(step(u32::MAX, now, terms).is_err(), "{terms:?} {now:?}");
+                    assert!(step(u32::MAX, now, terms).is_none(), "{terms:?} {now:?}");
                 }
                 let later = Terms {
                     start: 100,
                     ..terms
                 };
-                assert!(step(u32::MAX, Some(99), later).is_err(), "{later:?}");
+                assert!(step(u32::MAX, Some(99), later).is_none(), "{later:?}");
             }
         }
     }

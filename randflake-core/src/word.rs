@@ -14,6 +14,8 @@ pub trait Word: Copy + Ord + Debug + Into<u64> + sealed::Sealed {
 
     /// The low bits of a number.
     fn truncate(value: u64) -> Self;
+    /// The number, or [`MAX`](Word::MAX) if it is over that.
+    fn saturate(value: u64) -> Self;
     /// `self << bits`, the bits shifted out lost; `bits` is below [`BITS`](Word::BITS).
     #[must_use]
     fn shl(self, bits: u32) -> Self;
@@ -48,6 +50,11 @@ macro_rules! word {
             )]
             fn truncate(value: u64) -> Self {
                 value as Self
+            }
+
+            #[inline]
+            fn saturate(value: u64) -> Self {
+                Self::try_from(value).unwrap_or(Self::MAX)
             }
 
             #[inline]

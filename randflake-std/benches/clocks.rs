@@ -38,7 +38,7 @@ fn now(criterion: &mut Criterion) {
 fn generator<L: Layout, C: Clock>(
     clock: C,
     permutation: L::Permutation,
-) -> Generator<L, AtomicU64, C> {
+) -> Generator<L, AtomicU64, C, u32> {
     let now = ExactSystemClock.now().unwrap_or_default();
     let start = L::SPEC.tick_at(now).expect("it is after the epoch");
     let lease = Lease::new(42, start, start + 1_000_000).expect("the lease is of the layout");

@@ -11,9 +11,9 @@ use randflake_core::AtomicWord;
 /// extension, and AVR, where an interrupt may generate at any instruction of the main code.
 ///
 /// Reading needs no critical section, as every 32-bit part loads a word at once (an AVR does not, and
-/// has one there too); interrupts are masked only for one load, one comparison and one store. On a Cortex-M0, with the single-core
-/// critical section of `cortex-m` 0.7, that is 5 instructions together with the one that unmasks them,
-/// or 10 without link-time optimisation, which leaves its two functions to be called.
+/// has one there too); interrupts are masked only for one load, one comparison and one store. On a Cortex-M0,
+/// with the single-core critical section of `cortex-m` 0.7, that is 6 or 7 instructions together with the one
+/// that unmasks them; 5 more without link-time optimisation, which leaves its two functions to be called.
 ///
 /// The program chooses the implementation of the critical section, usually through a feature of its
 /// `cortex-m` or `riscv` crate. One that masks interrupts on one core only is wrong on a dual core.
@@ -47,11 +47,10 @@ impl AtomicWord for CriticalSectionWord {
     #[inline]
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
         critical_section::with(|cs| {
-            let equal = self.0.get(cs) == current;
-            if equal {
-                self.0.set(cs, new);
-            }
-            equal
+            let found = self.0.get(cs);
+            // Stored in any case, so that the compiler leaves the section at one place.
+            self.0.set(cs, if found == current { new } else { found });
+            found == current
         })
     }
 }

@@ -46,13 +46,13 @@ pub(crate) fn lease<L: Layout>() -> Lease<L> {
 pub(crate) fn generator<L: Layout, W: AtomicWord, C: Clock>(
     clock: C,
     permutation: L::Permutation,
-) -> Generator<L, W, C> {
+) -> Generator<L, W, C, u32> {
     Generator::new(lease(), clock, permutation)
         .expect("the word is wide enough")
         .with_tolerance(u32::MAX)
 }
 
-pub(crate) fn randflake<C: Clock>(clock: C) -> Generator<Randflake, AtomicU64, C> {
+pub(crate) fn randflake<C: Clock>(clock: C) -> Generator<Randflake, AtomicU64, C, u32> {
     generator(clock, cipher())
 }
 

@@ -87,7 +87,7 @@ fn ours() -> Vec<Case> {
 
 #[inline]
 fn generate<C: randflake_core::Clock>(
-    ids: &randflake_core::Generator<Randflake, AtomicU64, C>,
+    ids: &randflake_core::Generator<Randflake, AtomicU64, C, u32>,
 ) -> randflake_core::Id {
     ids.generate().expect("borrows")
 }
