@@ -15,7 +15,6 @@ mod contract;
 mod engines;
 mod segment_contract;
 
-use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -54,11 +53,6 @@ impl Backend for Etcd {
             .insert(namespace.name().to_owned());
         let store = EtcdStore::open_with_clock(&self.cluster.url(), namespace, clock)?;
         Ok(Box::new(store))
-    }
-
-    fn pass(&self, span: Duration) {
-        self.clock
-            .advance_ms(u64::try_from(span.as_millis()).unwrap());
     }
 
     fn step_clock(&self, _: usize, ms: i64) {

@@ -9,7 +9,6 @@
 mod contract;
 mod segment_contract;
 
-use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::ManualClock;
@@ -35,11 +34,6 @@ impl Memory {
 impl Backend for Memory {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         Ok(Box::new(self.store.open(namespace.clone())?))
-    }
-
-    fn pass(&self, span: Duration) {
-        self.clock
-            .advance_ms(u64::try_from(span.as_millis()).unwrap());
     }
 
     fn step_clock(&self, _: usize, ms: i64) {

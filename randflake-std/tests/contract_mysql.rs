@@ -14,8 +14,7 @@ mod engines;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
-use core::time::Duration;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -23,6 +22,7 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreErr
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
+use engines::Shared;
 use engines::mariadb::MariadbServer;
 use segment_contract::{Counters, segment_contract};
 
@@ -34,8 +34,9 @@ struct Mysql {
 
 impl Mysql {
     fn new() -> Self {
+        static SERVER: Shared<MariadbServer> = Shared::new();
         static DATABASES: AtomicU32 = AtomicU32::new(0);
-        let server = shared_server();
+        let server = SERVER.get(MariadbServer::start);
         let database = format!("contract_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
         let create = format!("CREATE DATABASE {database}");
         server.client(None).query_drop(create).unwrap();
@@ -60,25 +61,10 @@ impl Mysql {
     }
 }
 
-/// One server for the tests that run at a time.
-fn shared_server() -> Arc<MariadbServer> {
-    static SHARED: Mutex<Weak<MariadbServer>> = Mutex::new(Weak::new());
-    let mut shared = SHARED.lock().unwrap();
-    shared.upgrade().unwrap_or_else(|| {
-        let server = Arc::new(MariadbServer::start());
-        *shared = Arc::downgrade(&server);
-        server
-    })
-}
-
 impl Backend for Mysql {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         let url = self.server.url(&self.database);
         Ok(Box::new(MysqlStore::open(&url, namespace)?))
-    }
-
-    fn pass(&self, span: Duration) {
-        self.step_clock(0, i64::try_from(span.as_millis()).unwrap());
     }
 
     fn step_clock(&self, _: usize, ms: i64) {

@@ -14,14 +14,14 @@ mod engines;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
-use core::time::Duration;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 use postgres::Client;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, PostgresStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
+use engines::Shared;
 use engines::postgres::PostgresServer;
 use segment_contract::{Counters, segment_contract};
 
@@ -33,8 +33,9 @@ struct Postgres {
 
 impl Postgres {
     fn new() -> Self {
+        static SERVER: Shared<PostgresServer> = Shared::new();
         static DATABASES: AtomicU32 = AtomicU32::new(0);
-        let server = shared_server();
+        let server = SERVER.get(PostgresServer::start);
         let database = format!("contract_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
         let create = format!("CREATE DATABASE {database}");
         server.client("postgres").batch_execute(&create).unwrap();
@@ -57,25 +58,10 @@ impl Postgres {
     }
 }
 
-/// One server for the tests that run at a time.
-fn shared_server() -> Arc<PostgresServer> {
-    static SHARED: Mutex<Weak<PostgresServer>> = Mutex::new(Weak::new());
-    let mut shared = SHARED.lock().unwrap();
-    shared.upgrade().unwrap_or_else(|| {
-        let server = Arc::new(PostgresServer::start());
-        *shared = Arc::downgrade(&server);
-        server
-    })
-}
-
 impl Backend for Postgres {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         let url = self.server.url(&self.database);
         Ok(Box::new(PostgresStore::open(&url, namespace)?))
-    }
-
-    fn pass(&self, span: Duration) {
-        self.step_clock(0, i64::try_from(span.as_millis()).unwrap());
     }
 
     fn step_clock(&self, _: usize, ms: i64) {

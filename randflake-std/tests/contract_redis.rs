@@ -15,7 +15,6 @@ mod contract;
 mod engines;
 mod segment_contract;
 
-use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -58,11 +57,6 @@ impl Backend for Redis {
             assert_eq!(self.server.ask(&unfence), ":0\r\n");
         }
         Ok(Box::new(store))
-    }
-
-    fn pass(&self, span: Duration) {
-        self.clock
-            .advance_ms(u64::try_from(span.as_millis()).unwrap());
     }
 
     fn step_clock(&self, _: usize, ms: i64) {

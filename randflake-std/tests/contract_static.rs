@@ -81,11 +81,6 @@ impl Backend for Place {
         Ok(Box::new(self.try_store(NODE, namespace)?))
     }
 
-    fn pass(&self, span: Duration) {
-        self.clock
-            .advance_ms(u64::try_from(span.as_millis()).unwrap());
-    }
-
     fn step_clock(&self, _: usize, ms: i64) {
         if ms < 0 {
             self.clock.turn_back_ms(ms.unsigned_abs());

@@ -7,6 +7,8 @@
 #![doc = include_str!("faults.md")]
 
 mod assigned;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod database;
 #[cfg(any(
     feature = "redis",
     feature = "etcd",

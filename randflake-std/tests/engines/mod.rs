@@ -17,7 +17,25 @@ use std::collections::BTreeSet;
 use std::env;
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, Weak};
+
+/// One server for the tests of a program that run at a time.
+pub(crate) struct Shared<S>(Mutex<Weak<S>>);
+
+impl<S> Shared<S> {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(Weak::new()))
+    }
+
+    pub(crate) fn get(&self, start: impl FnOnce() -> S) -> Arc<S> {
+        let mut shared = self.0.lock().unwrap();
+        shared.upgrade().unwrap_or_else(|| {
+            let server = Arc::new(start());
+            *shared = Arc::downgrade(&server);
+            server
+        })
+    }
+}
 
 /// The program, or folder of programs, that an environment variable names.
 pub(crate) fn program(variable: &str) -> PathBuf {

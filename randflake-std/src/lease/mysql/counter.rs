@@ -2,11 +2,12 @@
 
 use mysql::Row;
 
+use super::MysqlStore;
 use super::failure::Failure;
 use super::operations::{call, only};
 use super::session::Session;
-use super::{MysqlStore, sql};
 use crate::lease::StoreError;
+use crate::lease::database::sql;
 use crate::segment::{CounterStatus, Segment, SegmentStore};
 
 /// Reserves so many numbers, where there are as many and the counter is not lost; none is a look.

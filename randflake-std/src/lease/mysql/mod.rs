@@ -15,7 +15,8 @@ use std::process;
 use mysql::{Opts, OptsBuilder};
 
 use self::failure::Failure;
-use self::session::{ANSWER_LIMIT, Seen, Session, time_limit};
+use self::session::Session;
+use super::database::{ANSWER_LIMIT, Seen, time_limit};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
     encryption,
@@ -183,20 +184,6 @@ impl MysqlStore {
         };
         work().map_err(|failure| failure.at(place, options))
     }
-
-    /// Fits the time limit to a TTL.
-    fn limit_for(&mut self, ttl: u64) {
-        let tick_ms = self.namespace.spec().tick_ms();
-        self.limit = time_limit(Duration::from_millis(ttl.saturating_mul(tick_ms)));
-    }
-
-    /// Notes what this process was granted, for the fence of a server that forgot it.
-    fn remember(&mut self, ends: impl Iterator<Item = u64>) {
-        if let Some(last) = ends.max() {
-            let until_ms = self.namespace.spec().unix_ms(last);
-            self.seen.until_ms = self.seen.until_ms.max(until_ms);
-        }
-    }
 }
 
 /// So many node ids at once need no longer limit than one.
@@ -207,11 +194,6 @@ const URL: &str = "mysql://USER:PASSWORD@HOST:PORT/DATABASE";
 /// Whether the connection can be used again: what the store itself refuses leaves it as it was.
 fn is_fit<T>(outcome: &Result<T, Failure>) -> bool {
     matches!(outcome, Ok(_) | Err(Failure::Store(_)))
-}
-
-/// A number as the tables keep it. Nothing that is kept exceeds that; what is compared may.
-fn sql(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 impl Debug for MysqlStore {
@@ -229,19 +211,21 @@ impl LeaseStore for MysqlStore {
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.limit_for(request.ttl);
+        self.limit = time_limit(request.ttl, self.namespace.spec());
         let count = request.count as usize;
         let acquired = self.operate(count, |session| operations::acquire(session, request))?;
-        self.remember(acquired.grants.iter().map(|grant| grant.end));
+        let ends = acquired.grants.iter().map(|grant| grant.end);
+        self.seen.remember(ends, self.namespace.spec());
         Ok(acquired)
     }
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.limit_for(ttl);
+        self.limit = time_limit(ttl, self.namespace.spec());
         let renewed = self.operate(grants.len(), |session| {
             operations::renew(session, grants, ttl)
         })?;
-        self.remember(renewed.ends.iter().copied().flatten());
+        let ends = renewed.ends.iter().copied().flatten();
+        self.seen.remember(ends, self.namespace.spec());
         Ok(renewed)
     }
 

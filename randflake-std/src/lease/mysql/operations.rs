@@ -8,7 +8,7 @@ use mysql::{Params, Row};
 
 use super::failure::Failure;
 use super::session::{Session, read};
-use super::sql;
+use crate::lease::database::sql;
 use crate::lease::{AcquireRequest, Acquired, Grant, MAX_SKEW, Record, Renewed, StoreError, Token};
 
 /// The longest name of a holder that the tables keep, in bytes.

@@ -7,23 +7,11 @@ use mysql::prelude::{FromRow, Queryable};
 use mysql::{Conn, Opts, OptsBuilder, Params, Row};
 
 use super::failure::Failure;
-use super::sql;
+use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT, Seen, sql, sql_ms};
 use crate::lease::moment::Moment;
 use crate::lease::{MAX_SKEW, Namespace, StoreError};
 
 pub(super) const VERSION: i32 = 1;
-
-/// How long a server may take to answer.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(3);
-/// What even a busy one needs.
-const SHORTEST_LIMIT: Duration = Duration::from_millis(500);
-/// For an operation under a TTL: so short that it can be tried again in time.
-pub(super) fn time_limit(ttl: Duration) -> Duration {
-    const TRIES_PER_TTL: u32 = 6;
-    (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, ANSWER_LIMIT)
-}
-/// How long it may take to make the tables and a namespace, or to wait for another who does.
-const SETUP_LIMIT: Duration = Duration::from_secs(20);
 
 /// What the store relies on, whatever the server's settings are.
 const SETTINGS: &str = "SET SESSION autocommit = 1, time_zone = '+00:00',
@@ -39,15 +27,6 @@ static SCHEMA: LazyLock<Vec<&str>> = LazyLock::new(|| {
         .filter(|statement| !statement.is_empty())
         .collect()
 });
-
-/// What this process has seen of the store, in case the server forgets it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
-    /// The random number of the store.
-    pub(super) store: Option<i64>,
-    /// When the last lease ends that this process was granted, in Unix time.
-    pub(super) until_ms: u64,
-}
 
 /// It is used for one operation after the other; after an error it is dropped.
 #[derive(Debug)]
@@ -207,7 +186,6 @@ impl Session {
 
     /// Makes the namespace if it is missing, and compares the server with what it was.
     fn open_namespace(&mut self, fingerprint: &str, seen: &mut Seen) -> Result<(), Failure> {
-        let millis = |span: Duration| sql(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
         let namespace = self.namespace.clone();
         let spec = namespace.spec();
         let parameters = (
@@ -217,8 +195,8 @@ impl Session {
             sql(spec.epoch_unix_ms()),
             sql(spec.tick_ms()),
             sql(spec.max_tick()),
-            millis(namespace.max_ttl()),
-            millis(MAX_SKEW),
+            sql_ms(namespace.max_ttl()),
+            sql_ms(MAX_SKEW),
             seen.store,
             sql(seen.until_ms),
         );

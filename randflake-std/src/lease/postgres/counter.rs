@@ -2,10 +2,11 @@
 
 use tokio_postgres::types::Type;
 
+use super::PostgresStore;
 use super::failure::Failure;
 use super::session::{Session, number};
-use super::{PostgresStore, sql};
 use crate::lease::StoreError;
+use crate::lease::database::sql;
 use crate::segment::{CounterStatus, Segment, SegmentStore};
 
 /// Reserves so many numbers, where there are as many and the counter is not lost; none is a look.

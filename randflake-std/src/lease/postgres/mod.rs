@@ -19,8 +19,9 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 use self::failure::Failure;
 use self::runtime::Blocking;
-use self::session::{ANSWER_LIMIT, Seen, Session, time_limit};
+use self::session::Session;
 use self::tls::Target;
+use super::database::{ANSWER_LIMIT, Seen, time_limit};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
     encryption,
@@ -194,20 +195,6 @@ impl PostgresStore {
                 .map_err(|failure| failure.at(place))
         })
     }
-
-    /// Fits the time limit to a TTL.
-    fn limit_for(&mut self, ttl: u64) {
-        let tick_ms = self.namespace.spec().tick_ms();
-        self.limit = time_limit(Duration::from_millis(ttl.saturating_mul(tick_ms)));
-    }
-
-    /// Notes what this process was granted, for the fence of a server that forgot it.
-    fn remember(&mut self, ends: impl Iterator<Item = u64>) {
-        if let Some(last) = ends.max() {
-            let until_ms = self.namespace.spec().unix_ms(last);
-            self.seen.until_ms = self.seen.until_ms.max(until_ms);
-        }
-    }
 }
 
 impl Debug for PostgresStore {
@@ -225,20 +212,22 @@ impl LeaseStore for PostgresStore {
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.limit_for(request.ttl);
+        self.limit = time_limit(request.ttl, self.namespace.spec());
         let acquired = self.operate(request.count as usize, async |session| {
             operations::acquire(session, request).await
         })?;
-        self.remember(acquired.grants.iter().map(|grant| grant.end));
+        let ends = acquired.grants.iter().map(|grant| grant.end);
+        self.seen.remember(ends, self.namespace.spec());
         Ok(acquired)
     }
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.limit_for(ttl);
+        self.limit = time_limit(ttl, self.namespace.spec());
         let renewed = self.operate(grants.len(), async |session| {
             operations::renew(session, grants, ttl).await
         })?;
-        self.remember(renewed.ends.iter().copied().flatten());
+        let ends = renewed.ends.iter().copied().flatten();
+        self.seen.remember(ends, self.namespace.spec());
         Ok(renewed)
     }
 
@@ -314,9 +303,4 @@ fn host_name(host: &Host) -> String {
 fn host_name(host: &Host) -> String {
     let Host::Tcp(name) = host;
     name.clone()
-}
-
-/// A number as PostgreSQL keeps it. Nothing that is kept exceeds that; what is compared may.
-fn sql(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

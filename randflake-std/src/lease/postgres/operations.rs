@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 
 use super::failure::Failure;
 use super::session::{Session, number};
-use super::sql;
+use crate::lease::database::sql;
 use crate::lease::{AcquireRequest, Acquired, Grant, MAX_SKEW, Record, Renewed, StoreError, Token};
 
 pub(super) async fn acquire(

@@ -10,26 +10,14 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row, Statement};
 
 use super::failure::Failure;
-use super::sql;
 use super::tls::Target;
+use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT, Seen, sql, sql_ms};
 use crate::lease::moment::Moment;
 use crate::lease::{MAX_SKEW, Namespace, StoreError};
 
 pub(super) const VERSION: i32 = 1;
 
 const SCHEMA: &str = include_str!("schema.sql");
-
-/// How long a server may take to answer.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(3);
-/// What even a busy one needs.
-const SHORTEST_LIMIT: Duration = Duration::from_millis(500);
-/// For an operation under a TTL: so short that it can be tried again in time.
-pub(super) fn time_limit(ttl: Duration) -> Duration {
-    const TRIES_PER_TTL: u32 = 6;
-    (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, ANSWER_LIMIT)
-}
-/// How long it may take to make the schema and a namespace, or to wait for another who does.
-const SETUP_LIMIT: Duration = Duration::from_secs(20);
 
 /// What the store relies on, whatever the server's, the database's or the role's settings are.
 const SETTINGS: &str = "
@@ -38,15 +26,6 @@ const SETTINGS: &str = "
     SET search_path = pg_catalog;
     SET statement_timeout = '20s';
     SET jit = off";
-
-/// What this process has seen of the store, in case the server forgets it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
-    /// The random number of the store.
-    pub(super) store: Option<i64>,
-    /// When the last lease ends that this process was granted, in Unix time.
-    pub(super) until_ms: u64,
-}
 
 /// It is used for one operation after the other; after an error it is dropped.
 #[derive(Debug)]
@@ -123,7 +102,6 @@ impl Session {
         }
         let namespace = &self.namespace;
         let spec = namespace.spec();
-        let millis = |span: Duration| sql(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
         let row = self
             .call(
                 "open_namespace",
@@ -133,8 +111,8 @@ impl Session {
                     (&sql(spec.epoch_unix_ms()), Type::INT8),
                     (&sql(spec.tick_ms()), Type::INT8),
                     (&sql(spec.max_tick()), Type::INT8),
-                    (&millis(namespace.max_ttl()), Type::INT8),
-                    (&millis(MAX_SKEW), Type::INT8),
+                    (&sql_ms(namespace.max_ttl()), Type::INT8),
+                    (&sql_ms(MAX_SKEW), Type::INT8),
                     (&seen.store, Type::INT8),
                     (&sql(seen.until_ms), Type::INT8),
                 ],
