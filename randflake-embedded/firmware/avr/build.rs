@@ -24,15 +24,13 @@ fn main() {
         let (plaintext, ciphertext) = (block("plaintext"), block("ciphertext"));
         writeln!(code, "({key:?}, {plaintext}, {ciphertext}),").unwrap();
     }
-    code.push_str("];\nstatic RANDFLAKE: &[([u8; 16], Parts, i64)] = &[\n");
+    code.push_str("];\nstatic RANDFLAKE: &[([u8; 16], u64, i64)] = &[\n");
     for vector in RANDFLAKE.iter().flat_map(|path| read(path)) {
         writeln!(
             code,
-            "({:?}, Parts {{ tick: {}, node_id: {}, sequence: {} }}, {}),",
+            "({:?}, {}, {}),",
             bytes(&vector, "secret"),
-            vector["timestamp"].as_u64().unwrap() - 1_730_000_000,
-            vector["node_id"],
-            vector["sequence"],
+            vector["raw_id"].as_str().unwrap(),
             vector["encrypted_id"].as_str().unwrap(),
         )
         .unwrap();

@@ -5,9 +5,9 @@ use core::cell::UnsafeCell;
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{
-    AtomicWord, Clock, Codec, Generator, Lane, Lease, UnixClock,
+    AtomicWord, Clock, Codec, GenerateError, Generator, Lane, Lease, UnixClock,
 };
-use randflake_embedded::{CriticalSectionWord, PortableWord};
+use randflake_embedded::{CriticalSectionWord, PortableWord, Prefetch};
 
 use crate::board::{Preempted as L, permutation};
 use crate::shown::{EPOCH, Shown};
@@ -27,6 +27,7 @@ pub fn run(suite: &mut Suite) {
         word::<PortableWord>().judge(false),
     );
     suite.check("preempted_lane", lanes([0, 1]).judge(false));
+    suite.check("preempted_filler_of_a_queue", queue().judge(false));
     suite.check("clock_set_in_an_interrupt", clock(false).judge(false));
     suite.check("preempted_clock_setting", clock(true).judge(false));
     suite.check(
@@ -105,6 +106,27 @@ fn lanes(numbers: [usize; 2]) -> Sweep {
     Sweep::run(
         &mut || main_code.generate(),
         &mut || interrupt.generate(),
+        &|id| codec.inspect(id),
+    )
+}
+
+/// The main code fills a queue from one lane, and takes its own ids from the other; the interrupt takes from the
+/// queue, which is never empty.
+fn queue() -> Sweep {
+    Shown::set(1);
+    let [mut queued, mut main_code] =
+        Lane::<L, _, _>::split(lease(), Shown, permutation()).unwrap();
+    let mut queue = Prefetch::<4>::new();
+    let (mut filler, mut taker) = queue.split::<L>(9);
+    let mut fill = move || filler.fill(&lease(), &Shown, || queued.generate());
+    fill().unwrap();
+    let codec = Codec::<L>::new(permutation());
+    Sweep::run(
+        &mut || {
+            fill()?;
+            main_code.generate()
+        },
+        &mut || taker.take(&Shown).ok_or(GenerateError::ClockUnknown),
         &|id| codec.inspect(id),
     )
 }
