@@ -6,6 +6,7 @@
 
 mod avr;
 mod bench;
+mod boards;
 mod cargo;
 mod counts;
 mod emulated;
@@ -120,6 +121,12 @@ const PARTS: &[Part] = &[
         about: "the cipher and ids on an emulated AVR, interrupted at every cycle (nightly, avr-gcc, simavr)",
         needs: avr::needs,
         run: avr::run,
+    },
+    Part {
+        name: "boards",
+        about: "examples for nRF52840, STM32F411, RP2040 and ESP32-C3 compile; those for any board are tested",
+        needs: boards::needs,
+        run: boards::run,
     },
     Part {
         name: "interop",

@@ -1,0 +1,162 @@
+//! An STM32F411 that sleeps in standby, from which it wakes by a reset: every ten minutes it counts the pulses on a
+//! pin for a minute, gives each an id in the interrupt, and sends them over UART.
+//!
+//! | | |
+//! |---|---|
+//! | word | `AtomicU32`: the interrupt generates, and so does main |
+//! | node id | from the factory, with the key in the chip's memory that is programmed once |
+//! | clock | the chip's real-time clock, which runs through standby, sets it at each boot |
+//! | horizon | the last two sectors of flash; one block for each boot |
+#![no_std]
+#![no_main]
+
+use core::cell::RefCell;
+use core::fmt::Write;
+use core::ops::Range;
+use core::sync::atomic::AtomicU32;
+use core::time::Duration;
+
+use cortex_m::peripheral::SCB;
+use critical_section::Mutex;
+use heapless::spsc::{Producer, Queue};
+use panic_halt as _;
+use randflake_embedded::randflake_core::{
+    Blocks, Clock, Generator, HorizonStore, Id, Lease, Monotonic, RandflakeOnTheFly as Layout,
+    Sparx64OnTheFly, TimeBounds, UnixClock, Uptime,
+};
+use randflake_embedded::{FlashPart, NorHorizon};
+use static_cell::StaticCell;
+use stm32f4xx_hal::flash::{FlashExt, LockedFlash};
+use stm32f4xx_hal::gpio::{Edge, Input, PA0};
+use stm32f4xx_hal::pac::{self, interrupt};
+use stm32f4xx_hal::prelude::*;
+use stm32f4xx_hal::rtc::{Event, Rtc};
+
+type Time = UnixClock<Uptime<1_000_000, fn() -> u32, AtomicU32>, AtomicU32>;
+type Ids = Generator<Layout, AtomicU32, &'static Time>;
+
+static TIME: StaticCell<Time> = StaticCell::new();
+static IDS: StaticCell<Ids> = StaticCell::new();
+static QUEUE: StaticCell<Queue<Id, 64>> = StaticCell::new();
+
+/// Sectors 6 and 7, of 128 KiB each, counted from the flash's beginning; `memory.x` leaves them out. An erase stops
+/// the program for a second or two, once in 16,384 slots: in eight weeks, as each wake takes two.
+const HORIZON: Range<u32> = 256 * 1024..512 * 1024;
+
+const AWAKE: Duration = Duration::from_secs(60);
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    let mut dp = pac::Peripherals::take().unwrap();
+    let mut core = cortex_m::Peripherals::take().unwrap();
+    let mut rcc = dp.RCC.constrain();
+    let (grant, key) = factory();
+
+    let mut flash = LockedFlash::new(dp.FLASH);
+    let flash = FlashPart::new(flash.unlocked(), HORIZON).unwrap();
+    let horizon = NorHorizon::<_>::open(flash).unwrap();
+    let floor = Duration::from_secs(horizon.unix_s().into());
+    let bounds = TimeBounds::from_horizon(floor).within(&grant);
+
+    // 32 bits of microseconds wrap after 71 minutes: long after it sleeps.
+    let mut timer = dp.TIM2.counter_us(&mut rcc);
+    timer.start(u32::MAX.micros()).unwrap();
+    let time: &Time = TIME.init(UnixClock::new(Uptime::new(microseconds)));
+
+    // It shows the year 2000 when its battery was changed: then the horizon is where to begin.
+    let mut rtc = Rtc::new(dp.RTC, &mut rcc, &mut dp.PWR);
+    let told = rtc.get_datetime().assume_utc().unix_timestamp();
+    let told = Duration::from_secs(told.try_into().unwrap_or(0));
+    time.set_within(told, &bounds).unwrap();
+
+    let lease = Blocks::new(grant, horizon)
+        .with_block_s(2 * AWAKE.as_secs() as u32)
+        .begin(time.now())
+        .unwrap();
+    let ids: &Ids = IDS.init(Generator::new(lease, time, key).unwrap());
+
+    let gpioa = dp.GPIOA.split(&mut rcc);
+    let mut tx = dp.USART1.tx(gpioa.pa9, 115_200.bps(), &mut rcc).unwrap();
+    let mut pin = gpioa.pa0.into_pull_up_input();
+    pin.make_interrupt_source(&mut dp.SYSCFG.constrain(&mut rcc));
+    pin.trigger_on_edge(&mut dp.EXTI, Edge::Falling);
+    pin.enable_interrupt(&mut dp.EXTI);
+    let (queue, mut pulses) = QUEUE.init(Queue::new()).split();
+    let source = Pulses { pin, ids, queue };
+    critical_section::with(|cs| SOURCE.replace(cs, Some(source)));
+    // SAFETY: nothing relies on the interrupt being masked.
+    unsafe { cortex_m::peripheral::NVIC::unmask(pac::Interrupt::EXTI0) };
+
+    // An id of main's own, beside those of the interrupt: it names this wake.
+    let mut send = |id: Id| _ = writeln!(tx, "{}\r", id.to_text());
+    if let Ok(wake) = ids.generate() {
+        send(wake);
+    }
+    while time.monotonic().uptime() < AWAKE {
+        while let Some(pulse) = pulses.dequeue() {
+            send(pulse);
+        }
+    }
+    rtc.enable_wakeup(540.secs().into());
+    rtc.clear_interrupt(Event::Wakeup);
+    rtc.listen(&mut dp.EXTI, Event::Wakeup);
+    standby(&mut core.SCB, &dp.PWR)
+}
+
+fn microseconds() -> u32 {
+    // SAFETY: reads a register, whose reading changes nothing.
+    unsafe { (*pac::TIM2::ptr()).cnt().read().bits() }
+}
+
+/// All but the real-time clock is switched off; what wakes the chip resets it.
+fn standby(scb: &mut SCB, pwr: &pac::PWR) -> ! {
+    pwr.cr().modify(|_, w| w.pdds().set_bit().cwuf().set_bit());
+    scb.set_sleepdeep();
+    loop {
+        cortex_m::asm::wfi();
+    }
+}
+
+/// The grant and the key that were programmed into the first block of the memory that is programmed once
+/// (RM0383, section 3.6):
+///
+/// ```text
+/// 0  node id | 4  first tick | 8  first tick after the grant | 16..32  key        little-endian
+/// ```
+///
+/// In a device that was not programmed they are all ones, which is no grant: it halts.
+fn factory() -> (Lease<Layout>, Sparx64OnTheFly) {
+    const ONCE: *const [[u8; 4]; 8] = core::ptr::with_exposed_provenance(0x1fff_7800);
+    // SAFETY: memory of the chip that holds plain bytes, and does not change.
+    let words = unsafe { ONCE.read() };
+    let number = |at: usize| u32::from_le_bytes(words[at]);
+    let grant = Lease::new(number(0), number(1).into(), number(2).into()).unwrap();
+    let key = words[4..].as_flattened().try_into().unwrap();
+    (grant, Sparx64OnTheFly::new(key))
+}
+
+/// What the interrupt owns.
+struct Pulses {
+    pin: PA0<Input>,
+    ids: &'static Ids,
+    queue: Producer<'static, Id>,
+}
+
+/// From main to the interrupt, once.
+static SOURCE: Mutex<RefCell<Option<Pulses>>> = Mutex::new(RefCell::new(None));
+
+#[interrupt]
+fn EXTI0() {
+    static mut MINE: Option<Pulses> = None;
+
+    if MINE.is_none() {
+        *MINE = critical_section::with(|cs| SOURCE.take(cs));
+    }
+    if let Some(pulses) = MINE {
+        pulses.pin.clear_interrupt_pending_bit();
+        // A full queue or an exhausted second loses the pulse's id, never repeats one.
+        if let Ok(id) = pulses.ids.generate() {
+            _ = pulses.queue.enqueue(id);
+        }
+    }
+}

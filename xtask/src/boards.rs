@@ -1,0 +1,56 @@
+//! `boards`: `randflake-embedded/examples`: what is for a board compiles for it, and what needs none is tested.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::cargo::{cargo, root};
+use crate::lint::DENY;
+use crate::report::Report;
+use crate::setup::Need;
+
+/// An example, and its target, which its `.cargo/config.toml` names too.
+const BOARDS: &[(&str, &str)] = &[
+    ("esp32c3", "riscv32imc-unknown-none-elf"),
+    ("nrf52840", "thumbv7em-none-eabihf"),
+    ("rp2040", "thumbv6m-none-eabi"),
+    ("stm32f411", "thumbv7em-none-eabihf"),
+];
+
+const TESTED: &[&str] = &["ecc-flash", "i2c-rtc"];
+
+pub(crate) fn needs() -> Vec<Need> {
+    let targets = BOARDS.iter().map(|(_, target)| Need::Target(target));
+    targets.chain(crate::lint::needs()).collect()
+}
+
+pub(crate) fn run(report: &mut Report) {
+    report.check(
+        "examples, format",
+        &mut inside("", &["fmt", "--all", "--check"]),
+    );
+    for (board, target) in BOARDS {
+        let arguments = ["clippy", "--locked", "--target", target];
+        report.check(board, inside(board, &arguments).args(DENY));
+    }
+    for example in TESTED {
+        report.tests(example, &mut inside(example, &["test", "--locked"]));
+    }
+}
+
+/// Cargo in a folder of the examples: there its settings are found. Nobody debugs what is built here.
+fn inside(folder: &str, arguments: &[&str]) -> Command {
+    let target =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let mut command = cargo(arguments);
+    command
+        .current_dir(workspace().join(folder))
+        .env("CARGO_TARGET_DIR", root().join(target).join("examples"))
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .env("CARGO_INCREMENTAL", "0");
+    command
+}
+
+fn workspace() -> PathBuf {
+    root().join("randflake-embedded/examples")
+}
