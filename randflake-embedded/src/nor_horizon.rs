@@ -10,12 +10,14 @@
 //! What was completed reads the same until it is erased. Three rules make that enough:
 //!
 //! 1. **A torn slot never shows a record that was not written there.** A record has one 0 in each pair of
-//!    a bit and its complement. Half a write has fewer, two writes over each other have more, half an
-//!    erase fewer again. (What was zeroed, half erased, may be all ones beside all zeros, which is no record.)
+//!    a bit and its complement. Half a write has fewer, half an erase fewer again. Two writes over each other
+//!    have more, unless they are of one record. (Such a slot half erased may be all ones beside all zeros,
+//!    which is no record.)
 //! 2. **A slot is touched only after the one before was completed** since the boot, so as to be seen for
-//!    ever. Each boot begins with the last slot that shows anything: it writes it once more, or zeros over
-//!    the second half of what is no record. So the slot after it is the only one that may be touched and not
-//!    show it; zeros go there too, and the next record to the slot after that, which was never touched.
+//!    ever. Each boot begins with the last slot that shows anything: it writes the horizon over that, be it
+//!    the horizon's own, and over the slot after it, the only one that may be touched and not show it. So
+//!    both show something for ever, the horizon or no record, and the next record goes to the slot after
+//!    those, which was never touched.
 //! 3. **A page is erased only when the other holds the highest record, completed.** It is the last slot
 //!    that shows anything, and was written once more; or a boot after it touched a later slot, which it
 //!    did only after that.
@@ -89,9 +91,6 @@ struct Slot<const SLOT: usize>([u8; SLOT]);
 
 /// What both halves of a slot show that shows nothing.
 const BLANK: u32 = u32::MAX;
-/// Written over what may be torn: its complement is 0, which is that of no record.
-const NO_RECORD: u32 = u32::MAX;
-
 impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     #[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
     const PAGE: u32 = {
@@ -124,8 +123,8 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     /// The driver's. The horizon is not known then, and no id may be issued.
     pub fn open(mut flash: F) -> Result<Self, F::Error> {
         let mut horizon = 0;
-        // Where it is, the last slot of its page that shows anything, and that page's last byte.
-        let (mut horizon_at, mut last_at, mut end) = (0, 0, 0);
+        // The last slot of its page that shows anything, and that page's last byte.
+        let (mut last_at, mut end) = (0, 0);
         let mut at = 0;
         let mut slot = Slot([0; SLOT]);
         // Two pages, which are a power of two.
@@ -134,7 +133,7 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
             let (record, complement) = slot.halves();
             if record == !complement && complement != 0 && record > horizon {
                 horizon = record;
-                (horizon_at, last_at, end) = (at, at, at | Self::IN_PAGE);
+                (last_at, end) = (at, at | Self::IN_PAGE);
             } else if record & complement != BLANK && at < end {
                 last_at = at;
             }
@@ -143,14 +142,8 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
         // Without a horizon both are 0, and nothing is written.
         let mut next = last_at;
         let end = end.min(last_at.wrapping_add(Self::SLOT.wrapping_mul(2)));
-        let mut record = if last_at == horizon_at {
-            horizon
-        } else {
-            NO_RECORD
-        };
         while next < end {
-            write::<F, SLOT>(&mut flash, next, record)?;
-            record = NO_RECORD;
+            write::<F, SLOT>(&mut flash, next, horizon)?;
             next = next.wrapping_add(Self::SLOT);
         }
         Ok(Self {
@@ -208,7 +201,6 @@ impl<const SLOT: usize> Slot<SLOT> {
     }
 }
 
-#[inline(never)]
 fn write<F: MultiwriteNorFlash, const SLOT: usize>(
     flash: &mut F,
     at: u32,
