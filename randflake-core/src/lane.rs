@@ -1,11 +1,15 @@
 //! A share of each tick's sequences for each priority, without anything shared.
 
 use core::fmt::{self, Debug, Formatter};
+use core::marker::PhantomData;
 use core::time::Duration;
 
 use crate::sequencer::explain;
 use crate::state::{Terms, max_length, step};
-use crate::{Clock, ExtendError, GenerateError, Id, Layout, Lease, LeaseError, Permutation};
+use crate::{
+    Clock, ExtendError, GenerateError, Id, Layout, Lease, LeaseError, Permutation, Strict,
+    Tolerance, Word,
+};
 
 /// A generator of a part of each tick's sequences: one for each priority level of the interrupts that
 /// generate, and one for the main code. Each is owned by its level and used by `&mut`, so there is nothing
@@ -32,17 +36,20 @@ use crate::{Clock, ExtendError, GenerateError, Id, Layout, Lease, LeaseError, Pe
 /// assert_eq!(ids.map(|id| codec.inspect(id).sequence), [0, 65_536]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Lane<L, C, P> {
-    lease: Lease<L>,
+pub struct Lane<L, C, P, T = Strict> {
+    /// The raw id of the lease's first tick and the lane's first sequence, which has the lane's number in its
+    /// top bits.
+    origin: u64,
     /// The next position not issued yet, counted in this lane's sequences.
     next: u32,
-    /// The lane's number in the top bits of the sequence.
-    offset: u32,
+    /// The lease's ticks.
+    length: u32,
     /// How many bits of the sequence are the lane's own.
     bits: u32,
-    tolerance: u32,
+    tolerance: T,
     clock: C,
     permutation: P,
+    layout: PhantomData<L>,
 }
 
 impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
@@ -68,44 +75,50 @@ impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
             );
         }
         let bits = L::SPEC.sequence_bits().saturating_sub(N.ilog2());
-        check(&lease, bits)?;
+        let length = length(&lease, bits)?;
         let mut number = 0_u32;
         Ok([(); N].map(|()| {
-            let offset = number.checked_shl(bits).unwrap_or_default();
+            let first = number.checked_shl(bits).unwrap_or_default();
             number = number.wrapping_add(1);
             Self {
-                lease,
+                origin: L::SPEC.pack(lease.start(), lease.node_id(), first.into()),
                 next: 0,
-                offset,
+                length,
                 bits,
-                tolerance: 0,
+                tolerance: Strict,
                 clock: clock.clone(),
                 permutation: permutation.clone(),
+                layout: PhantomData,
             }
         }))
     }
-}
 
-/// 32 bits count the positions.
-fn check<L: Layout>(lease: &Lease<L>, bits: u32) -> Result<(), LeaseError> {
-    let max = max_length::<u32>(bits);
-    if lease.ticks() > max {
-        return Err(LeaseError::TooLong {
-            ticks: lease.ticks(),
-            max,
-        });
-    }
-    Ok(())
-}
-
-impl<L: Layout, C: Clock, P: Permutation> Lane<L, C, P> {
     /// As [`Generator::with_tolerance`](crate::Generator::with_tolerance), for this lane.
     #[must_use]
-    pub fn with_tolerance(mut self, ticks: u32) -> Self {
-        self.tolerance = ticks;
-        self
+    pub fn with_tolerance(self, ticks: u32) -> Lane<L, C, P, u32> {
+        Lane {
+            origin: self.origin,
+            next: self.next,
+            length: self.length,
+            bits: self.bits,
+            tolerance: ticks,
+            clock: self.clock,
+            permutation: self.permutation,
+            layout: PhantomData,
+        }
     }
+}
 
+/// The lease's ticks, unless 32 bits cannot count their positions.
+fn length<L: Layout>(lease: &Lease<L>, bits: u32) -> Result<u32, LeaseError> {
+    let (ticks, max) = (lease.ticks(), max_length::<u32>(bits));
+    if ticks > max {
+        return Err(LeaseError::TooLong { ticks, max });
+    }
+    Ok(u32::truncate(ticks))
+}
+
+impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
     /// The lane's next id.
     ///
     /// # Errors
@@ -118,17 +131,21 @@ impl<L: Layout, C: Clock, P: Permutation> Lane<L, C, P> {
             return Err(GenerateError::ClockUnknown);
         };
         let terms = Terms {
-            start: self.lease.start(),
-            length: u32::try_from(self.lease.ticks()).unwrap_or(u32::MAX),
-            tolerance: self.tolerance,
+            start: self.start(),
+            length: self.length,
+            tolerance: self.tolerance.ticks(),
             sequence_bits: self.bits,
         };
         let Some(position) = step(L::SPEC, self.next, now, &terms) else {
             return Err(self.explain(now, terms));
         };
         self.next = position.wrapping_add(1);
-        let sequence = self.offset | (position & self.mask());
-        let raw = L::SPEC.pack(self.tick(position), self.lease.node_id(), sequence.into());
+        // No field carries into another: the origin's sequence has only the lane's number.
+        let elapsed = position.shr(self.bits).into();
+        let sequence = position & self.mask();
+        let raw = self
+            .origin
+            .wrapping_add(L::SPEC.pack(elapsed, 0, sequence.into()));
         Ok(Id::from_u64(self.permutation.permute(raw)))
     }
 
@@ -139,41 +156,37 @@ impl<L: Layout, C: Clock, P: Permutation> Lane<L, C, P> {
     ///
     /// As for [`Sequencer::extend`](crate::Sequencer::extend); nothing has changed then.
     pub fn extend(&mut self, extended: Lease<L>) -> Result<(), ExtendError> {
-        if extended.start() != self.lease.start() || extended.node_id() != self.lease.node_id() {
+        let lease = self.lease();
+        if extended.start() != lease.start() || extended.node_id() != lease.node_id() {
             return Err(ExtendError::Foreign);
         }
-        let max = max_length::<u32>(self.bits);
-        if extended.ticks() > max {
-            return Err(ExtendError::TooLong {
-                ticks: extended.ticks(),
-                max,
-            });
+        let (ticks, max) = (extended.ticks(), max_length::<u32>(self.bits));
+        if ticks > max {
+            return Err(ExtendError::TooLong { ticks, max });
         }
         let Some(now) = self.clock.now() else {
             return Err(ExtendError::ClockUnknown);
         };
-        let end = self.lease.end();
-        if L::SPEC.tick_at(now).is_some_and(|tick| tick >= end) {
+        if L::SPEC.tick_at(now).is_some_and(|tick| tick >= lease.end()) {
             return Err(ExtendError::Expired {
-                since_ms: L::SPEC.ms_since(end, now),
+                since_ms: L::SPEC.ms_since(lease.end(), now),
             });
         }
-        if extended.end() > end {
-            self.lease = extended;
-        }
+        self.length = self.length.max(u32::truncate(ticks));
         Ok(())
     }
 
     /// The lease as it is now.
     pub fn lease(&self) -> Lease<L> {
-        self.lease
+        let start = self.start();
+        let end = start.saturating_add(self.length.into());
+        let node_id = L::SPEC.unpack(self.origin).node_id;
+        Lease::checked_before(L::default(), node_id, start, end)
     }
 
-    /// The tick of a position.
     #[inline]
-    fn tick(&self, position: u32) -> u64 {
-        let elapsed = position.wrapping_shr(self.bits);
-        self.lease.start().wrapping_add(elapsed.into())
+    fn start(&self) -> u64 {
+        L::SPEC.unpack(self.origin).tick
     }
 
     /// The bits of a position that are its sequence.
@@ -193,13 +206,13 @@ impl<L: Layout, C: Clock, P: Permutation> Lane<L, C, P> {
     }
 }
 
-/// Shows the lease and the lane, never the key.
-impl<L: Layout, C, P> Debug for Lane<L, C, P> {
+/// Shows the lease and the lane's first sequence, never the key.
+impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Debug for Lane<L, C, P, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lane")
-            .field("lease", &self.lease)
-            .field("offset", &self.offset)
-            .field("tolerance", &self.tolerance)
+            .field("lease", &self.lease())
+            .field("first", &L::SPEC.unpack(self.origin).sequence)
+            .field("tolerance", &self.tolerance.ticks())
             .finish_non_exhaustive()
     }
 }

@@ -45,6 +45,42 @@ impl Layout for Randflake {
 /// assert_ne!(generator.generate()?, generator.generate()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// With the key in flash memory a generator needs none of it in RAM: a layout of one's own names the `static`.
+///
+/// ```
+/// use randflake_core::{Generator, Layout, Lease, LocalWord, ManualClock, Permutation, Randflake};
+/// use randflake_core::{Sparx64OnTheFly, Spec};
+///
+/// static CIPHER: Sparx64OnTheFly = Sparx64OnTheFly::new(b"sixteen byte key");
+///
+/// #[derive(Debug)]
+/// struct InFlash;
+///
+/// impl Permutation for InFlash {
+///     fn permute(&self, raw: u64) -> u64 {
+///         CIPHER.permute(raw)
+///     }
+///
+///     fn invert(&self, public: u64) -> u64 {
+///         CIPHER.invert(public)
+///     }
+/// }
+///
+/// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// struct Ids;
+///
+/// impl Layout for Ids {
+///     type Permutation = InFlash;
+///     const SPEC: Spec = Randflake::SPEC;
+/// }
+///
+/// # let clock = ManualClock::at_unix_ms(1_733_706_297_000);
+/// let lease = Lease::<Ids>::new(42, 3_706_297, 3_706_357)?;
+/// let generator = Generator::<_, LocalWord<u32>, _>::new(lease, &clock, InFlash)?;
+/// assert_ne!(generator.generate()?, generator.generate()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RandflakeOnTheFly;
 

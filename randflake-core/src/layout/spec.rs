@@ -422,13 +422,15 @@ impl Spec {
 
     /// The first tick that begins at a whole second of Unix time or later.
     pub(crate) const fn tick_from(&self, unix_s: u32) -> u64 {
-        match self.tick_at(Duration::from_secs(unix_s as u64)) {
-            Some(tick) if self.unix_ms(tick) < (unix_s as u64).saturating_mul(MS_PER_SECOND) => {
-                tick.saturating_add(1)
-            }
-            Some(tick) => tick,
-            None => 0,
-        }
+        let unix_s = unix_s as u64;
+        let Some(tick) = self.tick_at(Duration::from_secs(unix_s)) else {
+            return 0;
+        };
+        let began_before = match self.unix_s(tick) {
+            Some(began_s) => began_s < unix_s,
+            None => self.unix_ms(tick) < unix_s.saturating_mul(MS_PER_SECOND),
+        };
+        tick.saturating_add(began_before as u64)
     }
 
     /// The first whole second of Unix time at which a tick begins, or has begun.
