@@ -22,9 +22,9 @@ const MAX_DELAYS: u32 = 5_000;
 /// itself begins in a new tick.
 const ROUNDS: u32 = 6;
 
-/// How many instructions the interrupts must have hit. A call has more; but those of a critical section are not
-/// to be hit, and those of a loop are hit once.
-const MIN_PLACES: u32 = 100;
+/// How many instructions the interrupts must have hit, which is far fewer than a call has: that none is left out is
+/// the timer's test.
+const MIN_PLACES: u32 = 50;
 
 pub type Issued = Result<Id, GenerateError>;
 
