@@ -109,6 +109,12 @@ pub(crate) const SOAK: Test = Test {
     tools: ALL_ENGINES,
 };
 
+/// Run by `bench`.
+pub(crate) const LEASES: Test = Test {
+    name: "leases",
+    tools: ALL_ENGINES,
+};
+
 pub(crate) fn needs() -> Vec<Need> {
     TESTS.iter().flat_map(Test::needs).collect()
 }
@@ -133,12 +139,19 @@ impl Test {
     pub(crate) fn run_with(&self, report: &mut Report, change: impl FnOnce(&mut Command)) {
         let mut command = separate_test(self.name);
         change(&mut command);
+        if self.tell(report, &mut command) {
+            report.tests(self.name, &mut command);
+        }
+    }
+
+    /// Tells a program where the tools are, if all are there.
+    pub(crate) fn tell(&self, report: &mut Report, command: &mut Command) -> bool {
         for (tool, variable) in self.tools {
             let Some(path) = report.tool(tool, self.name) else {
-                return;
+                return false;
             };
             command.env(variable, path);
         }
-        report.tests(self.name, &mut command);
+        true
     }
 }

@@ -3,13 +3,15 @@
 mod criterion;
 mod index;
 mod instructions;
+mod leases;
 mod peers;
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::cargo::root;
+use crate::cargo::{output_of, program, root};
 use crate::report::Report;
 use crate::setup::{self, Need};
 
@@ -18,12 +20,15 @@ const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench load
        cargo xtask bench instructions
        cargo xtask bench index [--rows N]
+       cargo xtask bench leases [--rounds N] [--engine NAME] [--folder DIR] [--json FILE]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
   peers         ids of other crates beside ours, in one process
   load          the real clock for some seconds: whether the rate is kept, and how waiting ends
   instructions  how many instructions an id takes, counted by valgrind, into the record
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
+  leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
+                folders are; unless --engine or --folder is given into the record and DESIGN.md (eight minutes)
 
 flags:
   --host-only   leave out what needs tools other than Rust's, and say what was left out
@@ -36,7 +41,7 @@ struct Bench {
     run: fn(&mut Report, &[String]) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 5] = [
+const BENCHES: [Bench; 6] = [
     Bench {
         name: "",
         needs: Vec::new,
@@ -61,6 +66,11 @@ const BENCHES: [Bench; 5] = [
         name: "index",
         needs: index::needs,
         run: index::run,
+    },
+    Bench {
+        name: "leases",
+        needs: leases::needs,
+        run: leases::run,
     },
 ];
 
@@ -115,4 +125,34 @@ fn target(name: &str) -> PathBuf {
 
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// When, on what, and how it was measured.
+fn caption(command: &str) -> String {
+    let date = output_of(&mut program("date", &["-u", "+%F"])).unwrap_or_default();
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = info
+            .lines()
+            .find(|line| line.split(':').next().unwrap_or("").trim() == name);
+        line.and_then(|line| line.split_once(": "))
+            .map_or("?", |(_, value)| value.trim())
+    };
+    let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
+    let rustc = rustc.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let cores = info
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    let machine = if field("flags").split(' ').any(|flag| flag == "hypervisor") {
+        " of a virtual machine"
+    } else {
+        ""
+    };
+    format!(
+        "{date}; {} (family {}, model {}), {cores} cores{machine}; {rustc}; cargo xtask {command}",
+        field("model name"),
+        field("cpu family"),
+        field("model"),
+    )
 }

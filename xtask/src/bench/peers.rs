@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{target, text, workspace};
+use super::{caption, target, text, workspace};
 use crate::cargo::{cargo, output_of, program};
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -37,7 +37,9 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
         }
     };
     let mut measure = Command::new(target("peers").join("release/peers"));
-    measure.args(options).args(["--caption", &caption()]);
+    measure
+        .args(options)
+        .args(["--caption", &caption("bench peers")]);
     if let Some(figures) = python_figures(report, &folder, scratch.path()) {
         measure.arg("--with").arg(figures);
     }
@@ -63,36 +65,6 @@ fn options(arguments: &[String]) -> Result<Vec<String>, String> {
         options.extend([name.clone(), value]);
     }
     Ok(options)
-}
-
-/// When, on what, and how it was measured.
-fn caption() -> String {
-    let date = output_of(&mut program("date", &["-u", "+%F"])).unwrap_or_default();
-    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        let line = info
-            .lines()
-            .find(|line| line.split(':').next().unwrap_or("").trim() == name);
-        line.and_then(|line| line.split_once(": "))
-            .map_or("?", |(_, value)| value.trim())
-    };
-    let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
-    let rustc = rustc.split(' ').take(2).collect::<Vec<_>>().join(" ");
-    let cores = info
-        .lines()
-        .filter(|line| line.starts_with("processor"))
-        .count();
-    let machine = if field("flags").split(' ').any(|flag| flag == "hypervisor") {
-        " of a virtual machine"
-    } else {
-        ""
-    };
-    format!(
-        "{date}; {} (family {}, model {}), {cores} cores{machine}; {rustc}; cargo xtask bench peers",
-        field("model name"),
-        field("cpu family"),
-        field("model"),
-    )
 }
 
 /// The figures of the Python package, measured in a virtual environment made for it.

@@ -47,7 +47,7 @@ const LISTED_AT_ONCE: u64 = 4_096;
 /// **Clock.** etcd has none, so it is that of the member that answers, as the `Date` of its replies
 /// shows it, carried on between the seconds by the monotonic clock here.
 ///
-/// **At once.** Up to 60 node ids are granted in one transaction. More are granted in several; if the
+/// **At once.** Up to 40 node ids are granted in one transaction. More may be granted in several; if the
 /// process is killed between these, some are taken until their leases end, and nobody uses them.
 ///
 /// **Finding a free node id.** One page of 256 is looked at, at random, which is enough up to 99 %

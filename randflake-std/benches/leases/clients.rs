@@ -1,0 +1,74 @@
+//! Several clients at once, each with a connection of its own.
+
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use randflake_std::lease::Grant;
+
+use super::engine::Space;
+use super::leases::{acquire, release};
+
+const CLIENTS: u32 = 16;
+/// Clients that renew many node ids, and how many of them at once.
+const FEW: usize = 4;
+const AT_ONCE: usize = 4_096;
+const SPAN: Duration = Duration::from_secs(1);
+
+/// Renewals in a second, each of one node id; a client has several, so that no end is moved twice in a tick.
+pub(crate) fn renewals(space: &Space<'_>) -> f64 {
+    at_once(|| {
+        let mut store = space.open();
+        let grants = acquire(&mut *store, CLIENTS, space.ttl());
+        let mut turns = grants.chunks(1).cycle();
+        let rate = rate(|| {
+            let renewed = store.renew(turns.next().unwrap(), space.ttl()).unwrap();
+            assert!(renewed.ends[0].is_some());
+        });
+        release(&mut *store, &grants);
+        rate
+    })
+}
+
+/// Acquires in a second, each of one node id.
+pub(crate) fn acquires(space: &Space<'_>) -> f64 {
+    at_once(|| {
+        let mut store = space.open();
+        let mut grants: Vec<Grant> = Vec::new();
+        let rate = rate(|| grants.extend(acquire(&mut *store, 1, space.ttl())));
+        release(&mut *store, &grants);
+        rate
+    })
+}
+
+/// Renews many, as keepers do; all are still held.
+pub(crate) fn renew_all(space: &Space<'_>, grants: &[Grant]) {
+    thread::scope(|scope| {
+        for grants in grants.chunks(grants.len().div_ceil(FEW)) {
+            scope.spawn(|| {
+                let mut store = space.open();
+                for grants in grants.chunks(AT_ONCE) {
+                    let renewed = store.renew(grants, space.ttl()).unwrap();
+                    assert!(renewed.ends.iter().all(Option::is_some), "they are over");
+                }
+            });
+        }
+    });
+}
+
+fn at_once(client: impl Fn() -> f64 + Sync) -> f64 {
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(&client)).collect();
+        let rates = clients.into_iter().map(|client| client.join().unwrap());
+        rates.sum()
+    })
+}
+
+fn rate(mut work: impl FnMut()) -> f64 {
+    let (begin, mut count) = (Instant::now(), 0_u32);
+    while begin.elapsed() < SPAN {
+        work();
+        count += 1;
+    }
+    f64::from(count) / begin.elapsed().as_secs_f64()
+}

@@ -1,0 +1,210 @@
+//! The engines, and what each is asked beside the store's operations.
+
+use core::time::Duration;
+use std::fs;
+use std::path::Path;
+
+use mysql::prelude::Queryable;
+use randflake_std::lease::{LeaseStore, Namespace, open};
+use randflake_std::randflake_core::{Field, Fields, Layout, Plain, Spec};
+use tempfile::TempDir;
+
+use super::engines::etcd::EtcdCluster;
+use super::engines::mariadb::MariadbServer;
+use super::engines::postgres::PostgresServer;
+use super::engines::redis::RedisServer;
+
+/// As many node ids as Randflake has, with ticks so short that each renewal moves an end: one that changes
+/// nothing is answered by some engines without a wait for the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Millis;
+
+impl Layout for Millis {
+    type Permutation = Plain;
+
+    const SPEC: Spec = Spec::declare(Fields {
+        timestamp: Field {
+            bits: 41,
+            shift: 23,
+        },
+        node_id: Field { bits: 17, shift: 6 },
+        sequence: Field { bits: 6, shift: 0 },
+        epoch_unix_ms: 1_730_000_000_000,
+        tick_ms: 1,
+    });
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Sqlite,
+    Redis,
+    Postgres,
+    Mariadb,
+    Etcd,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Sqlite,
+        Self::Redis,
+        Self::Postgres,
+        Self::Mariadb,
+        Self::Etcd,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Redis => "redis",
+            Self::Postgres => "postgres",
+            Self::Mariadb => "mariadb",
+            Self::Etcd => "etcd",
+        }
+    }
+
+    /// For people.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SQLite",
+            Self::Redis => "Redis",
+            Self::Postgres => "PostgreSQL",
+            Self::Mariadb => "MariaDB",
+            Self::Etcd => "etcd",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The longest TTL, in seconds. All of the engine's figures are taken within one; a new Redis server is
+    /// fenced for as long, and 10 s.
+    fn ttl(self) -> u64 {
+        match self {
+            Self::Redis => 120,
+            _ => 300,
+        }
+    }
+
+    /// How long it takes at most to lease all node ids.
+    pub(crate) fn filling(self) -> Duration {
+        match self {
+            Self::Etcd => Duration::from_secs(150),
+            _ => Duration::from_secs(30),
+        }
+    }
+}
+
+enum Server {
+    Sqlite(TempDir),
+    Redis(RedisServer),
+    Postgres(PostgresServer),
+    Mariadb(MariadbServer),
+    Etcd(EtcdCluster),
+}
+
+/// One that runs, and ends when it is dropped.
+pub(crate) struct Engine {
+    pub(crate) kind: Kind,
+    server: Server,
+}
+
+impl Engine {
+    /// As it answers durably, and else with its own settings; the databases have memory for their tables.
+    pub(crate) fn start(kind: Kind) -> Self {
+        let server = match kind {
+            Kind::Sqlite => Server::Sqlite(TempDir::new().unwrap()),
+            Kind::Redis => Server::Redis(RedisServer::start()),
+            Kind::Postgres => Server::Postgres(PostgresServer::start()),
+            Kind::Mariadb => {
+                let settings = [
+                    "--innodb-buffer-pool-size=256M",
+                    "--innodb-log-file-size=96M",
+                ];
+                let server = MariadbServer::start_with(&settings);
+                server
+                    .client(None)
+                    .query_drop("CREATE DATABASE ids")
+                    .unwrap();
+                Server::Mariadb(server)
+            }
+            Kind::Etcd => Server::Etcd(EtcdCluster::start(1)),
+        };
+        Self { kind, server }
+    }
+
+    fn url(&self) -> String {
+        match &self.server {
+            Server::Sqlite(folder) => format!("sqlite:{}/leases.db", folder.path().display()),
+            Server::Redis(server) => server.url(),
+            Server::Postgres(server) => server.url("postgres"),
+            Server::Mariadb(server) => server.url("ids"),
+            Server::Etcd(cluster) => cluster.url(),
+        }
+    }
+
+    /// A namespace of its own.
+    pub(crate) fn space(&self, name: &str) -> Space<'_> {
+        let longest = Duration::from_secs(self.kind.ttl());
+        let namespace = Namespace::of::<Millis>(name).unwrap();
+        Space {
+            engine: self,
+            namespace: namespace.with_max_ttl(longest),
+        }
+    }
+
+    /// What it keeps all leases in: files, or memory where that is what they are in.
+    pub(crate) fn bytes(&self) -> u64 {
+        let number = |text: &str| text.trim().parse().unwrap();
+        match &self.server {
+            Server::Sqlite(folder) => size(folder.path()),
+            Server::Redis(server) => {
+                let memory = server.ask("INFO memory");
+                let used = memory.split_once("used_memory:").unwrap().1;
+                number(used.split_once('\r').unwrap().0)
+            }
+            Server::Postgres(server) => {
+                let sizes =
+                    "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+                    WHERE relnamespace = to_regnamespace('randflake') AND relkind = 'r'";
+                let row = server.client("postgres").query_one(sizes, &[]).unwrap();
+                row.get::<_, i64>(0).cast_unsigned()
+            }
+            Server::Mariadb(server) => size(&server.server.folder().join("data/ids")),
+            Server::Etcd(cluster) => {
+                let status = cluster.members[0].post("maintenance/status", "{}");
+                let used = status.split_once(r#""dbSizeInUse":""#).unwrap().1;
+                number(used.split_once('"').unwrap().0)
+            }
+        }
+    }
+}
+
+/// Of a folder's files.
+fn size(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).unwrap();
+    files
+        .map(|file| file.unwrap().metadata().unwrap().len())
+        .sum()
+}
+
+/// A namespace of an engine.
+pub(crate) struct Space<'e> {
+    engine: &'e Engine,
+    namespace: Namespace,
+}
+
+impl Space<'_> {
+    pub(crate) fn open(&self) -> Box<dyn LeaseStore> {
+        open(&self.engine.url(), &self.namespace).unwrap()
+    }
+
+    pub(crate) fn node_ids(&self) -> u32 {
+        u32::try_from(self.namespace.node_ids()).unwrap()
+    }
+
+    /// In ticks, which are milliseconds here.
+    pub(crate) fn ttl(&self) -> u64 {
+        self.engine.kind.ttl() * 1_000
+    }
+}

@@ -1,0 +1,109 @@
+//! What leases cost on each engine, with durable settings and 131,072 node ids: how long an acquire takes
+//! when 0, 50, 99 and 99.9 % of them are leased, and its refusal when all are; how many renewals and acquires
+//! 16 clients get answered in a second; many node ids at once; the list; and bytes.
+//!
+//! `cargo xtask bench leases` runs it, and says where the engines' programs are. Each engine is started in a
+//! temporary folder, on free ports. All occupancies take turns, in namespaces of their own; beside them
+//! stands what a round trip and the disk take alone.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a benchmark fails by panicking"
+)]
+#![expect(
+    clippy::print_stderr,
+    reason = "it takes minutes, and tells how far it is"
+)]
+
+mod clients;
+mod disk;
+mod engine;
+#[expect(dead_code, reason = "tests do more to servers")]
+#[path = "../../tests/engines/mod.rs"]
+mod engines;
+mod figures;
+mod leases;
+mod measure;
+mod table;
+
+use std::path::PathBuf;
+use std::{env, fs};
+
+use engine::{Engine, Kind};
+use figures::Figures;
+
+/// Of each time that is measured, unless told.
+const ROUNDS: u32 = 1_000;
+
+struct Options {
+    rounds: u32,
+    engines: Vec<Kind>,
+    csv: Option<PathBuf>,
+    json: Option<PathBuf>,
+    table: Option<PathBuf>,
+    /// When, where and how: the record's first line.
+    caption: String,
+}
+
+impl Options {
+    fn read() -> Self {
+        let mut options = Self {
+            rounds: ROUNDS,
+            engines: Kind::ALL.to_vec(),
+            csv: None,
+            json: None,
+            table: None,
+            caption: String::new(),
+        };
+        let mut arguments = env::args().skip(1);
+        while let Some(name) = arguments.next() {
+            let mut value = || arguments.next().unwrap();
+            match name.as_str() {
+                "--rounds" => options.rounds = value().parse().unwrap(),
+                "--engine" => options.engines = vec![Kind::named(&value()).unwrap()],
+                "--csv" => options.csv = Some(value().into()),
+                "--json" => options.json = Some(value().into()),
+                "--table" => options.table = Some(value().into()),
+                "--caption" => options.caption = value(),
+                // What cargo and the other benchmarks are told.
+                _ => {}
+            }
+        }
+        options
+    }
+}
+
+fn main() {
+    if env::var_os("RANDFLAKE_REDIS_SERVER").is_none() {
+        eprintln!("leases: run by `cargo xtask bench leases`");
+        return;
+    }
+    let options = Options::read();
+    let load = fs::read_to_string("/proc/loadavg").unwrap();
+    let load = load.split(' ').next().unwrap();
+    let disk = disk::description();
+    let caption = format!("{}; load at the beginning {load}; {disk}", options.caption);
+    let mut figures = Figures::new(caption);
+    // A new Redis server grants nothing for as long as leases last, so it is started first and measured last.
+    let is_wanted = |kind| options.engines.contains(&kind);
+    let redis = is_wanted(Kind::Redis).then(|| Engine::start(Kind::Redis));
+    for kind in Kind::ALL {
+        if kind != Kind::Redis && is_wanted(kind) {
+            measure::measure(&Engine::start(kind), options.rounds, &mut figures);
+        }
+    }
+    if let Some(redis) = redis {
+        measure::measure(&redis, options.rounds, &mut figures);
+    }
+    for (path, text) in [
+        (options.csv, figures.csv()),
+        (options.json, figures.json()),
+        (options.table, table::table(&figures)),
+    ] {
+        if let Some(path) = path {
+            fs::write(path, text).unwrap();
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! All figures of one engine.
+
+use core::hash::BuildHasher;
+use core::time::Duration;
+use std::hash::RandomState;
+use std::thread;
+use std::time::Instant;
+
+use randflake_std::lease::{Grant, LeaseStore};
+
+use super::clients;
+use super::disk::Disk;
+use super::engine::{Engine, Space};
+use super::figures::Figures;
+use super::leases::{acquire, fill, refusal, release};
+
+/// Of 1,000 node ids, so many are leased.
+pub(crate) const OCCUPANCIES: [(usize, &str); 4] =
+    [(0, "0 %"), (500, "50 %"), (990, "99 %"), (999, "99.9 %")];
+/// Node ids of one process.
+const AT_ONCE: [u32; 3] = [16, 256, 4_096];
+const TICK: Duration = Duration::from_millis(1);
+/// How often what takes long is measured.
+const FEW: usize = 5;
+
+/// A namespace that is leased in part.
+struct Part<'e> {
+    name: &'static str,
+    space: Space<'e>,
+    store: Box<dyn LeaseStore>,
+    /// Since when its leases last.
+    begun: Instant,
+    acquires: Vec<Duration>,
+}
+
+pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
+    let name = engine.kind.name();
+    let empty = engine.bytes();
+    let full = engine.space("full");
+    let mut store = full.open();
+    let held = fill_all(engine, &full, &mut *store, figures);
+    let ends = Instant::now() + engine.kind.filling();
+    figures.times(name, "refusal/first", &[refusal(&mut *store, full.ttl())]);
+    let leased = engine.bytes();
+    clients::renew_all(&full, &held);
+    // A log that is thrown away meanwhile makes it smaller.
+    let renewed = engine.bytes().saturating_sub(leased);
+    for (case, bytes) in [
+        ("size of a lease", leased - empty),
+        ("growth by a renewal", renewed),
+    ] {
+        let each = u32::try_from(bytes / u64::from(full.node_ids())).unwrap();
+        figures.add(name, case, "bytes", vec![f64::from(each)]);
+    }
+
+    let mut parts = fill_in_part(engine);
+    take_turns(name, rounds, &mut parts, figures);
+    clients::renew_all(&full, &held);
+    let half = &mut parts[1];
+    let (mut renewals, mut acquires) = (Vec::new(), Vec::new());
+    for _ in 0..FEW {
+        renewals.push(clients::renewals(&half.space));
+        acquires.push(clients::acquires(&half.space));
+    }
+    figures.add(name, "renewals of 16 clients", "1/s", renewals);
+    figures.add(name, "acquires of 16 clients", "1/s", acquires);
+    many_at_once(name, half, figures);
+
+    let lists: Vec<_> = (0..FEW)
+        .map(|_| timed(|| assert_eq!(store.list().unwrap().len(), held.len())))
+        .collect();
+    figures.times(name, "list of all", &lists);
+    // Every lease was renewed, so that none ends now that was to end first.
+    thread::sleep(ends.saturating_duration_since(Instant::now()) + Duration::from_secs(1));
+    figures.times(
+        name,
+        "refusal/after renewals",
+        &[refusal(&mut *store, full.ttl())],
+    );
+    let refusals: Vec<_> = (0..rounds)
+        .map(|_| refusal(&mut *store, full.ttl()))
+        .collect();
+    figures.times(name, "refusal", &refusals);
+}
+
+/// Leases all node ids, for just as long as that may take.
+fn fill_all(
+    engine: &Engine,
+    full: &Space<'_>,
+    store: &mut dyn LeaseStore,
+    figures: &mut Figures,
+) -> Vec<Grant> {
+    // A new server's fence is over then.
+    let grants = acquire(store, 1, full.ttl());
+    release(store, &grants);
+    let begin = Instant::now();
+    let ttl = u64::try_from(engine.kind.filling().as_millis()).unwrap();
+    let held = fill(store, full.node_ids(), ttl);
+    let time = begin.elapsed();
+    assert!(
+        time < engine.kind.filling(),
+        "the machine is too slow: {time:?}"
+    );
+    figures.times(engine.kind.name(), "all node ids", &[time]);
+    held
+}
+
+fn fill_in_part(engine: &Engine) -> Vec<Part<'_>> {
+    let fill = |(per_mille, name)| {
+        let space = engine.space(&format!("leased-{per_mille}"));
+        let mut store = space.open();
+        let begun = Instant::now();
+        if per_mille > 0 {
+            let mut grants = fill(&mut *store, space.node_ids(), space.ttl());
+            let kept = grants.len() * per_mille / 1_000;
+            // What is free may be anywhere.
+            grants.sort_by_cached_key(|_| RandomState::new().hash_one(0));
+            release(&mut *store, &grants.split_off(kept));
+        }
+        Part {
+            name,
+            space,
+            store,
+            begun,
+            acquires: Vec::new(),
+        }
+    };
+    thread::scope(|scope| {
+        let parts = OCCUPANCIES.map(|part| scope.spawn(move || fill(part)));
+        parts.into_iter().map(|part| part.join().unwrap()).collect()
+    })
+}
+
+/// One acquire at each occupancy in every round, and beside them what is compared.
+fn take_turns(name: &'static str, rounds: u32, parts: &mut [Part<'_>], figures: &mut Figures) {
+    let mut disk = Disk::new();
+    let (mut overwrites, mut appends, mut clocks) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut renewals, mut releases) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        overwrites.push(timed(|| disk.overwrite()));
+        appends.push(timed(|| disk.append()));
+        for part in &mut *parts {
+            let ttl = part.space.ttl();
+            let begin = Instant::now();
+            let grants = acquire(&mut *part.store, 1, ttl);
+            part.acquires.push(begin.elapsed());
+            thread::sleep(2 * TICK);
+            renewals.push(timed(|| _ = part.store.renew(&grants, ttl).unwrap()));
+            releases.push(timed(|| release(&mut *part.store, &grants)));
+        }
+        clocks.push(timed(|| _ = parts[0].store.now().unwrap()));
+    }
+    for part in &*parts {
+        let time = part.begun.elapsed();
+        let is_leased = time < Duration::from_millis(part.space.ttl());
+        assert!(is_leased, "the machine is too slow: {time:?}");
+    }
+    figures.times(name, "disk/overwrite", &overwrites);
+    figures.times(name, "disk/append", &appends);
+    figures.times(name, "clock", &clocks);
+    for part in parts {
+        figures.times(name, &format!("acquire/{}", part.name), &part.acquires);
+    }
+    figures.times(name, "renewal", &renewals);
+    figures.times(name, "release", &releases);
+}
+
+/// All node ids of one process with one call.
+fn many_at_once(name: &'static str, part: &mut Part<'_>, figures: &mut Figures) {
+    let ttl = part.space.ttl();
+    for count in AT_ONCE {
+        let (mut acquires, mut renewals) = (Vec::new(), Vec::new());
+        for _ in 0..FEW {
+            let begin = Instant::now();
+            let grants = acquire(&mut *part.store, count, ttl);
+            acquires.push(begin.elapsed());
+            thread::sleep(2 * TICK);
+            renewals.push(timed(|| _ = part.store.renew(&grants, ttl).unwrap()));
+            release(&mut *part.store, &grants);
+        }
+        figures.times(name, &format!("acquire/{count} at once"), &acquires);
+        figures.times(name, &format!("renewal/{count} at once"), &renewals);
+    }
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let begin = Instant::now();
+    work();
+    begin.elapsed()
+}

@@ -1,0 +1,104 @@
+//! `bench leases`: what leases cost on each engine, started by the benchmark itself.
+
+use std::fs;
+use std::path::{Path, absolute};
+
+use super::{caption, text};
+use crate::cargo::{cargo, root};
+use crate::engines;
+use crate::report::Report;
+use crate::scratch::Scratch;
+use crate::setup::Need;
+
+const ENGINES: [&str; 5] = ["sqlite", "redis", "postgres", "mariadb", "etcd"];
+/// Of a whole run in the usual folder.
+const RECORD: &str = "randflake-std/benches/record/leases.csv";
+/// Has the table of that run between two marks.
+const DOCUMENT: &str = "DESIGN.md";
+const MARKS: [&str; 2] = ["<!-- bench leases -->\n", "<!-- end -->\n"];
+
+pub(super) fn needs() -> Vec<Need> {
+    engines::LEASES.needs()
+}
+
+pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
+    let mut options = Vec::new();
+    let mut folder = None;
+    for pair in arguments.chunks(2) {
+        let [name, value] = pair else {
+            return Err(format!("{} needs a value", pair.join(" ")));
+        };
+        let path = || absolute(value).map_err(|error| error.to_string());
+        let value = match name.as_str() {
+            "--folder" => {
+                folder = Some(path()?);
+                continue;
+            }
+            "--json" => text(&path()?),
+            "--rounds" if value.parse::<u32>().is_ok_and(|rounds| rounds > 0) => value.clone(),
+            "--rounds" => return Err("--rounds N is allowed, of at least 1".to_owned()),
+            "--engine" if ENGINES.contains(&value.as_str()) => value.clone(),
+            "--engine" => return Err(format!("engines are {}", ENGINES.join(", "))),
+            _ => return Err(format!("unknown argument {name}")),
+        };
+        options.extend([name.clone(), value]);
+    }
+    let scratch = match Scratch::new("leases") {
+        Ok(scratch) => scratch,
+        Err(error) => {
+            report.verdict("temporary directory", Err(error.to_string()));
+            return Ok(());
+        }
+    };
+    let mut measure = cargo(&["bench", "--package", "randflake-std", "--all-features"]);
+    measure.args(["--bench", "leases", "--"]).args(&options);
+    let [csv, table] = ["csv", "table"].map(|name| scratch.path().join(name));
+    measure.arg("--csv").arg(&csv).arg("--table").arg(&table);
+    measure.args(["--caption", &caption("bench leases")]);
+    if let Some(folder) = &folder {
+        measure.env("TMPDIR", folder);
+    }
+    if !engines::LEASES.tell(report, &mut measure) || !report.check("leases", &mut measure) {
+        return Ok(());
+    }
+    let is_whole = !options.contains(&"--engine".to_owned());
+    if is_whole && folder.is_none() {
+        report.verdict(RECORD, keep(&csv, &table));
+    }
+    Ok(())
+}
+
+/// Puts the figures into the record, and their table into the document.
+fn keep(csv: &Path, table: &Path) -> Result<(), String> {
+    let document = root().join(DOCUMENT);
+    let io = |error: std::io::Error| error.to_string();
+    fs::copy(csv, root().join(RECORD)).map_err(io)?;
+    let table = fs::read_to_string(table).map_err(io)?;
+    let old = fs::read_to_string(&document).map_err(io)?;
+    let new = replaced(&old, &table).ok_or_else(|| format!("{DOCUMENT} has no {MARKS:?}"))?;
+    fs::write(&document, new).map_err(io)
+}
+
+/// A document with another table.
+fn replaced(document: &str, table: &str) -> Option<String> {
+    let [begin, end] = MARKS;
+    let (before, rest) = document.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}{table}{end}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MARKS, replaced};
+
+    #[test]
+    fn the_table_takes_the_place_of_the_last_one() {
+        let [begin, end] = MARKS;
+        let document = |table| format!("Before\n{begin}{table}{end}after\n");
+        assert_eq!(
+            replaced(&document("old\n"), "new\n"),
+            Some(document("new\n"))
+        );
+        assert_eq!(replaced("none", "new\n"), None);
+    }
+}
