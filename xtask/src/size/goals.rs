@@ -39,6 +39,7 @@ const M4: &str = "thumbv7em-none-eabi";
 #[rustfmt::skip]
 const GOALS: &[Goal] = &[
     goal("`generate`, keys on the fly, on M0 at `Os`: bytes of flash", M0, "Os", "generate_on_the_fly_masked", Quantity::Flash, 352),
+    goal("the same, if why there is no id is dropped by `.ok()`", M0, "Os", "generate_ok_masked", Quantity::Flash, 352),
     goal("its state with the key: bytes of RAM", M0, "Os", "generate_on_the_fly_masked", Quantity::Ram, 32),
     goal("the state of a lane whose key is in flash: bytes of RAM", M0, "Os", "lane_key_in_flash", Quantity::Ram, 16),
     goal("instructions that a critical section masks on M0", M0, "Os", "generate_on_the_fly_masked", Quantity::Masked, 6),

@@ -34,6 +34,10 @@ pub(super) const IMAGES: &[Image] = &[
         "`generate`, table, critical section",
     ),
     image(
+        "generate_ok_masked",
+        "`generate().ok()`, on the fly, critical section",
+    ),
+    image(
         "generate_on_the_fly_masked",
         "`generate`, on the fly, critical section",
     ),
@@ -50,7 +54,7 @@ pub(super) const IMAGES: &[Image] = &[
     },
     image(
         "generate_ticks_masked",
-        "the same with a clock of ticks and offset, critical section",
+        "`generate`, on the fly, `UnixClock` over `Uptime`, critical section",
     ),
     image("lane_table", "`Lane`, table"),
     image("lane_on_the_fly", "`Lane`, on the fly"),

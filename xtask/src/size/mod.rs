@@ -25,6 +25,7 @@ use row::{Quantity, Row};
 use wanted::{USAGE, Wanted};
 
 const PAGE: &str = "randflake-embedded/SIZE.md";
+const CIPHER_README: &str = "sparx64/README.md";
 
 pub(crate) fn main(arguments: &[String]) -> ExitCode {
     let wanted = match Wanted::parse(arguments) {
@@ -75,16 +76,12 @@ fn measure_all(report: &mut Report, wanted: &Wanted) {
         }
     }
     if report.failed() == 0 {
-        for (file, content) in files(wanted, &rows) {
-            let written = fs::write(&file, content);
-            let file = file.display().to_string();
-            report.verdict(&file, written.map_err(|error| error.to_string()));
-        }
+        report.verdict("written", files(wanted, &rows).and_then(write));
     }
 }
 
 /// What is to be written.
-fn files(wanted: &Wanted, rows: &[Row]) -> Vec<(PathBuf, String)> {
+fn files(wanted: &Wanted, rows: &[Row]) -> Result<Vec<(PathBuf, String)>, String> {
     let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
     let mut files = Vec::new();
     if let Some(file) = &wanted.json {
@@ -92,8 +89,19 @@ fn files(wanted: &Wanted, rows: &[Row]) -> Vec<(PathBuf, String)> {
     }
     if wanted.is_all() {
         files.push((root().join(PAGE), page::page(&rustc, rows)));
+        let file = root().join(CIPHER_README);
+        let readme = fs::read_to_string(&file).map_err(|error| error.to_string())?;
+        let readme = page::cipher_readme(&readme, rows).ok_or("its table has no place")?;
+        files.push((file, readme));
     }
-    files
+    Ok(files)
+}
+
+fn write(files: Vec<(PathBuf, String)>) -> Result<(), String> {
+    for (file, content) in files {
+        fs::write(&file, content).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
 }
 
 #[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
@@ -128,8 +136,10 @@ fn measure(report: &mut Report, target: &Target, level: &Level) -> Result<Vec<Ro
     for (image, held) in images.iter().zip(held) {
         let file = images::file(target.name, level, image.name);
         let mut boot = boot_first(&emulator, target, &file).ok_or("no machine")?;
-        let calls = trace::run(&mut boot, &read(image.name)?)
-            .map_err(|reason| format!("{}: {reason}", image.name))?;
+        let because = |reason| format!("{}: {reason}", image.name);
+        let running = read(image.name)?;
+        same_probe(&held, &running).map_err(because)?;
+        let calls = trace::run(&mut boot, &running).map_err(because)?;
         rows.push(Row {
             target: target.name,
             level: level.name,
@@ -141,6 +151,20 @@ fn measure(report: &mut Report, target: &Target, level: &Level) -> Result<Vec<Ro
         });
     }
     Ok(rows)
+}
+
+/// What is run is what is held: the compiler learnt nothing from seeing the call.
+fn same_probe(held: &Elf, running: &Elf) -> Result<(), String> {
+    let bytes = |image: &Elf| image.function("probe").map(|probe| probe.bytes);
+    if bytes(held) == bytes(running) {
+        Ok(())
+    } else {
+        Err(format!(
+            "its probe has {:?} bytes where it is called, and else {:?}",
+            bytes(running),
+            bytes(held)
+        ))
+    }
 }
 
 /// The functions that an image has beyond an empty one.

@@ -26,10 +26,10 @@ Made by `cargo xtask size`, which builds, links and runs the images in `firmware
   first; where another takes longer, the longest seen stands behind it. They are not cycles: on a Cortex-M3 an
   instruction takes one, but a load 2, a taken branch 2 to 4.
 - **Stack** is how far the stack pointer went below where it was at the call.
-- All levels with fat link-time optimisation, one codegen unit, `panic = \"abort\"` and overflow checks. Targets are
-  `thumbv6m`, `thumbv7m`, `thumbv7em`, `riscv32imc`, `riscv32imac`. \"Masked\" words are `CriticalSectionWord`s with the
-  critical section of `cortex-m` or `riscv`; the clock is one load from RAM but for `UnixClock`; a flash's driver is not
-  counted.
+- Both levels with fat link-time optimisation, one codegen unit, `panic = \"abort\"` and overflow checks, for `thumbv6m`,
+  `thumbv7m`, `thumbv7em`, `riscv32imc` and `riscv32imac`. A critical section is that of `cortex-m` or `riscv`, around
+  a `CriticalSectionWord`; the clock is one load from RAM where no other is named; a flash's driver is not counted.
+- `Oz` is larger than `Os` for nearly every call, and slower for all (`--level Oz`).
 ";
 
 pub(super) fn page(rustc: &str, rows: &[Row]) -> String {
@@ -58,6 +58,34 @@ pub(super) fn page(rustc: &str, rows: &[Row]) -> String {
         "\n## Functions of the compiler's own library\n\n{table}"
     );
     page
+}
+
+const BEGIN: &str = "<!-- cargo xtask size: begin -->\n";
+const END: &str = "<!-- cargo xtask size: end -->\n";
+
+/// The README of the cipher with the figures of one block.
+pub(super) fn cipher_readme(readme: &str, rows: &[Row]) -> Option<String> {
+    let (before, rest) = readme.split_once(BEGIN)?;
+    let (_old, after) = rest.split_once(END)?;
+    let mut table = String::from(
+        "| | Cortex-M0 | | Cortex-M3 | | Cortex-M4F | |\n|---|--:|--:|--:|--:|--:|--:|\n\
+         | | bytes | instructions | bytes | instructions | bytes | instructions |\n",
+    );
+    for (image, cipher) in [
+        ("cipher_table", "Sparx64"),
+        ("cipher_on_the_fly", "Sparx64OnTheFly"),
+    ] {
+        for (level, option) in [("O3", "3"), ("Os", "\"s\"")] {
+            _ = write!(table, "| `{cipher}`, `opt-level = {option}` |");
+            for (target, _) in &COLUMNS[..3] {
+                let row = find(rows, target, level, image)?;
+                let instructions = row.quantity(Quantity::Instructions);
+                _ = write!(table, " {} | {instructions} |", row.flash);
+            }
+            table.push('\n');
+        }
+    }
+    Some(format!("{before}{BEGIN}{table}{END}{after}"))
 }
 
 /// The designers' figures are of the README of `sparx64`.
@@ -97,7 +125,7 @@ fn what(image: &str) -> &'static str {
     known.map_or("", |image| image.what)
 }
 
-/// A line for each call and level that has the quantity at all.
+/// A line for each call and level that has the quantity at all; one for levels that are alike.
 fn table(rows: &[Row], cell: impl Fn(&Row) -> String) -> String {
     let mut table = String::from("| call | level |");
     for (_, column) in COLUMNS {
@@ -105,14 +133,22 @@ fn table(rows: &[Row], cell: impl Fn(&Row) -> String) -> String {
     }
     table.push_str("\n|---|---|--:|--:|--:|--:|--:|\n");
     for image in IMAGES {
+        let mut lines: Vec<(String, String)> = Vec::new();
         for level in &LEVELS {
             let cells =
                 COLUMNS.map(|(target, _)| find(rows, target, level.name, image.name).map(&cell));
             let cells = cells.map(Option::unwrap_or_default);
             if cells.iter().any(|cell| !["", "0"].contains(&cell.as_str())) {
                 let cells = cells.join(" | ");
-                _ = writeln!(table, "| {} | `{}` | {cells} |", image.what, level.name);
+                let name = format!("`{}`", level.name);
+                match lines.last_mut() {
+                    Some((levels, same)) if *same == cells => _ = write!(levels, ", {name}"),
+                    _ => lines.push((name, cells)),
+                }
             }
+        }
+        for (levels, cells) in lines {
+            _ = writeln!(table, "| {} | {levels} | {cells} |", image.what);
         }
     }
     table
@@ -140,8 +176,36 @@ fn library_functions(row: &Row) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::COLUMNS;
+    use super::*;
     use crate::qemu::TARGETS;
+
+    fn row(target: &'static str, level: &'static str, image: &'static str) -> Row {
+        Row {
+            target,
+            level,
+            image,
+            flash: 10,
+            ram: 0,
+            calls: Vec::new(),
+            functions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_readmes_table_is_replaced_if_all_of_it_is_known() {
+        let readme = format!("before\n{BEGIN}old\n{END}after\n");
+        let mut rows = Vec::new();
+        assert_eq!(cipher_readme(&readme, &rows), None);
+        for (target, _) in COLUMNS {
+            for image in ["cipher_table", "cipher_on_the_fly"] {
+                rows.extend(["Os", "O3"].map(|level| row(target, level, image)));
+            }
+        }
+        let written = cipher_readme(&readme, &rows).unwrap();
+        assert!(written.starts_with(&format!("before\n{BEGIN}| | Cortex-M0 | |")));
+        assert!(written.ends_with(&format!("| 10 | 0 | 10 | 0 | 10 | 0 |\n{END}after\n")));
+        assert_eq!(cipher_readme("no place", &rows), None);
+    }
 
     #[test]
     fn every_target_has_a_column() {

@@ -10,7 +10,8 @@ pub(super) const USAGE: &str =
     "usage: cargo xtask size [--json FILE] [--target NAME] [--level Os|Oz|O3] [--functions]
        cargo xtask size --check [--target NAME]
 
-Without `--target` and `--level` all is measured at Os and O3, and randflake-embedded/SIZE.md written anew.
+Without `--target` and `--level` all is measured at Os and O3, and randflake-embedded/SIZE.md and the table in
+sparx64/README.md are written anew.
 
 flags:
   --json FILE    the figures, with the functions that each call brings

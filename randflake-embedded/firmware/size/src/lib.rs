@@ -12,7 +12,7 @@ use core::panic::PanicInfo;
 use cortex_m as _;
 #[cfg(target_arch = "arm")]
 pub use cortex_m_rt::entry;
-use randflake_embedded::randflake_core::{GenerateError, Id, Layout, Lease, Sparx64OnTheFly};
+use randflake_embedded::randflake_core::{Id, Layout, Lease, Sparx64OnTheFly};
 #[cfg(target_arch = "riscv32")]
 pub use riscv_rt::entry;
 
@@ -72,7 +72,7 @@ pub fn lease<L: Layout>() -> Lease<L> {
 }
 
 /// The first id of the lease, the first of the next second, and the one after it, which is the usual one.
-pub fn take_ids(mut next: impl FnMut() -> Result<Id, GenerateError>) {
+pub fn take_ids<E>(mut next: impl FnMut() -> Result<Id, E>) {
     Shown.set();
     expect(black_box(next()));
     Shown.advance();

@@ -1,0 +1,23 @@
+//! The next id, with round keys made anew and a word in a critical section; why there is none is not asked for.
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+
+use randflake_embedded::CriticalSectionWord;
+use randflake_embedded::randflake_core::{Generator, Id, RandflakeOnTheFly, Sparx64OnTheFly};
+use size::Shown;
+
+type Ids = Generator<RandflakeOnTheFly, CriticalSectionWord, Shown>;
+
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn probe(ids: &Ids) -> Option<Id> {
+    ids.generate().ok()
+}
+
+size::image!(Ids, {
+    let cipher = Sparx64OnTheFly::new(size::KEY_BYTES);
+    let ids = size::expect(Ids::new(size::lease(), Shown, cipher));
+    size::take_ids(|| probe(black_box(&ids)).ok_or(()));
+});
