@@ -56,6 +56,8 @@ pub(crate) fn fill(store: &mut dyn LeaseStore, mut missing: u32, ttl: u64) -> Ve
 
 /// The time until a full namespace says so.
 pub(crate) fn refusal(store: &mut dyn LeaseStore, ttl: u64) -> Duration {
+    // A store may have to connect anew after an operation that was allowed to take longer.
+    store.now().unwrap();
     let begin = Instant::now();
     let refused = ask(store, 1, ttl);
     let time = begin.elapsed();
