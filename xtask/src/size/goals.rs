@@ -41,7 +41,7 @@ const GOALS: &[Goal] = &[
     goal("`generate`, keys on the fly, on M0 at `Os`: bytes of flash", M0, "Os", "generate_on_the_fly_masked", Quantity::Flash, 352),
     goal("the same, if why there is no id is dropped by `.ok()`", M0, "Os", "generate_ok_masked", Quantity::Flash, 352),
     goal("its state with the key: bytes of RAM", M0, "Os", "generate_on_the_fly_masked", Quantity::Ram, 32),
-    goal("the state of a lane whose key is in flash: bytes of RAM", M0, "Os", "lane_key_in_flash", Quantity::Ram, 16),
+    goal("its state with the key in flash: bytes of RAM", M0, "Os", "generate_key_in_flash_masked", Quantity::Ram, 16),
     goal("instructions that a critical section masks on M0", M0, "Os", "generate_on_the_fly_masked", Quantity::Masked, 6),
     goal("a block, keys on the fly, on M0 at `Os`: bytes of flash", M0, "Os", "cipher_on_the_fly", Quantity::Flash, 256),
     goal("a block, key table, on M4F at `O3`: instructions", M4, "O3", "cipher_table", Quantity::Instructions, 420),

@@ -41,6 +41,10 @@ pub(super) const IMAGES: &[Image] = &[
         "generate_on_the_fly_masked",
         "`generate`, on the fly, critical section",
     ),
+    image(
+        "generate_key_in_flash_masked",
+        "`generate`, on the fly, key in flash, critical section",
+    ),
     Image {
         needs_compare_and_swap: true,
         ..image("generate_table_native", "`generate`, table, native atomic")
@@ -80,7 +84,7 @@ pub(super) fn of_target(target: &str) -> impl Iterator<Item = &'static Image> {
 pub(super) struct Level {
     pub(super) name: &'static str,
     pub(super) profile: &'static str,
-    /// If not, it is measured when asked for. `Oz` is larger than `Os` for nearly every call, and slower for all.
+    /// If not, it is measured when asked for. `Oz` makes every call slower than `Os`, and the cipher larger.
     pub(super) is_usual: bool,
 }
 

@@ -136,19 +136,19 @@ fn measure(report: &mut Report, target: &Target, level: &Level) -> Result<Vec<Ro
     for (image, held) in images.iter().zip(held) {
         let file = images::file(target.name, level, image.name);
         let mut boot = boot_first(&emulator, target, &file).ok_or("no machine")?;
-        let because = |reason| format!("{}: {reason}", image.name);
         let running = read(image.name)?;
-        same_probe(&held, &running).map_err(because)?;
-        let calls = trace::run(&mut boot, &running).map_err(because)?;
-        rows.push(Row {
-            target: target.name,
-            level: level.name,
-            image: image.name,
-            flash: held.flash.saturating_sub(empty.flash),
-            ram: held.ram.saturating_sub(empty.ram),
-            calls,
-            functions: brought(&held, &empty),
-        });
+        match same_probe(&held, &running).and_then(|()| trace::run(&mut boot, &running)) {
+            Ok(calls) => rows.push(Row {
+                target: target.name,
+                level: level.name,
+                image: image.name,
+                flash: held.flash.saturating_sub(empty.flash),
+                ram: held.ram.saturating_sub(empty.ram),
+                calls,
+                functions: brought(&held, &empty),
+            }),
+            Err(reason) => _ = report.verdict(image.name, Err(reason)),
+        }
     }
     Ok(rows)
 }
