@@ -20,15 +20,11 @@ struct Exception {
 }
 
 const EXCEPTIONS: &[Exception] = &[
-    // An M0 has no instruction for the product of 64-bit numbers: milliseconds, and the digits of a text.
-    Exception {
-        images: &["blocks", "ticket", "text"],
-        functions: &["__aeabi_lmul"],
-    },
-    // An M0 has no instruction that counts zeros: the length of a text.
+    // An M0 has no instruction for the product of 64-bit numbers, nor one that counts zeros: an id's digits, and how
+    // many they are.
     Exception {
         images: &["text"],
-        functions: &["__clzsi2"],
+        functions: &["__aeabi_lmul", "__clzsi2"],
     },
     // The table of round keys is made beside its place, which a ticket's CMAC does too; and on RISC-V some words that
     // are moved are a call.
