@@ -56,7 +56,7 @@ impl Word for Wide {
     #[inline]
     fn rotate_left(self, count: u32) -> Self {
         let turned = match count {
-            8 => keep(swap_bytes(self.0)),
+            8 => swap_bytes(self.0),
             9 => repeat_7(self.0) >> 7,
             _ => repeat(self.0).wrapping_shr(16_u32.wrapping_sub(count)),
         };
@@ -92,7 +92,9 @@ pub(crate) fn load_words(block: u64) -> State<Wide> {
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
 #[inline]
 pub(crate) fn store_words((left, right): State<Wide>) -> u64 {
-    store([pack(left), pack(right)])
+    // Else the compiler would merge this with what comes before.
+    let keep = |(x, y): Branch<Wide>| pack((Wide(keep(x.0)), Wide(keep(y.0))));
+    store([keep(left), keep(right)])
 }
 
 #[inline]
