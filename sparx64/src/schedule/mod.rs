@@ -2,7 +2,10 @@
 
 mod key_state;
 
-use core::iter::zip;
+use core::{
+    iter::zip,
+    mem::{self, MaybeUninit},
+};
 
 pub(crate) use key_state::KeyState;
 
@@ -15,45 +18,61 @@ pub(crate) type RoundKey<K = u16> = [K; 2];
 type StepKeys<K> = [[RoundKey<K>; 3]; 2];
 
 /// All round keys, in the order of their use: 8 steps, then the final whitening. Each word of key
-/// is a `u16`, or what a [`Word`](crate::round::Word) of several blocks makes of it.
+/// is a `u16`, or what a [`Word`](crate::round::Word) of several blocks makes of it. `repr(C)`: a place is filled in
+/// this order.
 /// Aligned, so that both words of a round key may be loaded at once.
 // An AVR loads bytes, and its compiler relies on an alignment that it does not give to what is on the stack:
 // <https://github.com/llvm/llvm-project/issues/169190>.
 #[derive(Clone)]
 #[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
+#[repr(C)]
 pub(crate) struct Schedule<K: Copy + Default = u16> {
     pub(crate) steps: [StepKeys<K>; 8],
     pub(crate) whitening: [RoundKey<K>; 2],
 }
 
+/// The place of a schedule, of which nothing is written yet.
+#[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
+struct Place([MaybeUninit<RoundKey>; 50]);
+
 impl Schedule {
-    /// Three quarters of the key state are the keys of a branch's three rounds; then the state is
-    /// permuted for the next branch.
+    #[inline]
     pub(crate) fn new(key: &[u8; 16]) -> Self {
-        let mut state = KeyState::new(key);
-        let mut schedule = Self::zero();
-        for (branch, number) in zip(schedule.steps.as_flattened_mut(), 1..) {
-            *branch = state.of_branch().map(words);
-            state.permute(number);
+        let mut place = Place([MaybeUninit::uninit(); 50]);
+        expand(key, &mut place);
+        #[expect(unsafe_code, reason = "to clear it before is a call of `memset`")]
+        // SAFETY: both are 50 round keys, of which `expand` has written each.
+        unsafe {
+            mem::transmute::<Place, Self>(place)
         }
-        schedule.whitening = state.of_whitening().map(words);
-        state.wipe();
-        schedule
+    }
+}
+
+/// Three quarters of the key state are the keys of a branch's three rounds; then the state is permuted for the next
+/// branch. What is left of it are the keys of the whitening.
+///
+/// Not inlined, so that the compiler may pass the caller's place: else the table is made on the stack and copied.
+#[inline(never)]
+fn expand(key: &[u8; 16], Place(round_keys): &mut Place) {
+    let mut state = KeyState::new(key);
+    let (branches, whitening) = round_keys.as_chunks_mut::<3>();
+    for (branch, number) in zip(branches, 1..) {
+        write(branch, state.of_branch());
+        state.permute(number);
+    }
+    write(whitening, &state.of_whitening());
+    state.wipe();
+}
+
+fn write(places: &mut [MaybeUninit<RoundKey>], keys: &[Pair]) {
+    for (place, key) in zip(places, keys) {
+        place.write(words(*key));
     }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "takes each half")]
 fn words(pair: Pair) -> RoundKey {
     [pair as u16, (pair >> 16) as u16]
-}
-
-impl<K: Copy + Default> Schedule<K> {
-    pub(crate) fn zero() -> Self {
-        Self {
-            steps: [[[[K::default(); 2]; 3]; 2]; 8],
-            whitening: [[K::default(); 2]; 2],
-        }
-    }
 }
 
 impl<K: Copy + Default> Drop for Schedule<K> {

@@ -26,7 +26,11 @@ pub(super) fn run<D: Direction>(schedule: &Schedule, blocks: &mut [[u8; 8]]) {
 }
 
 fn broadcast(schedule: &Schedule) -> Schedule<Key> {
-    let mut wide = Schedule::zero();
+    let key = Key::default();
+    let mut wide = Schedule {
+        steps: [[[[key; 2]; 3]; 2]; 8],
+        whitening: [[key; 2]; 2],
+    };
     for (wide, narrow) in zip(wide.steps.as_flattened_mut(), schedule.steps.as_flattened()) {
         for (wide, narrow) in zip(wide.as_flattened_mut(), narrow.as_flattened()) {
             *wide = Key([*narrow; 8]);
