@@ -18,7 +18,7 @@ const BUFFER_LEN: usize = 16;
 /// The bits of one word of lanes.
 const LANES_BITS: u32 = 40;
 /// From the digit after `9` to the digit `a`: ASCII has this much between them.
-const GAP: u64 = (b'a' - b'9' - 1) as u64;
+const GAP: u8 = b'a' - b'9' - 1;
 
 /// An id's text: a buffer on the stack that reads as a `str` of 1 to 13 ASCII characters.
 ///
@@ -45,11 +45,7 @@ impl Text {
     pub(crate) const fn encode(bits: u64) -> Self {
         let high = to_ascii(spread(bits >> LANES_BITS));
         let low = to_ascii(spread(bits));
-        // One bit always counts: 0 is "0".
-        let len = (bits | 1)
-            .ilog2()
-            .wrapping_div(BITS_PER_DIGIT)
-            .wrapping_add(1);
+        let len = len(bits);
         Self {
             // One store of 16 bytes: smaller ones would hold up the reading of the whole.
             buffer: (((high as u128) << u64::BITS) | low as u128).to_be_bytes(),
@@ -178,6 +174,31 @@ pub(crate) fn decode_lenient(text: &[u8]) -> Result<u64, DecodeError> {
     Ok(bits)
 }
 
+/// How many digits a number has.
+// Where zeros are counted by an instruction.
+#[cfg(target_pointer_width = "64")]
+#[inline]
+const fn len(bits: u64) -> u32 {
+    // One bit always counts: 0 is "0".
+    (bits | 1)
+        .ilog2()
+        .wrapping_div(BITS_PER_DIGIT)
+        .wrapping_add(1)
+}
+
+// A Cortex-M0 and a RISC-V without `Zbb` have no such instruction.
+#[cfg(not(target_pointer_width = "64"))]
+#[inline]
+const fn len(bits: u64) -> u32 {
+    let mut len: u32 = 1;
+    let mut rest = bits >> BITS_PER_DIGIT;
+    while rest != 0 {
+        rest >>= BITS_PER_DIGIT;
+        len = len.wrapping_add(1);
+    }
+    len
+}
+
 /// The low 40 bits to eight lanes of five, halving the groups three times.
 #[inline]
 const fn spread(bits: u64) -> u64 {
@@ -195,10 +216,10 @@ const fn lanes(byte: u8) -> u64 {
 #[inline]
 const fn to_ascii(digits: u64) -> u64 {
     // Adding 128 - 10 sets a lane's high bit from 10 on.
-    let letters = (digits.wrapping_add(lanes(0x80 - 10)) & lanes(0x80)) >> 7;
-    digits
-        .wrapping_add(lanes(b'0'))
-        .wrapping_add(letters.wrapping_mul(GAP))
+    let letters = digits.wrapping_add(lanes(0x80 - 10)) & lanes(0x80);
+    // Of which all bits below are set, and those of the gap taken. A product of 64 bits is a call on a Cortex-M0.
+    let gaps = letters.wrapping_sub(letters >> 7) & lanes(GAP);
+    digits.wrapping_add(lanes(b'0')).wrapping_add(gaps)
 }
 
 #[cfg(test)]
