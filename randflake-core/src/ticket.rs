@@ -1,8 +1,8 @@
 //! A lease in 32 bytes that can be checked without a connection.
 
+use core::hint::black_box;
 use core::time::Duration;
 
-use cmac::{Cmac, KeyInit, Mac};
 use sparx64::Sparx64OnTheFly;
 
 use crate::{AnyLayout, Layout, Lease, LeaseError, TicketError};
@@ -108,15 +108,14 @@ impl Ticket {
             u64::from(VERSION) << 56 | pair(self.node_id, self.counter),
             self.device_id,
             pair(self.start_unix_s, self.end_unix_s),
-        ]
-        .map(u64::to_be_bytes);
-        let tag = mac(key, &body).finalize().into_bytes().0;
+        ];
+        let [head, device_id, times] = body;
+        let words = [head, device_id, times, cmac(key, body)];
         let mut bytes = [0; Self::LEN];
-        let parts = body.as_flattened().iter().chain(&tag);
-        bytes
-            .iter_mut()
-            .zip(parts)
-            .for_each(|(to, from)| *to = *from);
+        let (chunks, _) = bytes.as_chunks_mut();
+        for (to, word) in chunks.iter_mut().zip(words) {
+            *to = word.to_be_bytes();
+        }
         bytes
     }
 
@@ -126,14 +125,17 @@ impl Ticket {
         let (&[head, device_id, times, tag], []) = bytes.as_chunks::<8>() else {
             return Err(TicketError::Length { len: bytes.len() });
         };
+        let [head, device_id, times, tag] = [head, device_id, times, tag].map(u64::from_be_bytes);
+        let version = (head >> 56) as u8;
+        let wrong = tag ^ cmac(key, [head, device_id, times]);
         // In a time that does not depend on how much of it is right.
-        let verified = mac(key, &[head, device_id, times]).verify_slice(&tag);
-        let [version, ..] = head;
+        let is_wrong = black_box(wrong as u32 | (wrong >> 32) as u32) != 0;
         if version != VERSION {
             return Err(TicketError::Version { version });
         }
-        verified.map_err(|_| TicketError::Forged)?;
-        let [head, device_id, times] = [head, device_id, times].map(u64::from_be_bytes);
+        if is_wrong {
+            return Err(TicketError::Forged);
+        }
         Ok(Self {
             node_id: (head >> 32) as u32 & MAX_NODE_ID,
             device_id,
@@ -154,10 +156,25 @@ impl Ticket {
     }
 }
 
+/// CMAC (NIST SP 800-38B, section 6.2) of three whole blocks, all in big-endian order.
+///
+/// With whole blocks only, one of the two keys that it makes is used, and nothing is filled up. The crate `cmac`, which
+/// takes a message of any length in parts, needs 1 kB more code on a Cortex-M0; the tests compare with it.
+///
 /// On the fly, as four blocks do not repay a table: it takes 184 bytes less stack than the cipher with one, and less
 /// code even beside ids that use the table.
-fn mac(key: &[u8; 16], body: &[[u8; 8]; 3]) -> Cmac<Sparx64OnTheFly> {
-    <Cmac<Sparx64OnTheFly> as KeyInit>::new(key.into()).chain_update(body.as_flattened())
+fn cmac(key: &[u8; 16], [first, second, third]: [u64; 3]) -> u64 {
+    /// x^4 + x^3 + x + 1, the rest of x^64 (section 5.3).
+    const REST: u64 = 0x1b;
+    let cipher = Sparx64OnTheFly::new(key);
+    let zeros = cipher.encrypt_u64(0).swap_bytes();
+    // Doubled without a branch, as the bit is secret.
+    let doubled = (zeros << 1) ^ ((zeros >> 63).wrapping_neg() & REST);
+    let mut tag = 0;
+    for block in [first, second, third ^ doubled] {
+        tag = cipher.encrypt_u64((tag ^ block).swap_bytes()).swap_bytes();
+    }
+    tag
 }
 
 /// A device's side: turns tickets into leases, each ticket once.
