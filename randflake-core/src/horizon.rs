@@ -1,6 +1,7 @@
 //! Restart safety where there is no lease store: a device writes down how far it may have got before it
 //! goes there.
 
+use core::marker::PhantomData;
 use core::time::Duration;
 
 use crate::{HorizonError, Layout, Lease};
@@ -82,7 +83,11 @@ pub const DEFAULT_BLOCK_S: u32 = 60;
 /// ```
 #[derive(Debug)]
 pub struct Blocks<L, S> {
-    grant: Lease<L>,
+    // The grant, in parts: the lease as one would be copied, which takes a call of `memcpy` on RISC-V.
+    start: u64,
+    end: u64,
+    node_id: u32,
+    layout: PhantomData<L>,
     store: S,
     block_s: u32,
 }
@@ -92,7 +97,10 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     /// and has this one horizon.
     pub const fn new(grant: Lease<L>, store: S) -> Self {
         Self {
-            grant,
+            start: grant.start(),
+            end: grant.end(),
+            node_id: grant.node_id(),
+            layout: PhantomData,
             store,
             block_s: DEFAULT_BLOCK_S,
         }
@@ -127,7 +135,7 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     pub fn begin(&mut self, now: Option<Duration>) -> Result<Lease<L>, HorizonError<S::Error>> {
         let horizon = L::SPEC.tick_from(self.store.unix_s());
         let now = now.and_then(|now| L::SPEC.tick_at(now)).unwrap_or(0);
-        let start = self.grant.start().max(horizon).max(now);
+        let start = self.start.max(horizon).max(now);
         self.claim(start, start)
     }
 
@@ -140,7 +148,7 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     /// block. The lease is as it was.
     pub fn extend(&mut self, lease: Lease<L>) -> Result<Lease<L>, HorizonError<S::Error>> {
         let is_last = lease.end() == self.end_below(self.store.unix_s());
-        if !is_last || lease.node_id() != self.grant.node_id() {
+        if !is_last || lease.node_id() != self.node_id {
             return Err(HorizonError::Foreign);
         }
         self.claim(lease.start(), lease.end())
@@ -148,7 +156,7 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
 
     /// The lease from `start` to a block after `end`.
     fn claim(&mut self, start: u64, end: u64) -> Result<Lease<L>, HorizonError<S::Error>> {
-        if end >= self.grant.end() {
+        if end >= self.end {
             return Err(HorizonError::GrantUsed);
         }
         // At least a tick, however long that is.
@@ -159,7 +167,7 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
         let until = self.end_below(horizon);
         Ok(Lease::checked_before(
             L::default(),
-            self.grant.node_id(),
+            self.node_id,
             start,
             until,
         ))
@@ -168,7 +176,7 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     /// The first tick of which a part is not before the horizon, within the grant.
     fn end_below(&self, horizon: u32) -> u64 {
         let end = L::SPEC.tick_at(Duration::from_secs(horizon.into()));
-        end.unwrap_or(0).min(self.grant.end())
+        end.unwrap_or(0).min(self.end)
     }
 }
 
