@@ -141,10 +141,11 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
         }
         // Without a horizon both are 0, and nothing is written.
         let mut next = last_at;
-        let end = end.min(last_at.wrapping_add(Self::SLOT.wrapping_mul(2)));
-        while next < end {
-            write::<F, SLOT>(&mut flash, next, horizon)?;
-            next = next.wrapping_add(Self::SLOT);
+        for _ in 0..2 {
+            if next < end {
+                write::<F, SLOT>(&mut flash, next, horizon)?;
+                next = next.wrapping_add(Self::SLOT);
+            }
         }
         Ok(Self {
             flash,
