@@ -2,6 +2,8 @@
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
+#[cfg(all(armv6m, not(miri)))]
+mod armv6m;
 mod backend;
 mod block;
 #[cfg(feature = "cipher")]
@@ -15,12 +17,14 @@ mod wipe;
 
 use core::fmt;
 
+#[cfg(all(armv6m, not(miri)))]
+use armv6m::encrypt;
 pub use backend::Backend;
 pub use block::Block;
 #[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
 use block::{load, store};
 pub use on_the_fly::Sparx64OnTheFly;
-use round::{Decrypt, Direction, Encrypt};
+use round::{Decrypt, Direction};
 use schedule::Schedule;
 // Armv7-M and up, which have 32-bit instructions for it; with those of Armv6-M it would be slower.
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
@@ -107,7 +111,7 @@ impl Sparx64 {
     #[inline]
     #[must_use]
     pub fn encrypt_u64(&self, block: u64) -> u64 {
-        self.apply::<Encrypt>(block)
+        encrypt(&self.schedule, block)
     }
 
     /// Decrypts the block whose bytes are the number's in little-endian order: the inverse of
@@ -120,7 +124,7 @@ impl Sparx64 {
     #[inline]
     #[must_use]
     pub fn decrypt_u64(&self, block: u64) -> u64 {
-        self.apply::<Decrypt>(block)
+        apply::<Decrypt>(&self.schedule, block)
     }
 
     /// Encrypts each block of a slice, in place.
@@ -167,12 +171,18 @@ impl Sparx64 {
     pub fn decrypt_blocks_with<B: Block>(&self, backend: Backend, blocks: &mut [B]) {
         B::with_bytes(blocks, |blocks| backend.decrypt(&self.schedule, blocks));
     }
+}
 
-    #[inline]
-    fn apply<D: Direction>(&self, block: u64) -> u64 {
-        let [state] = D::apply(&self.schedule, [load(block)]);
-        store(state)
-    }
+#[cfg(not(all(armv6m, not(miri))))]
+#[inline]
+fn encrypt(schedule: &Schedule, block: u64) -> u64 {
+    apply::<round::Encrypt>(schedule, block)
+}
+
+#[inline]
+fn apply<D: Direction>(schedule: &Schedule, block: u64) -> u64 {
+    let [state] = D::apply(schedule, [load(block)]);
+    store(state)
 }
 
 /// Marks what holds without the feature too: the key schedule is wiped on drop.

@@ -28,8 +28,8 @@ impl Word for Wide {
 
     /// One load for both words.
     #[inline]
-    fn splat_pair(&[x, y]: &RoundKey) -> Branch<Self> {
-        unpack(keep(u32::from(y) << 16 | u32::from(x)))
+    fn splat_pair(&key: &RoundKey) -> Branch<Self> {
+        unpack(keep(pair(key)))
     }
 
     #[inline]
@@ -66,6 +66,11 @@ impl Word for Wide {
 
 /// Both words of a branch, or of a round key, in one number: `x` in its lower half.
 pub(crate) type Pair = u32;
+
+#[inline]
+pub(crate) fn pair([x, y]: RoundKey) -> Pair {
+    u32::from(y) << 16 | u32::from(x)
+}
 
 /// The branches of a block that was read as a little-endian number.
 #[inline]
@@ -143,7 +148,7 @@ fn repeat_7(word: u32) -> u32 {
 /// Returns the number, of which the compiler then knows nothing, so that it takes no other way to it.
 #[cfg(all(any(target_arch = "arm", target_arch = "riscv32"), not(miri)))]
 #[inline]
-fn keep(mut number: u32) -> u32 {
+pub(crate) fn keep(mut number: u32) -> u32 {
     #[expect(unsafe_code, reason = "`black_box` goes through memory")]
     // SAFETY: no instruction at all, only a comment.
     unsafe {
@@ -158,6 +163,6 @@ fn keep(mut number: u32) -> u32 {
 
 #[cfg(not(all(any(target_arch = "arm", target_arch = "riscv32"), not(miri))))]
 #[inline]
-fn keep(number: u32) -> u32 {
+pub(crate) fn keep(number: u32) -> u32 {
     number
 }
