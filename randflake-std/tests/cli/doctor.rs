@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::user::{KEY, User, objects};
+use crate::user::{KEY, User, objects, tells_of_a_fence};
 
 #[test]
 fn a_fresh_home_is_well() {
@@ -71,11 +71,7 @@ fn problems_are_told_and_counted() {
         .stdout
         .lines()
         .find(|line| line.starts_with("caution  fence"));
-    assert!(
-        fence.is_some_and(|fence| fence.contains("for another 31")),
-        "{}",
-        answer.stdout
-    );
+    assert!(fence.is_some_and(tells_of_a_fence), "{}", answer.stdout);
     assert!(
         directory.contains("mode 0777") && secret.contains("mode 0644"),
         "{problems:?}"

@@ -172,6 +172,12 @@ impl Answer {
     }
 }
 
+/// Whether a line says that a fence of 310 s, the longest TTL and 10 s, has begun: a busy machine takes some of it.
+pub(crate) fn tells_of_a_fence(line: &str) -> bool {
+    let seconds = line.split(' ').filter_map(|word| word.parse::<u64>().ok());
+    line.contains("nothing") && seconds.last().is_some_and(|s| (250..=311).contains(&s))
+}
+
 /// The words of a line.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
