@@ -74,7 +74,8 @@ impl MariadbServer {
                     "--bind-address=127.0.0.1".to_owned(),
                 ])
                 .args(MODEST)
-                .args(["--max-connections=200", "--skip-name-resolve"])
+                // A connection that was closed is counted for a moment longer.
+                .args(["--max-connections=500", "--skip-name-resolve"])
                 .args(&settings);
             command
         };

@@ -34,7 +34,7 @@ use engine::ENGINES;
 use scenarios::SCENARIOS;
 
 /// The scenarios mostly wait.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 12;
 
 fn main() -> ExitCode {
     if let Some(order) = issuer::Order::from_env() {
