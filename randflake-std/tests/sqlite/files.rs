@@ -78,6 +78,7 @@ fn a_path_that_is_no_file_is_refused() {
     let place = Place::new();
     fs::create_dir(place.database()).unwrap();
     unusable(place.try_open(&place.database()));
+    assert!(!place.lock().exists());
     for path in ["", "/", "."] {
         unusable(place.try_open(Path::new(path)));
     }

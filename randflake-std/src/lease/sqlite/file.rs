@@ -51,7 +51,7 @@ impl Place {
             }
         };
         if !metadata.is_file() {
-            return Err(unusable(path, &"this is not a file"));
+            return Err(not_a_file(path));
         }
         let links = links(&metadata);
         if links > 1 {
@@ -93,6 +93,9 @@ fn resolve_new(path: &Path) -> Result<PathBuf, StoreError> {
 
 /// Leaves no lock file beside what is no database.
 fn refuse_other_files(path: &Path) -> Result<(), StoreError> {
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(not_a_file(path));
+    }
     let Ok(file) = File::open(path) else {
         return Ok(());
     };
@@ -102,6 +105,10 @@ fn refuse_other_files(path: &Path) -> Result<(), StoreError> {
         return Err(unusable(path, &"this is not an SQLite database"));
     }
     Ok(())
+}
+
+fn not_a_file(path: &Path) -> StoreError {
+    unusable(path, &"this is not a file")
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
