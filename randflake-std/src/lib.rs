@@ -6,6 +6,7 @@ mod fork_guard;
 mod handle;
 mod holder;
 pub mod lease;
+pub mod ledger;
 pub mod observability;
 #[cfg(feature = "private-ip")]
 mod private_ip;

@@ -57,6 +57,11 @@ impl Monotonic {
         Self(os::monotonic_exact_ns())
     }
 
+    /// Since that point.
+    pub(crate) fn nanos(self) -> u64 {
+        self.0
+    }
+
     /// The time since an earlier reading.
     pub(crate) fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))

@@ -7,11 +7,17 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, Layout, Spec};
 
 use super::StoreError;
+use crate::ledger::Terms;
 
 /// The longest TTL that a namespace allows unless it is set: 300 s.
 pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(300);
 
 const MAX_NAME_LEN: usize = 64;
+
+/// A time span in milliseconds, rounded up.
+fn ms(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
 
 /// A set of node ids under one layout and one secret; a store may keep many.
 ///
@@ -33,8 +39,7 @@ const MAX_NAME_LEN: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
     name: String,
-    spec: Spec,
-    max_ttl: Duration,
+    terms: Terms,
 }
 
 impl Namespace {
@@ -53,35 +58,36 @@ impl Namespace {
     ///
     /// As for `of`.
     pub fn of_layout(name: &str, layout: impl AnyLayout) -> Result<Self, NamespaceError> {
-        Self::checked(name.to_owned(), layout.spec(), DEFAULT_MAX_TTL)
+        let terms = Terms {
+            spec: layout.spec(),
+            seal: None,
+            max_ttl_ms: ms(DEFAULT_MAX_TTL),
+        };
+        Self::checked(name.to_owned(), terms)
     }
 
-    fn checked(name: String, spec: Spec, max_ttl: Duration) -> Result<Self, NamespaceError> {
+    fn checked(name: String, terms: Terms) -> Result<Self, NamespaceError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
             return Err(NamespaceError { name });
         }
-        Ok(Self {
-            name,
-            spec,
-            max_ttl,
-        })
+        Ok(Self { name, terms })
     }
 
     /// The namespace of one node id of this one alone, which is 0 there: for [`Pinned`](super::Pinned).
     pub(super) fn of_one_node(&self, node_id: u32) -> Result<Self, StoreError> {
-        let max = self.spec.max_node_id();
+        let max = self.spec().max_node_id();
         if node_id > max {
             return Err(StoreError::Invalid(format!(
                 "node id {node_id} is out of range: 0 to {max} are allowed"
             )));
         }
-        let mut fields = self.spec.fields();
+        let mut fields = self.spec().fields();
         fields.node_id.bits = 0;
         let spec = Spec::new(fields).map_err(StoreError::unavailable)?;
         let name = format!("{}-node-{node_id}", self.name);
-        Self::checked(name, spec, self.max_ttl)
-            .map_err(|error| StoreError::Invalid(error.to_string()))
+        let terms = Terms { spec, ..self.terms };
+        Self::checked(name, terms).map_err(|error| StoreError::Invalid(error.to_string()))
     }
 
     /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.
@@ -90,7 +96,7 @@ impl Namespace {
     /// nothing is granted for this long, so a shorter one recovers sooner.
     #[must_use]
     pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
-        self.max_ttl = max_ttl.max(Duration::from_millis(self.spec.tick_ms()));
+        self.terms.max_ttl_ms = ms(max_ttl).max(self.spec().tick_ms());
         self
     }
 
@@ -103,19 +109,19 @@ impl Namespace {
     /// The layout's fields, epoch and tick.
     #[must_use]
     pub fn spec(&self) -> Spec {
-        self.spec
+        self.terms.spec
     }
 
     /// How many node ids it has; they count from 0.
     #[must_use]
     pub fn node_ids(&self) -> u64 {
-        u64::from(self.spec.max_node_id()) + 1
+        u64::from(self.spec().max_node_id()) + 1
     }
 
     /// The longest TTL allowed when the namespace is created.
     #[must_use]
     pub fn max_ttl(&self) -> Duration {
-        self.max_ttl
+        self.terms.max_ttl()
     }
 
     /// Refuses a namespace that a store keeps with another layout.
@@ -125,7 +131,7 @@ impl Namespace {
         epoch_unix_ms: u64,
         tick_ms: u64,
     ) -> Result<(), StoreError> {
-        let spec = self.spec;
+        let spec = self.spec();
         let same = (node_ids, epoch_unix_ms, tick_ms)
             == (self.node_ids(), spec.epoch_unix_ms(), spec.tick_ms());
         if same {
@@ -144,8 +150,18 @@ impl Namespace {
     /// A time span in ticks, rounded up.
     #[must_use]
     pub fn ticks(&self, span: Duration) -> u64 {
-        let ms = u64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-        ms.div_ceil(self.spec.tick_ms())
+        self.terms.ticks(span)
+    }
+
+    /// What it means.
+    #[must_use]
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// Ticks as a time span.
+    pub(crate) fn span(&self, ticks: u64) -> Duration {
+        Duration::from_millis(ticks.saturating_mul(self.spec().tick_ms()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Leases and counters in the memory of one process, for tests and simulations.
 
-mod leases;
+mod records;
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use randflake_core::Clock;
 
-use self::leases::Leases;
-use super::moment::{self, Moment};
+use self::records::Records;
+use super::moment;
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
 };
+use crate::ledger::{Backend, Change, Committed, Continuity, Ledger, NodeRecord, View, Wanted};
 use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 
 /// A lease store in memory, for tests and simulations: it keeps the whole contract as long as the
@@ -40,8 +41,15 @@ use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 /// assert_eq!(store.renew(&[grant], 60)?.ends, [Some(180)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Debug)]
 pub struct MemoryStore {
+    ledger: Ledger<Memory>,
+    memory: Memory,
+}
+
+/// One namespace of a store, as a client reaches it.
+#[derive(Clone)]
+struct Memory {
     namespace: Namespace,
     clock: Arc<dyn Clock + Send + Sync>,
     state: Arc<Mutex<State>>,
@@ -49,7 +57,7 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct State {
-    namespaces: BTreeMap<String, Leases>,
+    namespaces: BTreeMap<String, Records>,
     counters: BTreeMap<String, Counter>,
     /// How often the store has forgotten.
     breaks: u64,
@@ -63,78 +71,54 @@ impl MemoryStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let leases = Leases::new(namespace.clone());
-        let namespaces = BTreeMap::from([(namespace.name().to_owned(), leases)]);
-        let state = State {
-            namespaces,
-            ..State::default()
-        };
-        Self {
+        let state = Arc::new(Mutex::new(State::default()));
+        Self::of(Memory {
             namespace,
             clock,
-            state: Arc::new(Mutex::new(state)),
-        }
+            state,
+        })
+    }
+
+    fn of(memory: Memory) -> Self {
+        let ledger = Ledger::new(memory.clone(), memory.namespace.clone(), None);
+        Self { ledger, memory }
     }
 
     /// Another client of the same store, for any namespace of it.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when the store has that namespace with another layout.
+    /// [`StoreError::Unusable`] when the store has that namespace with other terms.
     pub fn open(&self, namespace: Namespace) -> Result<Self, StoreError> {
-        let mut state = self.state();
-        let leases = state
-            .namespaces
-            .entry(namespace.name().to_owned())
-            .or_insert_with(|| Leases::new(namespace.clone()));
-        leases.check_layout(&namespace)?;
-        drop(state);
-        Ok(Self {
+        let memory = Memory {
             namespace,
-            ..self.clone()
-        })
+            ..self.memory.clone()
+        };
+        let mut store = Self::of(memory);
+        store.ledger.check()?;
+        Ok(store)
     }
 
     /// Lets the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
     pub fn fail_next(&self, n: u32) {
-        self.state().failures = n;
+        self.memory.state().failures = n;
     }
 
-    /// Lets the next `n` operations of any client take effect and fail as [`StoreError::Unavailable`]
+    /// Lets the next `n` writes of any client take effect and fail as [`StoreError::Unavailable`]
     /// all the same, as when a reply is lost.
     pub fn lose_replies(&self, n: u32) {
-        self.state().lost_replies = n;
+        self.memory.state().lost_replies = n;
     }
 
     /// Loses all records, as a server that restarts empty. The store notices: it grants nothing until
-    /// all that it has forgotten is over.
+    /// all that it has forgotten has expired.
     ///
     /// Counters are refused until somebody says where they go on.
     pub fn forget(&self) {
-        let mut state = self.state();
+        let mut state = self.memory.state();
         state.counters.clear();
         state.breaks = state.breaks.wrapping_add(1);
-        state.namespaces.values_mut().for_each(Leases::forget);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// One operation, subject to the faults that were ordered.
-    fn operate<T>(
-        &self,
-        operation: impl FnOnce(&mut Leases, Moment) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.subject_to_faults(|state| {
-            let now = Moment::read(&*self.clock, self.namespace.spec())?;
-            let leases = state
-                .namespaces
-                .get_mut(self.namespace.name())
-                .ok_or_else(|| StoreError::unavailable("the namespace is gone"))?;
-            leases.notice(now);
-            operation(leases, now)
-        })
+        state.namespaces.values_mut().for_each(Records::forget);
     }
 
     /// One operation on the counter: it needs no clock.
@@ -142,26 +126,42 @@ impl MemoryStore {
         &self,
         operation: impl FnOnce(&mut Counter, u64) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.subject_to_faults(|state| {
-            let name = self.namespace.name().to_owned();
-            let counter = state.counters.entry(name).or_insert(Counter::NEW);
-            operation(counter, state.breaks)
-        })
+        let mut state = self.memory.begin()?;
+        let breaks = state.breaks;
+        let name = self.memory.namespace.name().to_owned();
+        let outcome = operation(state.counters.entry(name).or_insert(Counter::NEW), breaks);
+        state.reply().and(outcome)
+    }
+}
+
+impl Memory {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn subject_to_faults<T>(
-        &self,
-        operation: impl FnOnce(&mut State) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    /// The state, unless the operation was ordered to fail.
+    fn begin(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         let mut state = self.state();
         if take_one(&mut state.failures) {
             return Err(StoreError::unavailable("it was told to fail"));
         }
-        let outcome = operation(&mut state);
-        if take_one(&mut state.lost_replies) {
+        Ok(state)
+    }
+}
+
+impl State {
+    fn records(&mut self, namespace: &Namespace) -> &mut Records {
+        self.namespaces
+            .entry(namespace.name().to_owned())
+            .or_default()
+    }
+
+    /// After a write: fails if its reply was ordered to be lost.
+    fn reply(&mut self) -> Result<(), StoreError> {
+        if take_one(&mut self.lost_replies) {
             return Err(StoreError::unavailable("it was told to lose the reply"));
         }
-        outcome
+        Ok(())
     }
 }
 
@@ -171,72 +171,101 @@ fn take_one(count: &mut u32) -> bool {
     any
 }
 
-impl Debug for MemoryStore {
+impl Backend for Memory {
+    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
+        let mut state = self.begin()?;
+        let now = moment::read(&*self.clock)?;
+        let spec = self.namespace.spec();
+        let breaks = state.breaks;
+        let records = state.records(&self.namespace);
+        let tick = spec.tick_at(now).unwrap_or(0);
+        let (free, free_from) = records.free(wanted.free, tick, self.namespace.node_ids());
+        let asked = wanted.nodes.iter().map(|&node_id| records.node(node_id));
+        let known_end_unix_ms = match records.latest_end {
+            0 => 0,
+            tick => spec.unix_ms(tick),
+        };
+        Ok(View {
+            now,
+            continuity: Continuity {
+                fingerprint: breaks.to_string(),
+                is_absence_certain: breaks == 0,
+                known_end_unix_ms,
+                fault: None,
+            },
+            nodes: asked.chain(free).collect(),
+            namespace: records.namespace.clone(),
+            free_from,
+        })
+    }
+
+    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
+        let mut state = self.state();
+        let now = moment::read(&*self.clock)?;
+        let records = state.records(&self.namespace);
+        if !records.allow(change) {
+            return Ok(Committed::Stale);
+        }
+        records.apply(change);
+        state.reply()?;
+        Ok(Committed::Done { now })
+    }
+
+    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
+        Ok(self.begin()?.records(&self.namespace).all())
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        let sentence = "every lease is forgotten when the process ends: for tests and simulations";
+        Ok(vec![Finding::caution("durability", "none", sentence)])
+    }
+}
+
+impl Debug for Memory {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore")
+        f.debug_struct("Memory")
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }
 }
 
+impl Clone for MemoryStore {
+    fn clone(&self) -> Self {
+        Self::of(self.memory.clone())
+    }
+}
+
 impl LeaseStore for MemoryStore {
     fn namespace(&self) -> &Namespace {
-        &self.namespace
+        self.ledger.namespace()
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.operate(|leases, now| {
-            let grants = leases.acquire(request, now)?;
-            Ok(Acquired {
-                grants,
-                now: now.unix,
-            })
-        })
+        self.ledger.acquire(request)
     }
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.operate(|leases, now| {
-            let ends = leases.renew(grants, ttl, now)?;
-            Ok(Renewed {
-                ends,
-                now: now.unix,
-            })
-        })
+        self.ledger.renew(grants, ttl)
     }
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        self.operate(|leases, _| {
-            for grant in grants {
-                leases.release(grant);
-            }
-            Ok(())
-        })
+        self.ledger.release(grants)
     }
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        self.operate(|leases, _| Ok(leases.records()))
+        self.ledger.list()
     }
 
     fn fence(&mut self) -> Result<Duration, StoreError> {
-        self.operate(|leases, now| {
-            leases.raise_fence(now);
-            Ok(now.until(leases.fence()))
-        })
+        self.ledger.fence()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {
-        moment::read(&*self.clock)
+        self.ledger.now()
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.operate(|leases, now| {
-            let sentence =
-                "every lease is forgotten when the process ends: for tests and simulations";
-            Ok(vec![
-                Finding::caution("durability", "none", sentence),
-                Finding::fence(now.fence_left(leases.fence())),
-            ])
-        })
+        self.ledger.diagnose()
     }
 }
 

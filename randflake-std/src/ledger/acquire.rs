@@ -1,0 +1,155 @@
+//! Granting node ids.
+
+use super::{Asking, Decision, Moment, NodeChange, NodeRecord, Standing, View};
+use crate::lease::{StoreError, Token};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Acquire<'a> {
+    /// Names the acquire; a repetition after a lost reply has the same.
+    pub token: Token,
+    /// Who asks.
+    pub holder: &'a str,
+    /// How many node ids, any that are free; or as many as were chosen.
+    pub count: u32,
+    /// These node ids and no others; empty: any that are free.
+    pub chosen: &'a [u32],
+    /// For how many ticks.
+    pub ttl: u64,
+    /// The nonces of earlier tries whose outcome is not known.
+    pub tried: &'a [u64],
+}
+
+/// Grants all that is asked for or nothing.
+///
+/// A node id is free when its last lease has ended by the store's clock. A lease from a try whose outcome was not
+/// known is claimed by a further write, which only one of two copies of a process can do.
+#[must_use]
+pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Asking<'_>) -> Decision<Vec<NodeRecord>> {
+    let mut standing = match Standing::of(view, asking) {
+        Ok(standing) => standing,
+        Err(refusal) => return Decision::refused(refusal),
+    };
+    match grants(view, asked, asking, &mut standing) {
+        Ok(changes) => {
+            let granted = changes.iter().map(|change| change.after.clone()).collect();
+            let mut change = standing.into_change();
+            change.nodes = changes;
+            let answer = Ok(granted);
+            Decision { change, answer }
+        }
+        Err(refusal) => Decision {
+            change: standing.into_change(),
+            answer: Err(refusal),
+        },
+    }
+}
+
+fn grants(
+    view: &View,
+    asked: &Acquire<'_>,
+    asking: &Asking<'_>,
+    standing: &mut Standing,
+) -> Result<Vec<NodeChange>, StoreError> {
+    check(asked, standing)?;
+    let now = standing.now;
+    let wanted = asked.count as usize;
+    let mut changes: Vec<_> = view
+        .nodes
+        .iter()
+        .filter_map(|node| claim(node.record.as_ref()?, now, asked, asking))
+        .collect();
+    if changes.len() >= wanted {
+        changes.truncate(wanted);
+        return Ok(changes);
+    }
+    changes.clear();
+    standing.check_quarantine()?;
+    let end = now.end_after(asked.ttl)?;
+    let free = view.nodes.iter().filter(|node| {
+        let is_asked_for = asked.chosen.is_empty() || asked.chosen.contains(&node.node_id);
+        is_asked_for
+            && node
+                .record
+                .as_ref()
+                .is_none_or(|record| record.end <= now.tick)
+    });
+    for node in free.take(wanted) {
+        if now.tick < asking.seen.end_of(node.node_id) {
+            // The store has forgotten a lease of this very process.
+            standing.quarantine(view, asking.seen);
+            standing.check_quarantine()?;
+        }
+        changes.push(NodeChange {
+            before: node.record.clone(),
+            after: NodeRecord {
+                node_id: node.node_id,
+                start: now.tick,
+                end,
+                fencing_token: now.tick.max(former(node.record.as_ref()) + 1),
+                serial: 1,
+                token: asked.token,
+                nonce: asking.fresh.1,
+                held: true,
+                contested: false,
+                holder: asked.holder.to_owned(),
+            },
+        });
+    }
+    if changes.len() < wanted {
+        let ends = view
+            .nodes
+            .iter()
+            .filter_map(|node| Some(node.record.as_ref()?.end));
+        let soonest = ends.filter(|end| now.tick < *end).min();
+        let free_from = view.free_from.or(soonest).unwrap_or(now.tick);
+        return Err(StoreError::Exhausted {
+            retry_in: now.until(free_from),
+        });
+    }
+    changes.sort_unstable_by_key(|change| change.after.node_id);
+    Ok(changes)
+}
+
+fn former(record: Option<&NodeRecord>) -> u64 {
+    record.map_or(0, |record| record.fencing_token)
+}
+
+/// The lease of an earlier try, if it is there: with another nonce, so that no copy of this process can do the
+/// same.
+fn claim(
+    record: &NodeRecord,
+    now: Moment,
+    asked: &Acquire<'_>,
+    asking: &Asking<'_>,
+) -> Option<NodeChange> {
+    let is_ours = record.held
+        && record.token == asked.token
+        && asked.tried.contains(&record.nonce)
+        && now.tick < record.end;
+    is_ours.then(|| NodeChange {
+        before: Some(record.clone()),
+        after: NodeRecord {
+            serial: record.serial + 1,
+            nonce: asking.fresh.1,
+            ..record.clone()
+        },
+    })
+}
+
+fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
+    let max = standing.record.terms.spec.max_node_id();
+    let most = u64::from(max) + 1;
+    if asked.count == 0 || u64::from(asked.count) > most {
+        let count = asked.count;
+        return Err(StoreError::Invalid(format!(
+            "{count} node ids asked for: 1 to {most} are allowed"
+        )));
+    }
+    if let Some(node_id) = asked.chosen.iter().find(|node_id| **node_id > max) {
+        return Err(StoreError::Invalid(format!(
+            "node id {node_id} is out of range: 0 to {max} are allowed"
+        )));
+    }
+    standing.check_ttl(asked.ttl)
+}

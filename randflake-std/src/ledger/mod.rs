@@ -1,0 +1,35 @@
+//! The rules of leases, once: pure functions over what a store holds.
+//!
+//! An engine ([`Backend`]) reads records and writes them *if what was read is still so*. All else is here: what a
+//! namespace means ([`Terms`]), who gets a node id ([`acquire`]), how long it lasts ([`renew`]), how it ends
+//! ([`release`]), and when nothing is granted ([`Standing`]). None of it has a clock, a random source or an engine's
+//! type, so the model checker runs exactly this.
+//!
+//! The promise: **for one node id, all granted intervals of ticks are disjoint**, over all holders and restarts,
+//! under any clock.
+
+mod acquire;
+mod backend;
+mod change;
+mod client;
+mod moment;
+mod record;
+mod release;
+mod renew;
+mod seen;
+mod standing;
+mod terms;
+mod view;
+
+pub use acquire::{Acquire, acquire};
+pub use backend::{Backend, Committed};
+pub use change::{Change, Decision, NodeChange};
+pub use client::Ledger;
+pub use moment::Moment;
+pub use record::{NamespaceRecord, NodeRecord};
+pub use release::release;
+pub use renew::{Held, Loss, renew};
+pub use seen::Seen;
+pub use standing::{Asking, Standing};
+pub use terms::{Seal, Terms};
+pub use view::{Continuity, Node, View, Wanted};

@@ -1,0 +1,65 @@
+//! What a store keeps.
+
+use super::Terms;
+use crate::lease::{Grant, Token};
+
+/// What a store keeps of a namespace.
+#[derive(Clone, Debug)]
+pub struct NamespaceRecord {
+    /// What it means.
+    pub terms: Terms,
+    /// A random number, made with the record: a record made anew has another.
+    pub origin: u64,
+    /// How often the record was written.
+    pub writes: u64,
+    /// Nothing is granted before this tick.
+    pub quarantine: u64,
+    /// What the engine was known by when the record was written: see [`Continuity`](super::Continuity).
+    pub fingerprint: String,
+}
+
+/// What a store keeps of a node id, from its first lease on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRecord {
+    /// Which.
+    pub node_id: u32,
+    /// The first tick of the lease.
+    pub start: u64,
+    /// The first tick after it.
+    pub end: u64,
+    /// Higher than that of any earlier lease of the node id, and at least `start`.
+    pub fencing_token: u64,
+    /// How often the lease was written: 1 by the acquire, one more by each renewal. Who renews brings the number
+    /// that the last write gave; a copy of the holder brings one that is too low.
+    pub serial: u64,
+    /// Names the acquire.
+    pub token: Token,
+    /// Names the last write, so that its repetition is told from that of a copy.
+    pub nonce: u64,
+    /// Not released.
+    pub held: bool,
+    /// A copy of the holder has tried to renew.
+    pub contested: bool,
+    /// Who acquired it.
+    pub holder: String,
+}
+
+impl NodeRecord {
+    /// What its holder knows.
+    #[must_use]
+    pub fn grant(&self) -> Grant {
+        Grant {
+            node_id: self.node_id,
+            start: self.start,
+            end: self.end,
+            fencing_token: self.fencing_token,
+            token: self.token,
+        }
+    }
+
+    /// Whether it is the record of this grant, and not of an earlier or a later one of the node id.
+    #[must_use]
+    pub fn is_of(&self, grant: &Grant) -> bool {
+        self.fencing_token == grant.fencing_token && self.token == grant.token
+    }
+}

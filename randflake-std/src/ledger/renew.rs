@@ -1,0 +1,160 @@
+//! Moving the ends of leases.
+
+use super::{Asking, Decision, Moment, NodeChange, NodeRecord, Standing, View};
+use crate::lease::{Grant, MAX_SKEW};
+
+/// A lease as its holder knows it.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Node id, interval and tokens.
+    pub grant: Grant,
+    /// What the last write of this holder gave; `None` from one who has not written it, as a server that goes on for
+    /// another.
+    pub serial: Option<u64>,
+    /// The nonces of writes after that whose outcome is not known.
+    pub tried: Vec<u64>,
+}
+
+/// Why a lease is not its holder's any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Loss {
+    /// It has expired.
+    Expired,
+    /// It was released, or another holder has the node id.
+    Released,
+    /// A copy of this process has renewed it: both have issued the same ids since they were copied.
+    Contested,
+    /// The store has forgotten it before it expired. Nothing is granted until all that it may have forgotten has
+    /// expired.
+    Forgotten,
+}
+
+impl Held {
+    /// Whether this holder made the record's last write.
+    pub(super) fn wrote(&self, record: &NodeRecord) -> bool {
+        let Some(serial) = self.serial else {
+            return true;
+        };
+        record.serial == serial || (record.serial > serial && self.tried.contains(&record.nonce))
+    }
+}
+
+/// Moves the end of each lease to `ttl` ticks from now, never back.
+#[must_use]
+pub fn renew(
+    view: &View,
+    leases: &[Held],
+    ttl: u64,
+    asking: &Asking<'_>,
+) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    let mut standing = match Standing::of(view, asking) {
+        Ok(standing) => standing,
+        Err(refusal) => return Decision::refused(refusal),
+    };
+    if let Err(refusal) = standing.check_ttl(ttl) {
+        return Decision::refused(refusal);
+    }
+    let mut changes: Vec<NodeChange> = Vec::with_capacity(leases.len());
+    let mut outcomes = Vec::with_capacity(leases.len());
+    for lease in leases {
+        let outcome = match look(view, lease, &standing) {
+            Ok(record) => {
+                let after = NodeRecord {
+                    end: record.end.max(standing.now.extended(ttl)),
+                    serial: record.serial + 1,
+                    nonce: asking.fresh.1,
+                    ..record.clone()
+                };
+                let before = Some(record.clone());
+                changes.push(NodeChange {
+                    before,
+                    after: after.clone(),
+                });
+                Ok(after)
+            }
+            Err((loss, record)) => {
+                if loss == Loss::Forgotten {
+                    standing.quarantine(view, asking.seen);
+                }
+                if let (Loss::Contested, Some(record)) = (loss, record)
+                    && !record.contested
+                {
+                    let before = Some(record.clone());
+                    changes.push(NodeChange {
+                        before,
+                        after: NodeRecord {
+                            contested: true,
+                            ..record.clone()
+                        },
+                    });
+                }
+                Err(loss)
+            }
+        };
+        outcomes.push(outcome);
+    }
+    let mut change = standing.into_change();
+    change.nodes = changes;
+    Decision {
+        change,
+        answer: Ok(outcomes),
+    }
+}
+
+/// The record that may be renewed, or why there is none.
+fn look<'v>(
+    view: &'v View,
+    lease: &Held,
+    standing: &Standing,
+) -> Result<&'v NodeRecord, (Loss, Option<&'v NodeRecord>)> {
+    let grant = &lease.grant;
+    let now = standing.now;
+    let record = view.record(grant.node_id);
+    let lost = |loss| Err((loss, record));
+    // As the holder knows it; so the store must know it too.
+    let should_live = now.tick < grant.end;
+    match record {
+        Some(record) if record.is_of(grant) => {
+            if !record.held {
+                lost(Loss::Released)
+            } else if !lease.wrote(record) {
+                let is_newer = lease.serial.is_some_and(|serial| record.serial > serial);
+                lost(if is_newer {
+                    Loss::Contested
+                } else {
+                    forgotten(should_live)
+                })
+            } else if record.end < grant.end {
+                lost(forgotten(should_live))
+            } else if now.tick >= record.end || !standing.trusts(record, now) {
+                lost(Loss::Expired)
+            } else {
+                Ok(record)
+            }
+        }
+        // Granted to another at a time when it was ours.
+        Some(record) if record.fencing_token > grant.fencing_token && record.start >= grant.end => {
+            lost(Loss::Released)
+        }
+        _ => lost(forgotten(should_live)),
+    }
+}
+
+const fn forgotten(should_live: bool) -> Loss {
+    if should_live {
+        Loss::Forgotten
+    } else {
+        Loss::Expired
+    }
+}
+
+impl Standing {
+    /// During a quarantine, a store may have forgotten that a lease expired, by a clock that was ahead of this one,
+    /// and that its node id was granted to another. So then only leases are renewed that had not expired by any
+    /// clock.
+    fn trusts(&self, record: &NodeRecord, now: Moment) -> bool {
+        let skew = self.record.terms.ticks(2 * MAX_SKEW);
+        self.quarantine_left().is_zero() || now.tick.saturating_add(skew) < record.end
+    }
+}

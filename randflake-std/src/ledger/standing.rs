@@ -1,0 +1,183 @@
+//! Whether a namespace may grant: whom it is for, whether the store kept its memory, and until when it waits.
+
+use core::time::Duration;
+
+use super::{Change, Moment, NamespaceRecord, Seen, Terms, View};
+use crate::lease::{DEFAULT_MAX_TTL, MAX_SKEW, StoreError};
+
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// What the namespace means to them.
+    pub terms: &'a Terms,
+    /// What this process has seen.
+    pub seen: &'a Seen,
+    /// This machine's wall clock before and after the read, in either order; none in simulations.
+    pub here: Option<(Duration, Duration)>,
+    /// Two numbers that nobody else has, also no copy of this process: the origin of a record, and the nonce of a
+    /// write.
+    pub fresh: (u64, u64),
+}
+
+/// A namespace as it should be.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The store's clock.
+    pub now: Moment,
+    /// Its record, with what follows from the view.
+    pub record: NamespaceRecord,
+    before: Option<NamespaceRecord>,
+    is_changed: bool,
+}
+
+impl Standing {
+    /// The namespace of a view, for who asks.
+    ///
+    /// A record that is not there is made. A quarantine is set where leases may have been forgotten: the engine
+    /// is another than when the record was written, the record is gone or older than this process has seen it.
+    ///
+    /// # Errors
+    ///
+    /// Nothing may be written then: the engine loses what it answers, the clocks of store and machine differ by more
+    /// than [`MAX_SKEW`], the namespace means something else.
+    pub fn of(view: &View, asking: &Asking<'_>) -> Result<Self, StoreError> {
+        if let Some(fault) = &view.continuity.fault {
+            return Err(StoreError::Unusable(fault.clone()));
+        }
+        // First: a quarantine by a clock that is wrong ends too early.
+        if let Some(here) = asking.here {
+            check_skew(view.now, here)?;
+        }
+        let now = Moment::at(view.now, asking.terms.spec)?;
+        let mut standing = Self {
+            now,
+            record: match &view.namespace {
+                Some(stored) => stored.clone(),
+                None => NamespaceRecord {
+                    terms: *asking.terms,
+                    origin: asking.fresh.0,
+                    writes: 0,
+                    quarantine: 0,
+                    fingerprint: view.continuity.fingerprint.clone(),
+                },
+            },
+            before: view.namespace.clone(),
+            is_changed: view.namespace.is_none(),
+        };
+        standing.check_terms(asking.terms)?;
+        let is_known = match &view.namespace {
+            Some(stored) => stored.fingerprint == view.continuity.fingerprint,
+            // Node ids that were leased belong to a record that was deleted.
+            None => {
+                view.continuity.is_absence_certain
+                    && view.nodes.iter().all(|node| node.record.is_none())
+            }
+        };
+        if !is_known || asking.seen.contradicts(view.namespace.as_ref()) {
+            standing.quarantine(view, asking.seen);
+        }
+        Ok(standing)
+    }
+
+    /// Refuses other terms; a key that is not known yet becomes known.
+    fn check_terms(&mut self, asked: &Terms) -> Result<(), StoreError> {
+        let stored = &mut self.record.terms;
+        if !stored.agrees_with(asked) {
+            return Err(StoreError::Unusable(format!(
+                "the namespace is stored with other terms ({stored}) than asked for ({asked}): ids could \
+                 repeat; take another name"
+            )));
+        }
+        if stored.seal.is_none() && asked.seal.is_some() {
+            stored.seal = asked.seal;
+            self.is_changed = true;
+        }
+        Ok(())
+    }
+
+    /// Nothing is granted until all is over that may have been granted up to now and forgotten: also by a clock
+    /// that differed from the true one, as this one may the other way.
+    pub fn quarantine(&mut self, view: &View, seen: &Seen) {
+        let terms = &self.record.terms;
+        let longest = match self.before {
+            Some(_) => terms.max_ttl(),
+            // What the lost record allowed is not known.
+            None => terms.max_ttl().max(DEFAULT_MAX_TTL),
+        };
+        let known_end = Duration::from_millis(view.continuity.known_end_unix_ms);
+        // A tick that has begun counts.
+        let known_end = terms.spec.tick_at(known_end).map_or(0, |tick| tick + 1);
+        let over = self
+            .now
+            .tick
+            .saturating_add(terms.ticks(longest + 2 * MAX_SKEW));
+        let until = over.max(known_end).max(seen.latest_end());
+        self.record.quarantine = self.record.quarantine.max(until);
+        self.record
+            .fingerprint
+            .clone_from(&view.continuity.fingerprint);
+        self.is_changed = true;
+    }
+
+    /// Grants again at once: the quarantine was set wrongly, or no lease was granted before.
+    pub fn end_quarantine(&mut self) {
+        self.record.quarantine = 0;
+        self.is_changed = true;
+    }
+
+    /// How long nothing is granted; zero if the namespace grants.
+    #[must_use]
+    pub fn quarantine_left(&self) -> Duration {
+        if self.now.tick < self.record.quarantine {
+            self.now.until(self.record.quarantine)
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// Refuses during a quarantine.
+    pub(super) fn check_quarantine(&self) -> Result<(), StoreError> {
+        match self.quarantine_left() {
+            Duration::ZERO => Ok(()),
+            retry_in => Err(StoreError::Fenced { retry_in }),
+        }
+    }
+
+    /// Refuses a TTL that the namespace does not allow, in ticks.
+    pub(super) fn check_ttl(&self, ttl: u64) -> Result<(), StoreError> {
+        let terms = &self.record.terms;
+        let longest = terms.ticks(terms.max_ttl());
+        if ttl == 0 || ttl > longest {
+            let tick_ms = terms.spec.tick_ms();
+            return Err(StoreError::Invalid(format!(
+                "a TTL of {ttl} ticks asked for: 1 to {longest} ticks of {tick_ms} ms are allowed"
+            )));
+        }
+        Ok(())
+    }
+
+    /// What has to be written of the namespace alone.
+    #[must_use]
+    pub fn into_change(self) -> Change {
+        let namespace_after = self.is_changed.then(|| NamespaceRecord {
+            writes: self.record.writes.saturating_add(1),
+            ..self.record
+        });
+        Change {
+            namespace_before: self.before,
+            namespace_after,
+            nodes: Vec::new(),
+            window: None,
+        }
+    }
+}
+
+/// A store whose clock leapt ahead would grant node ids far into the future. It was read at some time between the
+/// two readings here, however long the request took.
+fn check_skew(store: Duration, (before, after): (Duration, Duration)) -> Result<(), StoreError> {
+    let here = store.clamp(before.min(after), before.max(after));
+    if store.abs_diff(here) > MAX_SKEW {
+        return Err(StoreError::ClockSkew { store, here });
+    }
+    Ok(())
+}

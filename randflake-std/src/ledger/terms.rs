@@ -1,0 +1,102 @@
+//! What a namespace means.
+
+use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
+
+use randflake_core::{Field, Permutation, Sparx64, Spec};
+
+/// What all holders of a namespace agree on. It is stored with the namespace, and whoever brings other terms is
+/// refused: two layouts, two secrets or plain beside encrypted ids would make equal ids out of different leases.
+///
+/// How a layout was spelled or named plays no part: the bits do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Every width and shift, epoch and tick.
+    pub spec: Spec,
+    /// Plain or encrypted, and under which key; `None` from one who has no key, as a server that leases for
+    /// devices.
+    pub seal: Option<Seal>,
+    /// The longest TTL of any lease, in milliseconds.
+    pub max_ttl_ms: u64,
+}
+
+/// How raw ids become public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Seal {
+    /// Not at all.
+    Plain,
+    /// Encrypted, under the key of this check value.
+    Key(u32),
+}
+
+impl Seal {
+    /// The seal of a permutation.
+    ///
+    /// A key's check value is 32 bits of a block that is encrypted under another key, which is made of two
+    /// blocks encrypted under this one. So it is no part of any id, and tells equal keys from others, but for one
+    /// in 2^32.
+    #[must_use]
+    pub fn of(permutation: &impl Permutation) -> Self {
+        /// Any two numbers; these say what they are for.
+        const FIRST: u64 = u64::from_be_bytes(*b"rflkseal");
+        const SECOND: u64 = u64::from_be_bytes(*b"sealrflk");
+
+        let (first, second) = (permutation.permute(FIRST), permutation.permute(SECOND));
+        if (first, second) == (FIRST, SECOND) {
+            return Self::Plain;
+        }
+        let key = u128::from(first) << 64 | u128::from(second);
+        let check = Sparx64::new(&key.to_be_bytes()).encrypt_u64(FIRST);
+        Self::Key(u32::try_from(check >> 32).unwrap_or_default())
+    }
+}
+
+impl Terms {
+    /// The longest TTL as a time span.
+    #[must_use]
+    pub fn max_ttl(&self) -> Duration {
+        Duration::from_millis(self.max_ttl_ms)
+    }
+
+    /// A time span in ticks, rounded up.
+    #[must_use]
+    pub fn ticks(&self, span: Duration) -> u64 {
+        let ms = u64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+        ms.div_ceil(self.spec.tick_ms())
+    }
+
+    /// Whether both mean the same ids and leases, as far as both say.
+    #[must_use]
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let seals_agree = match (self.seal, other.seal) {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            _ => true,
+        };
+        self.spec.fields() == other.spec.fields()
+            && seals_agree
+            && self.max_ttl_ms == other.max_ttl_ms
+    }
+}
+
+impl Display for Terms {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let fields = self.spec.fields();
+        let place = |field: Field| format!("{} bits at {}", field.bits, field.shift);
+        write!(
+            f,
+            "time {}, node id {}, sequence {}, ticks of {} ms since Unix time {} ms, {}, longest TTL {} ms",
+            place(fields.timestamp),
+            place(fields.node_id),
+            place(fields.sequence),
+            fields.tick_ms,
+            fields.epoch_unix_ms,
+            match self.seal {
+                None => "key unknown".to_owned(),
+                Some(Seal::Plain) => "plain".to_owned(),
+                Some(Seal::Key(check)) =>
+                    format!("encrypted under the key of check value {check:08x}"),
+            },
+            self.max_ttl_ms
+        )
+    }
+}
