@@ -58,6 +58,11 @@ impl<L: AnyLayout> Codec<L> {
         self.layout
     }
 
+    /// What makes a raw id public.
+    pub const fn permutation(&self) -> &L::Permutation {
+        &self.permutation
+    }
+
     #[inline]
     fn spec(&self) -> Spec {
         self.layout.spec()

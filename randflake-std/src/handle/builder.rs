@@ -14,6 +14,7 @@ use super::tenant::Tenant;
 use super::{Handle, Owner};
 use crate::Secret;
 use crate::lease::{LeaseStore, StoreError};
+use crate::ledger::Seal;
 
 /// How long a lease lasts unless it is renewed: 60 s.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
@@ -101,10 +102,11 @@ impl<L: AnyLayout> Builder<L> {
     /// # Errors
     ///
     /// [`BuildError`]; no lease is held then.
-    pub fn build(self) -> Result<Handle<L>, BuildError> {
+    pub fn build(mut self) -> Result<Handle<L>, BuildError> {
         self.check()?;
         let holder = self.holder.unwrap_or_else(crate::holder::process_name);
         let holder = crate::holder::unique(&holder).map_err(StoreError::unavailable)?;
+        self.store.seal(Seal::of(self.codec.permutation()));
         let mut tenant = Tenant::new(self.store, holder, self.ttl);
         let (acquired, sent) = acquire_first(&mut tenant, self.node_ids)?;
         let issuers: Result<Vec<_>, _> = acquired

@@ -8,6 +8,7 @@ use randflake_core::AnyLayout;
 use super::shared::{Issuer, Shared};
 use super::tenant::Tenant;
 use crate::lease::{Grant, StoreError};
+use crate::ledger::Loss;
 use crate::observability::{events, figures};
 
 /// A holder renews when this part of the TTL has passed, so that two renewals may fail.
@@ -97,7 +98,7 @@ impl<L: AnyLayout> Keeper<L> {
     fn failure_pause(&mut self, error: &StoreError) -> Duration {
         let longest = self.tenant.ttl() / LONGEST_PAUSE_PER_TTL;
         let pause = match error {
-            StoreError::Exhausted { retry_in } | StoreError::Fenced { retry_in } => *retry_in,
+            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in } => *retry_in,
             _ => FIRST_PAUSE * 2_u32.saturating_pow(self.failures.min(16)),
         };
         self.failures = self.failures.saturating_add(1);
@@ -119,13 +120,20 @@ impl<L: AnyLayout> Keeper<L> {
         let (renewed, sent) = self.tenant.renew(&grants)?;
         let layout = self.shared.codec.layout();
         let slots = self.holdings.iter_mut().zip(&self.shared.slots);
+        let mut is_contested = false;
         for ((holding, slot), end) in slots.filter(|(holding, _)| holding.held).zip(renewed.ends) {
             let issuer = slot.get();
-            let Some(end) = end else {
-                (holding.held, holding.ending) = (false, true);
-                events::lost(self.tenant.namespace(), holding.grant.node_id);
-                figures::lost(self.tenant.namespace());
-                continue;
+            let end = match end {
+                Ok(end) => end,
+                Err(loss) => {
+                    (holding.held, holding.ending) = (false, true);
+                    is_contested |= loss == Loss::Contested;
+                    // No id more: a copy of this process may issue the same.
+                    issuer.sequencer.seal();
+                    events::lost(self.tenant.namespace(), holding.grant.node_id, loss);
+                    figures::lost(self.tenant.namespace(), loss);
+                    continue;
+                }
             };
             holding.grant.end = holding.grant.end.max(end);
             let extended = holding.grant.lease_of(layout).ok();
@@ -135,6 +143,9 @@ impl<L: AnyLayout> Keeper<L> {
             // A store whose clock stepped back does not move the end on: another node id does better
             // than waiting for the clock.
             holding.ending = !extended || issuer.remaining() < self.tenant.ttl() / RENEWALS_PER_TTL;
+        }
+        if is_contested {
+            self.tenant.rename()?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::clock::{Monotonic, wall_exact};
 use crate::lease::{
-    AcquireRequest, Acquired, Grant, LeaseStore, MAX_SKEW, Renewed, StoreError, Token,
+    AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Renewed, StoreError, Token,
 };
 use crate::observability::{events, figures};
 
@@ -57,6 +57,16 @@ impl Tenant {
         self.ttl
     }
 
+    /// Takes another name, as a copy of the process that had it.
+    pub(super) fn rename(&mut self) -> Result<(), StoreError> {
+        let name = self
+            .holder
+            .rsplit_once('/')
+            .map_or(&*self.holder, |(name, _)| name);
+        self.holder = crate::holder::unique(name).map_err(StoreError::unavailable)?;
+        Ok(())
+    }
+
     /// Acquires this many node ids, or as many as an acquire of unknown outcome asked for before.
     pub(super) fn acquire(&mut self, count: usize) -> Result<(Acquired, Monotonic), StoreError> {
         let pending = match self.pending {
@@ -70,23 +80,15 @@ impl Tenant {
         let request = AcquireRequest {
             token,
             holder: &self.holder,
-            count,
+            nodes: NodeIds::Any(count),
             ttl: self.ttl_ticks,
         };
         let _span = events::acquire(self.store.namespace().name(), count);
-        let before = wall_exact().unwrap_or_default();
-        // What a store grants whose clock leapt ahead is of no use for as long as that was, to anybody.
-        check_skew(self.store.now()?, before)?;
         let sent = Monotonic::exact();
         let outcome = self.store.acquire(&request);
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(pending);
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
         self.answered(acquired.now, sent);
-        if let Err(error) = check_skew(acquired.now, before) {
-            self.release_unused(&acquired.grants);
-            self.failed("acquire", &error);
-            return Err(error);
-        }
         events::acquired(self.namespace(), &acquired.grants);
         figures::acquired(self.namespace());
         Ok((acquired, sent))
@@ -154,43 +156,5 @@ impl Answer {
         let step = self.now.abs_diff(expected);
         let ms = i64::try_from(step.as_millis()).unwrap_or(i64::MAX);
         (step > STEP + calls).then_some(if self.now < expected { -ms } else { ms })
-    }
-}
-
-/// A store whose clock leapt ahead would grant node ids far into the future. It was read at some time
-/// since `before`, however long the request took.
-fn check_skew(store: Duration, before: Duration) -> Result<(), StoreError> {
-    let after = wall_exact().unwrap_or_default();
-    let here = store.clamp(before.min(after), before.max(after));
-    if store.abs_diff(here) > MAX_SKEW {
-        return Err(StoreError::ClockSkew { store, here });
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slow_answer_is_no_skew() {
-        let hour_ago = wall_exact()
-            .unwrap()
-            .saturating_sub(Duration::from_secs(3_600));
-        let at = |seconds| hour_ago + Duration::from_secs(seconds);
-        for (store, before, is_skewed) in [
-            (at(3_591), at(3_600), false),
-            (at(3_589), at(3_600), true),
-            (at(3_609), at(3_600), false),
-            (at(3_620), at(3_600), true),
-            (at(3_540), at(3_540), false),
-            (at(3_600), at(3_540), false),
-            (at(3_520), at(3_540), true),
-            // The wall clock here was set back during the request.
-            (at(3_600), at(3_660), false),
-        ] {
-            let error = check_skew(store, before).err();
-            assert_eq!(error.is_some(), is_skewed, "{error:?}");
-        }
     }
 }

@@ -13,7 +13,7 @@ use core::time::Duration;
 /// | `schema`                                  | version of what the store keeps there              |
 /// | a setting's own name, as `synchronous`    | as it is in effect for the store, one finding each |
 /// | `fingerprint`                             | what the store's continuity is known by            |
-/// | `fence`                                   | none, or how long nothing is granted               |
+/// | `quarantine`                              | none, or how long nothing is granted               |
 /// | a promise that cannot be kept, in a word  | when it is broken, as a [`Verdict::Caution`]       |
 ///
 /// Not among them, because whoever asks can see it from outside: the store's latency, the skew of its
@@ -28,8 +28,8 @@ use core::time::Duration;
 /// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
 /// let mut store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, clock);
 /// let findings = store.diagnose()?;
-/// let fence = findings.iter().find(|finding| finding.name == "fence").unwrap();
-/// assert_eq!((fence.value.as_str(), &fence.verdict), ("none", &Verdict::Fine));
+/// let quarantine = findings.iter().find(|finding| finding.name == "quarantine").unwrap();
+/// assert_eq!((quarantine.value.as_str(), &quarantine.verdict), ("none", &Verdict::Fine));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,15 +90,15 @@ impl Finding {
         }
     }
 
-    /// The finding `fence`, of how long nothing is granted.
-    pub(crate) fn fence(left: Duration) -> Self {
+    /// The finding `quarantine`, of how long nothing is granted.
+    pub(crate) fn quarantine(left: Duration) -> Self {
         if left.is_zero() {
-            return Self::fine("fence", "none");
+            return Self::fine("quarantine", "none");
         }
         Self::caution(
-            "fence",
+            "quarantine",
             format!("for another {} s", left.as_millis().div_ceil(1_000)),
-            "nothing is granted until every lease is over that the store may have forgotten",
+            "nothing is granted until every lease has expired that the store may have forgotten",
         )
     }
 }

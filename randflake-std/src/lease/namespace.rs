@@ -6,8 +6,7 @@ use core::time::Duration;
 
 use randflake_core::{AnyLayout, Layout, Spec};
 
-use super::StoreError;
-use crate::ledger::Terms;
+use crate::ledger::{Seal, Terms};
 
 /// The longest TTL that a namespace allows unless it is set: 300 s.
 pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(300);
@@ -74,22 +73,6 @@ impl Namespace {
         Ok(Self { name, terms })
     }
 
-    /// The namespace of one node id of this one alone, which is 0 there: for [`Pinned`](super::Pinned).
-    pub(super) fn of_one_node(&self, node_id: u32) -> Result<Self, StoreError> {
-        let max = self.spec().max_node_id();
-        if node_id > max {
-            return Err(StoreError::Invalid(format!(
-                "node id {node_id} is out of range: 0 to {max} are allowed"
-            )));
-        }
-        let mut fields = self.spec().fields();
-        fields.node_id.bits = 0;
-        let spec = Spec::new(fields).map_err(StoreError::unavailable)?;
-        let name = format!("{}-node-{node_id}", self.name);
-        let terms = Terms { spec, ..self.terms };
-        Self::checked(name, terms).map_err(|error| StoreError::Invalid(error.to_string()))
-    }
-
     /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.
     ///
     /// It is stored when the namespace is created, and kept then. After a store has lost its memory
@@ -124,27 +107,9 @@ impl Namespace {
         self.terms.max_ttl()
     }
 
-    /// Refuses a namespace that a store keeps with another layout.
-    pub(crate) fn check_layout(
-        &self,
-        node_ids: u64,
-        epoch_unix_ms: u64,
-        tick_ms: u64,
-    ) -> Result<(), StoreError> {
-        let spec = self.spec();
-        let same = (node_ids, epoch_unix_ms, tick_ms)
-            == (self.node_ids(), spec.epoch_unix_ms(), spec.tick_ms());
-        if same {
-            return Ok(());
-        }
-        Err(StoreError::Unusable(format!(
-            "namespace {:?} is stored with another layout: {node_ids} node ids and ticks of {tick_ms} \
-             ms since Unix time {epoch_unix_ms} ms, not {} and {} ms since {} ms; take another name",
-            self.name,
-            self.node_ids(),
-            spec.tick_ms(),
-            spec.epoch_unix_ms()
-        )))
+    /// Whether ids are plain or under which key.
+    pub(crate) fn set_seal(&mut self, seal: Seal) {
+        self.terms.seal = Some(seal);
     }
 
     /// A time span in ticks, rounded up.

@@ -7,76 +7,73 @@ use core::time::Duration;
 use randflake_core::segment::Segment;
 use randflake_core::{AnyLayout, Layout, Lease, LeaseError};
 
-use super::{Finding, Namespace, Token};
+use super::{Finding, MAX_SKEW, Namespace, Token};
+use crate::ledger::{Loss, Seal};
 
-/// Where the leases of one namespace are kept.
+/// The leases of one namespace, as a handle asks for them.
 ///
-/// It is synchronous: one thread of a process, its keeper, calls it. A call may block for as long as
-/// the backend takes; give it a time limit well below the TTL.
+/// Every store is a [`Ledger`](crate::ledger::Ledger) over an engine; the rules are in [`ledger`](crate::ledger), and
+/// what an engine must do is the contract of [`Backend`](crate::ledger::Backend). This trait is for those who
+/// do not care which engine it is.
 ///
-/// # Contract
-///
-/// All ticks are those of the namespace's layout; `now` is the store's clock, read once in each
-/// operation, after the operation's lock or transaction has begun.
-///
-/// 1. **Disjoint.** For one node id, all granted intervals `[start, end)` are pairwise disjoint, over
-///    all holders, restarts and clock jumps.
-/// 2. **Acquire** takes only records with `tick(now) >= end` (or none yet), sets
-///    `start = max(tick(now), end)`, `end = start + ttl`, raises the record's `fencing_token`, and
-///    stores token and holder. It grants all the node ids asked for or changes nothing.
-/// 3. **Repeating** an acquire with the same token and holder while its grants are live returns the
-///    same grants; with the same token and *another* holder it is refused as [`StoreError::Foreign`].
-/// 4. **Renew** compares node id, fencing token and token, and demands `tick(now) < end`; then
-///    `end = max(end, tick(now) + ttl)`. Repeating it does no harm.
-/// 5. **Release** compares the same and sets `end` to the given end, never to a later one nor to one
-///    before `start`. Releasing what is not held any more does nothing.
-/// 6. **Durable.** A grant, renewal or release that was answered survives a crash of the store.
-/// 7. **Amnesia.** The store keeps a fingerprint of its continuity. If that changed or is missing
-///    where it should be, acquires are refused as [`StoreError::Fenced`] until the longest TTL and
-///    the allowed skew have passed, so that every lease it may have forgotten is over.
-/// 8. The cost of an operation does not grow with the number of leases.
+/// It is synchronous: one thread of a process, its keeper, calls it. A call may block for as long as the engine
+/// takes; its time limit is well below the TTL.
 pub trait LeaseStore: Send + Debug {
     /// The namespace that this store was opened for.
     fn namespace(&self) -> &Namespace;
 
-    /// Grants `request.count` node ids at once.
+    /// Says whether ids are plain or under which key, so that an acquire is refused where the namespace has others.
+    fn seal(&mut self, seal: Seal);
+
+    /// Grants all that the request asks for at once, or nothing.
+    ///
+    /// After [`StoreError::Unavailable`] the outcome is unknown; the same request, made again here, gets what the
+    /// lost one was granted.
     ///
     /// # Errors
     ///
-    /// [`StoreError`]; nothing was granted, unless it is [`StoreError::Unavailable`], after which the
-    /// outcome is unknown and the same request may be repeated.
+    /// [`StoreError`].
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError>;
 
-    /// Moves the end of each grant to `ttl` ticks from now.
+    /// Moves the end of each grant to `ttl` ticks from now, never back.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] when the TTL is over the namespace's longest, and
-    /// [`StoreError::Unavailable`], after which the same renewal may be repeated.
+    /// [`StoreError::Invalid`] when the TTL is over the namespace's longest, [`StoreError::ClockSkew`] when the
+    /// store's clock has leapt since its last answer, and [`StoreError::Unavailable`]; the same renewal may be
+    /// made again.
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError>;
 
-    /// Ends each grant at its `end`, which the caller has set to the first tick that was not used.
+    /// Ends each grant at its `end`, which the caller has set to the first tick that was not used. What is not held
+    /// any more stays as it is.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`]; the same release may be repeated.
+    /// [`StoreError::Unavailable`]; the same release may be made again.
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError>;
 
-    /// Every record, in the order of node ids, also of leases that are over.
+    /// Every record, in the order of node ids, also of leases that have expired.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`].
     fn list(&mut self) -> Result<Vec<Record>, StoreError>;
 
-    /// Refuses acquires until every lease granted so far, also any that the store does not know of,
-    /// is over; says how long that takes. For an administrator who has restored a backup in a way
-    /// that the store cannot notice.
+    /// Grants nothing until every lease granted so far, also any that the store does not know of, has expired; says
+    /// how long that takes. For an administrator who has restored a backup in a way that the store cannot notice.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`].
-    fn fence(&mut self) -> Result<Duration, StoreError>;
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    fn quarantine(&mut self) -> Result<Duration, StoreError>;
+
+    /// Grants again at once, for an administrator who knows that no lease lives that the store has forgotten: on a
+    /// new server, or after a quarantine that was set by a wrong clock.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    fn end_quarantine(&mut self) -> Result<(), StoreError>;
 
     /// The store's clock, as time since the Unix epoch.
     ///
@@ -87,20 +84,20 @@ pub trait LeaseStore: Send + Debug {
 
     /// What the store says of itself, for `randflake doctor` and its like: see [`Finding`].
     ///
-    /// Unless a store implements it, it tells nothing: an empty list.
-    ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`]. What can be asked and is not as it should be is a finding, not an
     /// error.
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        Ok(Vec::new())
-    }
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError>;
 }
 
 impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
     fn namespace(&self) -> &Namespace {
         (**self).namespace()
+    }
+
+    fn seal(&mut self, seal: Seal) {
+        (**self).seal(seal);
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
@@ -119,8 +116,12 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
         (**self).list()
     }
 
-    fn fence(&mut self) -> Result<Duration, StoreError> {
-        (**self).fence()
+    fn quarantine(&mut self) -> Result<Duration, StoreError> {
+        (**self).quarantine()
+    }
+
+    fn end_quarantine(&mut self) -> Result<(), StoreError> {
+        (**self).end_quarantine()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {
@@ -139,10 +140,38 @@ pub struct AcquireRequest<'a> {
     pub token: Token,
     /// Who asks: names one process, for people and against repetition by a copy of it.
     pub holder: &'a str,
-    /// How many node ids, at least 1.
-    pub count: u32,
+    /// Which node ids.
+    pub nodes: NodeIds<'a>,
     /// For how many ticks, at least 1 and at most the namespace's longest TTL.
     pub ttl: u64,
+}
+
+/// Which node ids an acquire asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeIds<'a> {
+    /// So many, any that are free: at least 1.
+    Any(u32),
+    /// These and no others, each once.
+    These(&'a [u32]),
+}
+
+impl NodeIds<'_> {
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        match self {
+            Self::Any(count) => *count,
+            Self::These(chosen) => u32::try_from(chosen.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether a node id is one of them.
+    pub(crate) fn allow(&self, node_id: u32) -> bool {
+        match self {
+            Self::Any(_) => true,
+            Self::These(chosen) => chosen.contains(&node_id),
+        }
+    }
 }
 
 /// A node id granted for an interval of ticks.
@@ -193,8 +222,8 @@ pub struct Acquired {
 /// What became of a renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renewed {
-    /// For each grant, in the order given, its end now; `None` when it is not held any more.
-    pub ends: Vec<Option<u64>>,
+    /// For each grant, in the order given, its end now, or why it is not held any more.
+    pub ends: Vec<Result<u64, Loss>>,
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,
 }
@@ -204,6 +233,8 @@ pub struct Renewed {
 pub struct Record {
     /// Node id, interval and tokens.
     pub grant: Grant,
+    /// A copy of its holder has tried to renew it: both have issued the same ids since they were copied.
+    pub contested: bool,
     /// Who acquired it.
     pub holder: String,
 }
@@ -217,8 +248,8 @@ pub enum StoreError {
         /// How long until enough leases end, unless they are renewed.
         retry_in: Duration,
     },
-    /// The store lost its continuity and waits until every lease that it may have forgotten is over.
-    Fenced {
+    /// The store may have forgotten leases, and grants nothing until all of them have expired.
+    Quarantined {
         /// How long that takes.
         retry_in: Duration,
     },
@@ -235,8 +266,6 @@ pub enum StoreError {
         /// Where the counter is known to have stood at least; 1 if the store knows nothing of it.
         reached: u64,
     },
-    /// The token of an acquire belongs to another holder: two copies of one process are running.
-    Foreign,
     /// What was asked is outside the allowed range: the sentence says what is allowed.
     Invalid(String),
     /// The store does not fit what it is used for, and will not without a change: the sentence says
@@ -256,38 +285,6 @@ impl StoreError {
     pub(crate) fn segment(next: u64, count: u64) -> Result<Segment, Self> {
         Segment::new(next, count).map_err(|error| Self::Invalid(error.to_string()))
     }
-
-    /// Checks what an acquire asks for.
-    pub(crate) fn check(
-        request: &AcquireRequest<'_>,
-        namespace: &Namespace,
-        max_ttl: Duration,
-    ) -> Result<(), Self> {
-        let AcquireRequest { count, ttl, .. } = *request;
-        if count == 0 || u64::from(count) > namespace.node_ids() {
-            let most = namespace.node_ids();
-            return Err(Self::Invalid(format!(
-                "{count} node ids asked for: 1 to {most} are allowed"
-            )));
-        }
-        Self::check_ttl(ttl, namespace, max_ttl)
-    }
-
-    /// Checks the TTL of an acquire or a renewal, in ticks.
-    pub(crate) fn check_ttl(
-        ttl: u64,
-        namespace: &Namespace,
-        max_ttl: Duration,
-    ) -> Result<(), Self> {
-        let max_ttl_ticks = namespace.ticks(max_ttl);
-        if ttl == 0 || ttl > max_ttl_ticks {
-            let tick_ms = namespace.spec().tick_ms();
-            return Err(Self::Invalid(format!(
-                "a TTL of {ttl} ticks asked for: 1 to {max_ttl_ticks} ticks of {tick_ms} ms are allowed"
-            )));
-        }
-        Ok(())
-    }
 }
 
 impl Display for StoreError {
@@ -296,17 +293,20 @@ impl Display for StoreError {
             Self::Exhausted { retry_in } => {
                 write!(f, "too few node ids are free: try again in {} ms", retry_in.as_millis())
             }
-            Self::Fenced { retry_in } => write!(
+            Self::Quarantined { retry_in } => write!(
                 f,
-                "the lease store lost its continuity (restored, replaced or deleted): it grants \
-                 nothing for another {} s, until every lease that it may have forgotten is over",
+                "the lease store is new or lost its continuity (restored, replaced or deleted): it grants nothing for \
+                 another {} s, until every lease that it may have forgotten has expired; if no lease was ever granted \
+                 here, `randflake lease init` ends that",
                 retry_in.as_millis().div_ceil(1_000)
             ),
             Self::ClockSkew { store, here } => write!(
                 f,
-                "the store's clock is {} ms {} this machine's: at most 10000 ms are allowed",
+                "the store's clock is {} ms {} what this machine expects: at most {} ms are allowed, and less \
+                 between two answers",
                 store.abs_diff(*here).as_millis(),
-                if store > here { "ahead of" } else { "behind" }
+                if store > here { "ahead of" } else { "behind" },
+                MAX_SKEW.as_millis()
             ),
             Self::CounterLost { reached: 1 } => f.write_str(
                 "the store has no such counter, or has forgotten it: say where it begins, above every \
@@ -317,9 +317,6 @@ impl Display for StoreError {
                 "the store lost its continuity (restarted, restored or replaced), so its counter may have \
                  gone back: say where to go on, above every number ever reserved; it knows of those \
                  below {reached}"
-            ),
-            Self::Foreign => f.write_str(
-                "the acquire's token belongs to another holder: are two copies of one process running?",
             ),
             Self::Invalid(sentence) | Self::Unusable(sentence) => f.write_str(sentence),
             Self::Unavailable(source) => write!(f, "the lease store is unavailable: {source}"),

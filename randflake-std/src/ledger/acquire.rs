@@ -1,7 +1,7 @@
 //! Granting node ids.
 
 use super::{Asking, Decision, Moment, NodeChange, NodeRecord, Standing, View};
-use crate::lease::{StoreError, Token};
+use crate::lease::{NodeIds, StoreError, Token};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -10,10 +10,8 @@ pub struct Acquire<'a> {
     pub token: Token,
     /// Who asks.
     pub holder: &'a str,
-    /// How many node ids, any that are free; or as many as were chosen.
-    pub count: u32,
-    /// These node ids and no others; empty: any that are free.
-    pub chosen: &'a [u32],
+    /// Which node ids.
+    pub nodes: NodeIds<'a>,
     /// For how many ticks.
     pub ttl: u64,
     /// The nonces of earlier tries whose outcome is not known.
@@ -53,7 +51,7 @@ fn grants(
 ) -> Result<Vec<NodeChange>, StoreError> {
     check(asked, standing)?;
     let now = standing.now;
-    let wanted = asked.count as usize;
+    let wanted = asked.nodes.count() as usize;
     let mut changes: Vec<_> = view
         .nodes
         .iter()
@@ -67,7 +65,7 @@ fn grants(
     standing.check_quarantine()?;
     let end = now.end_after(asked.ttl)?;
     let free = view.nodes.iter().filter(|node| {
-        let is_asked_for = asked.chosen.is_empty() || asked.chosen.contains(&node.node_id);
+        let is_asked_for = asked.nodes.allow(node.node_id);
         is_asked_for
             && node
                 .record
@@ -101,8 +99,12 @@ fn grants(
             .nodes
             .iter()
             .filter_map(|node| Some(node.record.as_ref()?.end));
-        let soonest = ends.filter(|end| now.tick < *end).min();
-        let free_from = view.free_from.or(soonest).unwrap_or(now.tick);
+        let ends = ends.filter(|end| now.tick < *end);
+        let free_from = match asked.nodes {
+            NodeIds::Any(_) => view.free_from.or(ends.min()),
+            NodeIds::These(_) => ends.max(),
+        };
+        let free_from = free_from.unwrap_or(now.tick);
         return Err(StoreError::Exhausted {
             retry_in: now.until(free_from),
         });
@@ -140,13 +142,15 @@ fn claim(
 fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
     let max = standing.record.terms.spec.max_node_id();
     let most = u64::from(max) + 1;
-    if asked.count == 0 || u64::from(asked.count) > most {
-        let count = asked.count;
+    let count = asked.nodes.count();
+    if count == 0 || u64::from(count) > most {
         return Err(StoreError::Invalid(format!(
             "{count} node ids asked for: 1 to {most} are allowed"
         )));
     }
-    if let Some(node_id) = asked.chosen.iter().find(|node_id| **node_id > max) {
+    if let NodeIds::These(chosen) = asked.nodes
+        && let Some(node_id) = chosen.iter().find(|node_id| **node_id > max)
+    {
         return Err(StoreError::Invalid(format!(
             "node id {node_id} is out of range: 0 to {max} are allowed"
         )));

@@ -53,6 +53,12 @@ pub trait Backend: Send + Debug {
         Ok(Vec::new())
     }
 
+    /// Whether a renewal is written without a read before. The engine then checks the change's window, and that
+    /// its fingerprint is that of `namespace_before` and no setting has become a fault, in the write.
+    fn renews_unread(&self) -> bool {
+        false
+    }
+
     /// An operation follows that should be answered within a part of this TTL.
     fn limit_for(&mut self, ttl: Duration) {
         _ = ttl;

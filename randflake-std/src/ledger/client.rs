@@ -7,14 +7,17 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
+use super::carried::{Carried, LEAP};
+use super::fresh::fresh;
 use super::{
-    Acquire, Asking, Backend, Change, Committed, Decision, Held, NodeRecord, Seen, Standing, View,
-    Wanted, acquire, release, renew,
+    Acquire, Asking, Backend, Change, Committed, Decision, Expected, Held, Loss, NamespaceRecord,
+    Node, NodeRecord, Seal, Seen, Standing, View, Wanted, acquire, end_quarantine, quarantine,
+    release, renew,
 };
 use crate::clock::Monotonic;
 use crate::lease::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
-    Token,
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed,
+    StoreError, Token,
 };
 
 /// How often an operation begins anew because others were faster.
@@ -22,9 +25,10 @@ const TRIES: usize = 100;
 
 /// The leases of one namespace in an engine.
 ///
-/// It is what every store is: an engine says how records are read and written, this says what becomes of them.
+/// Every store is one: an engine ([`Backend`]) says how records are read and written, the rules say what becomes of
+/// them, and this remembers what its process has seen and written.
 pub struct Ledger<B> {
-    backend: B,
+    pub(crate) backend: B,
     namespace: Namespace,
     /// This machine's clock, which the store's is compared with; none in simulations.
     machine: Option<Arc<dyn Clock + Send + Sync>>,
@@ -33,6 +37,8 @@ pub struct Ledger<B> {
     pending: Option<Pending>,
     /// What this process wrote last, by node id.
     written: BTreeMap<u32, Written>,
+    /// The namespace's record and the store's clock, as last answered.
+    last: Option<(NamespaceRecord, Carried)>,
 }
 
 #[derive(Debug)]
@@ -44,16 +50,33 @@ struct Pending {
 
 #[derive(Debug)]
 struct Written {
-    token: Token,
-    serial: u64,
+    record: NodeRecord,
     /// Nonces of later writes of unknown outcome.
     tried: Vec<u64>,
+}
+
+/// An operation that succeeded.
+struct Done<T> {
+    answer: T,
+    now: Duration,
+}
+
+/// An operation that failed, with what may have been written all the same.
+struct Undone {
+    error: StoreError,
+    tried: Option<(u64, Change)>,
+}
+
+impl From<StoreError> for Undone {
+    fn from(error: StoreError) -> Self {
+        Self { error, tried: None }
+    }
 }
 
 impl<B: Backend> Ledger<B> {
     /// The leases of a namespace, which the first acquire creates. `machine` is this machine's clock, which the store's
     /// is compared with; none in simulations.
-    pub fn new(
+    pub fn over(
         backend: B,
         namespace: Namespace,
         machine: Option<Arc<dyn Clock + Send + Sync>>,
@@ -65,6 +88,7 @@ impl<B: Backend> Ledger<B> {
             seen: Seen::default(),
             pending: None,
             written: BTreeMap::new(),
+            last: None,
         }
     }
 
@@ -79,46 +103,55 @@ impl<B: Backend> Ledger<B> {
 
     /// The namespace as it stands; nothing is written.
     fn look(&mut self) -> Result<Standing, StoreError> {
-        let (view, here) = self.read(&Wanted::default())?;
+        let view = self.backend.read(&Wanted::default())?;
         self.backend.abandon();
-        Standing::of(&view, &self.asking(here, (0, 0)))
+        Standing::of(&view, &self.asking(None, (0, 0)))
     }
 
-    fn read(
-        &mut self,
-        wanted: &Wanted<'_>,
-    ) -> Result<(View, Option<(Duration, Duration)>), StoreError> {
-        let before = self.machine_now();
-        let view = self.backend.read(wanted)?;
-        let here = before.zip(self.machine_now());
-        Ok((view, here))
-    }
-
-    fn machine_now(&self) -> Option<Duration> {
-        self.machine
-            .as_ref()
-            .map(|clock| clock.now().unwrap_or_default())
-    }
-
-    fn asking(&self, here: Option<(Duration, Duration)>, fresh: (u64, u64)) -> Asking<'_> {
+    fn asking(&self, clock: Option<Expected>, fresh: (u64, u64)) -> Asking<'_> {
         Asking {
             terms: self.namespace.terms(),
             seen: &self.seen,
-            here,
+            clock,
             fresh,
         }
     }
 
-    /// Reads, decides and writes, until nobody else was faster.
+    fn machine_now(&self) -> Option<Duration> {
+        let clock = self.machine.as_ref()?;
+        Some(clock.now().unwrap_or_default())
+    }
+
+    /// Reads, decides and writes, until nobody else was faster. The store's clock is compared with what it showed
+    /// before, carried on, if `is_renewal`; else, or if it showed nothing before, with this machine's.
     fn run<T>(
         &mut self,
         wanted: &Wanted<'_>,
+        is_renewal: bool,
         rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
     ) -> Result<Done<T>, Undone> {
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
-            let (view, here) = self.read(wanted)?;
-            let Decision { change, answer } = rule(&view, &self.asking(here, fresh));
+            let (before, sent) = (self.machine_now(), Monotonic::exact());
+            let view = self.backend.read(wanted)?;
+            let carried = self
+                .last
+                .as_ref()
+                .filter(|_| is_renewal)
+                .map(|(_, carried)| carried.expected(sent));
+            let clock = before
+                .zip(self.machine_now())
+                .map(|(before, after)| match carried {
+                    Some((least, most)) => Expected { least, most },
+                    None => Expected::of_machine(before, after),
+                });
+            let Decision { change, answer } = rule(&view, &self.asking(clock, fresh));
+            if let Err(error @ StoreError::ClockSkew { .. }) = answer {
+                // A leap counts as a failure once; then this machine's clock has to agree.
+                self.last = None;
+                self.backend.abandon();
+                return Err(error.into());
+            }
             let now = if change.is_empty() {
                 self.backend.abandon();
                 view.now
@@ -127,20 +160,13 @@ impl<B: Backend> Ledger<B> {
                     Ok(Committed::Done { now }) => now,
                     Ok(Committed::Stale) => continue,
                     Err(error) => {
-                        return Err(Undone {
-                            error,
-                            tried: Some((fresh.1, change)),
-                        });
+                        let tried = Some((fresh.1, change));
+                        return Err(Undone { error, tried });
                     }
                 }
             };
-            let namespace = change
-                .namespace_after
-                .as_ref()
-                .or(change.namespace_before.as_ref());
-            if let Some(record) = namespace {
-                self.seen.note_namespace(record);
-            }
+            let record = change.namespace_after.or(change.namespace_before);
+            self.answered(record, Carried::new(now, sent));
             return Ok(Done {
                 answer: answer?,
                 now,
@@ -149,13 +175,20 @@ impl<B: Backend> Ledger<B> {
         Err(StoreError::unavailable("other clients of the store were faster each time").into())
     }
 
+    fn answered(&mut self, record: Option<NamespaceRecord>, carried: Carried) {
+        if let Some(record) = &record {
+            self.seen.note_namespace(record);
+        }
+        self.last = record.map(|record| (record, carried));
+    }
+
     /// What this process knows of a grant.
     fn held(&self, grant: &Grant) -> Held {
         let written = self.written.get(&grant.node_id);
-        let written = written.filter(|written| written.token == grant.token);
+        let written = written.filter(|written| written.record.is_of(grant));
         Held {
             grant: *grant,
-            serial: written.map(|written| written.serial),
+            serial: written.map(|written| written.record.serial),
             tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
         }
     }
@@ -164,52 +197,84 @@ impl<B: Backend> Ledger<B> {
     fn wrote(&mut self, record: &NodeRecord) {
         self.seen.note(record);
         let written = Written {
-            token: record.token,
-            serial: record.serial,
+            record: record.clone(),
             tried: Vec::new(),
         };
         self.written.insert(record.node_id, written);
     }
 
     /// Notes a write that may have happened.
-    fn may_have_written(&mut self, nonce: u64, change: &Change) {
-        for after in change.nodes.iter().map(|node| &node.after) {
-            if let Some(written) = self.written.get_mut(&after.node_id) {
-                written.tried.push(nonce);
+    fn may_have_written(&mut self, undone: Undone) -> StoreError {
+        if let Some((nonce, change)) = undone.tried {
+            for after in change.nodes.iter().map(|node| &node.after) {
+                if let Some(written) = self.written.get_mut(&after.node_id) {
+                    written.tried.push(nonce);
+                }
+            }
+        }
+        undone.error
+    }
+
+    /// Renews without reading first: by the same rule, on what this process wrote last and the store's clock
+    /// carried on. The engine writes only if all of that is still so. `None`: it is not known, or not so.
+    fn renew_unread(
+        &mut self,
+        leases: &[Held],
+        ttl: u64,
+    ) -> Result<Option<Done<Vec<Result<NodeRecord, Loss>>>>, Undone> {
+        let Some((record, carried)) = self.last.clone().filter(|_| self.machine.is_some()) else {
+            return Ok(None);
+        };
+        let known: Option<Vec<_>> = leases
+            .iter()
+            .map(|lease| {
+                let written = self.written.get(&lease.grant.node_id)?;
+                let is_known = written.record.is_of(&lease.grant) && written.tried.is_empty();
+                let record = Some(written.record.clone());
+                is_known.then_some(Node {
+                    node_id: lease.grant.node_id,
+                    record,
+                })
+            })
+            .collect();
+        let Some(nodes) = known else {
+            return Ok(None);
+        };
+        let now = carried.now();
+        let view = View::carried(now, record, nodes);
+        let fresh = fresh().map_err(StoreError::unavailable)?;
+        let Decision { mut change, answer } = renew(&view, leases, ttl, &self.asking(None, fresh));
+        let Ok(renewed) = answer else {
+            return Ok(None);
+        };
+        if change.namespace_after.is_some() || renewed.iter().any(Result::is_err) {
+            return Ok(None);
+        }
+        let soonest = change
+            .nodes
+            .iter()
+            .filter_map(|node| Some(node.before.as_ref()?.end))
+            .min();
+        let expires = soonest.map_or(now, |end| {
+            Duration::from_millis(self.namespace.spec().unix_ms(end) - 1)
+        });
+        change.window = Some((now.saturating_sub(LEAP), (now + 2 * LEAP).min(expires)));
+        let sent = Monotonic::exact();
+        match self.backend.commit(&change) {
+            Ok(Committed::Done { now }) => {
+                self.answered(change.namespace_before, Carried::new(now, sent));
+                Ok(Some(Done {
+                    answer: renewed,
+                    now,
+                }))
+            }
+            Ok(Committed::Stale) => Ok(None),
+            Err(error) => {
+                let tried = Some((fresh.1, change));
+                Err(Undone { error, tried })
             }
         }
     }
-}
-
-struct Done<T> {
-    answer: T,
-    now: Duration,
-}
-
-/// An operation that failed, with what may have been written.
-struct Undone {
-    error: StoreError,
-    tried: Option<(u64, Change)>,
-}
-
-impl From<StoreError> for Undone {
-    fn from(error: StoreError) -> Self {
-        Self { error, tried: None }
-    }
-}
-
-/// Two numbers that nobody else has. A copy of this process, or of its machine, shares the state of all random
-/// sources; it does not share the time at which it goes on.
-fn fresh() -> Result<(u64, u64), getrandom::Error> {
-    let wall = crate::clock::wall_exact().unwrap_or_default().as_nanos();
-    let time = u64::try_from(wall & u128::from(u64::MAX)).unwrap_or_default();
-    let mixed = time
-        .wrapping_add(Monotonic::exact().nanos())
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Ok((
-        getrandom::u64()? ^ mixed,
-        getrandom::u64()? ^ mixed.rotate_left(32),
-    ))
 }
 
 impl<B: Backend> Debug for Ledger<B> {
@@ -226,35 +291,39 @@ impl<B: Backend> LeaseStore for Ledger<B> {
         &self.namespace
     }
 
+    fn seal(&mut self, seal: Seal) {
+        self.namespace.set_seal(seal);
+    }
+
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         let AcquireRequest {
             token,
             holder,
-            count,
+            nodes,
             ttl,
         } = *request;
         self.backend.limit_for(self.namespace.span(ttl));
-        let (nonces, nodes) = match &self.pending {
-            Some(pending) if pending.token == token => {
-                (pending.nonces.clone(), pending.nodes.clone())
-            }
-            _ => (Vec::new(), Vec::new()),
-        };
+        let pending = self.pending.take().filter(|pending| pending.token == token);
+        let mut pending = pending.unwrap_or(Pending {
+            token,
+            nonces: Vec::new(),
+            nodes: Vec::new(),
+        });
         let asked = Acquire {
             token,
             holder,
-            count,
-            chosen: &[],
+            nodes,
             ttl,
-            tried: &nonces,
+            tried: &pending.nonces,
         };
-        let wanted = Wanted {
-            nodes: &nodes,
-            free: count as usize,
+        let (chosen, free) = match nodes {
+            NodeIds::Any(count) => (&[][..], count as usize),
+            NodeIds::These(chosen) => (chosen, 0),
         };
-        match self.run(&wanted, |view, asking| acquire(view, &asked, asking)) {
+        let read = [&pending.nodes, chosen].concat();
+        let wanted = Wanted { nodes: &read, free };
+        match self.run(&wanted, false, |view, asking| acquire(view, &asked, asking)) {
             Ok(Done { answer, now }) => {
-                self.pending = None;
                 for record in &answer {
                     self.wrote(record);
                 }
@@ -263,16 +332,13 @@ impl<B: Backend> LeaseStore for Ledger<B> {
             }
             Err(Undone { error, tried }) => {
                 if let Some((nonce, change)) = tried {
-                    let nodes = nodes
-                        .into_iter()
-                        .chain(change.nodes.iter().map(|node| node.after.node_id));
-                    let nodes = nodes.collect();
-                    let nonces = nonces.into_iter().chain([nonce]).collect();
-                    self.pending = Some(Pending {
-                        token,
-                        nonces,
-                        nodes,
-                    });
+                    pending.nonces.push(nonce);
+                    pending
+                        .nodes
+                        .extend(change.nodes.iter().map(|node| node.after.node_id));
+                }
+                if !pending.nonces.is_empty() {
+                    self.pending = Some(pending);
                 }
                 Err(error)
             }
@@ -287,26 +353,28 @@ impl<B: Backend> LeaseStore for Ledger<B> {
             nodes: &nodes,
             free: 0,
         };
-        match self.run(&wanted, |view, asking| renew(view, &leases, ttl, asking)) {
-            Ok(Done { answer, now }) => {
-                for record in answer.iter().flatten() {
-                    self.wrote(record);
-                }
-                let ends = answer
-                    .into_iter()
-                    .map(|outcome| outcome.ok().map(|record| record.end));
-                Ok(Renewed {
-                    ends: ends.collect(),
-                    now,
-                })
-            }
-            Err(Undone { error, tried }) => {
-                if let Some((nonce, change)) = tried {
-                    self.may_have_written(nonce, &change);
-                }
-                Err(error)
-            }
+        let mut outcome = Ok(None);
+        if self.backend.renews_unread() {
+            outcome = self.renew_unread(&leases, ttl);
         }
+        let outcome = match outcome {
+            Ok(Some(done)) => Ok(done),
+            Ok(None) => self.run(&wanted, true, |view, asking| {
+                renew(view, &leases, ttl, asking)
+            }),
+            Err(undone) => Err(undone),
+        };
+        let Done { answer, now } = outcome.map_err(|undone| self.may_have_written(undone))?;
+        for record in answer.iter().flatten() {
+            self.wrote(record);
+        }
+        let ends = answer
+            .into_iter()
+            .map(|outcome| outcome.map(|record| record.end));
+        Ok(Renewed {
+            ends: ends.collect(),
+            now,
+        })
     }
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
@@ -316,42 +384,31 @@ impl<B: Backend> LeaseStore for Ledger<B> {
             nodes: &nodes,
             free: 0,
         };
-        match self.run(&wanted, |view, asking| release(view, &leases, asking)) {
-            Ok(Done { answer, .. }) => {
-                for record in &answer {
-                    self.wrote(record);
-                }
-                Ok(())
-            }
-            Err(Undone { error, tried }) => {
-                if let Some((nonce, change)) = tried {
-                    self.may_have_written(nonce, &change);
-                }
-                Err(error)
-            }
+        let outcome = self.run(&wanted, true, |view, asking| release(view, &leases, asking));
+        let done = outcome.map_err(|undone| self.may_have_written(undone))?;
+        for record in &done.answer {
+            self.wrote(record);
         }
+        Ok(())
     }
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
         let records = self.backend.list()?.into_iter();
         let records = records.map(|record| Record {
             grant: record.grant(),
+            contested: record.contested,
             holder: record.holder,
         });
         Ok(records.collect())
     }
 
-    fn fence(&mut self) -> Result<Duration, StoreError> {
-        let rule = |view: &View, asking: &Asking<'_>| match Standing::of(view, asking) {
-            Ok(mut standing) => {
-                standing.quarantine(view, asking.seen);
-                let answer = Ok(standing.quarantine_left());
-                let change = standing.into_change();
-                Decision { change, answer }
-            }
-            Err(refusal) => Decision::refused(refusal),
-        };
-        let done = self.run(&Wanted::default(), rule);
+    fn quarantine(&mut self) -> Result<Duration, StoreError> {
+        let done = self.run(&Wanted::default(), false, quarantine);
+        done.map(|done| done.answer).map_err(|undone| undone.error)
+    }
+
+    fn end_quarantine(&mut self) -> Result<(), StoreError> {
+        let done = self.run(&Wanted::default(), false, end_quarantine);
         done.map(|done| done.answer).map_err(|undone| undone.error)
     }
 
@@ -363,7 +420,7 @@ impl<B: Backend> LeaseStore for Ledger<B> {
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
         let mut findings = self.backend.diagnose()?;
-        findings.push(Finding::fence(self.look()?.quarantine_left()));
+        findings.push(Finding::quarantine(self.look()?.quarantine_left()));
         Ok(findings)
     }
 }

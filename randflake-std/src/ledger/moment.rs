@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use randflake_core::Spec;
+use randflake_core::{Clock, Spec};
 
 use crate::lease::StoreError;
 
@@ -58,4 +58,11 @@ impl Moment {
             .saturating_sub(self.unix)
             .max(Duration::from_millis(1))
     }
+}
+
+/// What a clock shows.
+pub(crate) fn read(clock: &dyn Clock) -> Result<Duration, StoreError> {
+    clock
+        .now()
+        .ok_or_else(|| StoreError::unavailable("its clock does not know the time"))
 }

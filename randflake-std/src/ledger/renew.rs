@@ -30,6 +30,19 @@ pub enum Loss {
     Forgotten,
 }
 
+impl Loss {
+    /// In a word, for logs and metrics: `expired`, `released`, `contested` or `forgotten`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::Released => "released",
+            Self::Contested => "contested",
+            Self::Forgotten => "forgotten",
+        }
+    }
+}
+
 impl Held {
     /// Whether this holder made the record's last write.
     pub(super) fn wrote(&self, record: &NodeRecord) -> bool {

@@ -12,11 +12,45 @@ pub struct Asking<'a> {
     pub terms: &'a Terms,
     /// What this process has seen.
     pub seen: &'a Seen,
-    /// This machine's wall clock before and after the read, in either order; none in simulations.
-    pub here: Option<(Duration, Duration)>,
+    /// What the store's clock must show; none in simulations.
+    pub clock: Option<Expected>,
     /// Two numbers that nobody else has, also no copy of this process: the origin of a record, and the nonce of a
     /// write.
     pub fresh: (u64, u64),
+}
+
+/// Between which times a store's clock must be.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// The first.
+    pub least: Duration,
+    /// The last.
+    pub most: Duration,
+}
+
+impl Expected {
+    /// By this machine's clock, which showed these times before and after the read, in either order: however long the
+    /// request took, it was read in between.
+    #[must_use]
+    pub fn of_machine(before: Duration, after: Duration) -> Self {
+        Self {
+            least: before.min(after).saturating_sub(MAX_SKEW),
+            most: before.max(after).saturating_add(MAX_SKEW),
+        }
+    }
+
+    /// A store whose clock leapt ahead would grant node ids far into the future, and one whose clock went back would
+    /// end a quarantine too early.
+    fn check(&self, store: Duration) -> Result<(), StoreError> {
+        if store < self.least || store > self.most {
+            let middle = (self.least + self.most) / 2;
+            return Err(StoreError::ClockSkew {
+                store,
+                here: middle,
+            });
+        }
+        Ok(())
+    }
 }
 
 /// A namespace as it should be.
@@ -45,8 +79,8 @@ impl Standing {
             return Err(StoreError::Unusable(fault.clone()));
         }
         // First: a quarantine by a clock that is wrong ends too early.
-        if let Some(here) = asking.here {
-            check_skew(view.now, here)?;
+        if let Some(expected) = asking.clock {
+            expected.check(view.now)?;
         }
         let now = Moment::at(view.now, asking.terms.spec)?;
         let mut standing = Self {
@@ -139,7 +173,7 @@ impl Standing {
     pub(super) fn check_quarantine(&self) -> Result<(), StoreError> {
         match self.quarantine_left() {
             Duration::ZERO => Ok(()),
-            retry_in => Err(StoreError::Fenced { retry_in }),
+            retry_in => Err(StoreError::Quarantined { retry_in }),
         }
     }
 
@@ -170,14 +204,4 @@ impl Standing {
             window: None,
         }
     }
-}
-
-/// A store whose clock leapt ahead would grant node ids far into the future. It was read at some time between the
-/// two readings here, however long the request took.
-fn check_skew(store: Duration, (before, after): (Duration, Duration)) -> Result<(), StoreError> {
-    let here = store.clamp(before.min(after), before.max(after));
-    if store.abs_diff(here) > MAX_SKEW {
-        return Err(StoreError::ClockSkew { store, here });
-    }
-    Ok(())
 }

@@ -53,6 +53,20 @@ pub struct Continuity {
 }
 
 impl View {
+    /// What a process expects to read: what it wrote last.
+    pub(super) fn carried(now: Duration, namespace: NamespaceRecord, nodes: Vec<Node>) -> Self {
+        Self {
+            now,
+            continuity: Continuity {
+                fingerprint: namespace.fingerprint.clone(),
+                ..Continuity::default()
+            },
+            namespace: Some(namespace),
+            nodes,
+            free_from: None,
+        }
+    }
+
     /// The record of a node id, if it was read and is there.
     #[must_use]
     pub fn record(&self, node_id: u32) -> Option<&NodeRecord> {

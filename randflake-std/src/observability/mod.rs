@@ -10,7 +10,7 @@
 //! |-----------------------|-------|--------------------------------------------|
 //! | `lease acquired`      | info  | `node_id`, `start`, `end`, `fencing_token` |
 //! | `leases renewed`      | debug | `count`                                    |
-//! | `lease lost`          | warn  | `node_id`: the store says it is not ours   |
+//! | `lease lost`          | warn  | `node_id`, `reason`: see [`Loss`]          |
 //! | `store clock stepped` | warn  | `by_ms`: positive when it leapt ahead      |
 //! | `store call failed`   | warn  | `error`                                    |
 //!
@@ -26,7 +26,7 @@
 //! | `randflake_acquires_total`          | counter | calls that were granted                             |
 //! | `randflake_renewals_total`          | counter | calls that were answered                            |
 //! | `randflake_store_failures_total`    | counter | calls that failed, label `operation`                |
-//! | `randflake_leases_lost_total`       | counter | leases that the store says are not ours             |
+//! | `randflake_leases_lost_total`       | counter | leases lost, label `reason`: see [`Loss`]           |
 //! | `randflake_ids_issued_total`        | counter | ids, also those taken in advance                    |
 //! | `randflake_exhaustions_total`       | counter | refusals because a tick's sequences were exhausted  |
 //! | `randflake_store_skew_seconds`      | gauge   | the store's clock minus this machine's              |
@@ -34,6 +34,9 @@
 //!
 //! With this feature a call that issues costs one relaxed addition more, whether it issues one id or a
 //! thousand.
+
+#[cfg(doc)]
+use crate::ledger::Loss;
 
 pub(crate) mod events;
 pub(crate) mod figures;

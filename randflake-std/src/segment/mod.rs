@@ -9,7 +9,6 @@
 //! lost: gaps are allowed, repetitions are not.
 
 mod builder;
-mod counter;
 mod keeper;
 mod shared;
 mod store;
@@ -24,7 +23,6 @@ use std::time::Instant;
 use randflake_core::{Id, Permutation, Plain};
 
 pub use builder::{BuildError, Builder, DEFAULT_LENGTHS, DEFAULT_SURVIVE};
-pub(crate) use counter::Counter;
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
 use shared::Shared;
 pub use store::{CounterStatus, SegmentStore};

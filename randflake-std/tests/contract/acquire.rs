@@ -4,11 +4,14 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::thread;
 
-use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError};
-use randflake_std::{Randflake, Snowflake};
+use randflake_std::lease::{
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
+};
+use randflake_std::ledger::Seal;
+use randflake_std::{Custom, Layout, Randflake, Snowflake};
 
 use super::referee::Referee;
-use super::{Backend, TTL, acquire, acquire_as, acquire_one, eight, tick_at, ticks, token};
+use super::{Backend, Eight, TTL, acquire, acquire_one, eight, tick_at, ticks, token};
 
 fn node_ids(grants: &[Grant]) -> BTreeSet<u32> {
     grants.iter().map(|grant| grant.node_id).collect()
@@ -44,66 +47,6 @@ pub(crate) fn several_node_ids_at_once(backend: &impl Backend) {
     assert!(first.is_sorted_by_key(|grant| grant.node_id));
     assert!(second.is_sorted_by_key(|grant| grant.node_id));
     assert!(node_ids(&all).into_iter().eq(0..8));
-}
-
-pub(crate) fn a_repeated_acquire_gets_the_same_grants(backend: &impl Backend) {
-    let mut store = backend.open(&eight("orders")).unwrap();
-    let mut first = acquire(&mut *store, 1, 2).unwrap().grants;
-    backend.pass(ticks(TTL / 2));
-    // The repetition may go through another client.
-    let mut other = backend.open(&eight("orders")).unwrap();
-    let again = acquire(&mut *other, 1, 2).unwrap();
-    assert_eq!(again.grants, first);
-    assert!(tick_at(again.now) >= first[0].start + TTL / 2);
-
-    let ends = store.renew(&first, TTL).unwrap().ends;
-    for (grant, end) in first.iter_mut().zip(ends) {
-        grant.end = end.unwrap();
-    }
-    assert_eq!(acquire(&mut *store, 1, 2).unwrap().grants, first);
-    assert_eq!(store.list().unwrap().len(), 2);
-}
-
-pub(crate) fn a_repeated_acquire_is_not_for_another_holder(backend: &impl Backend) {
-    let mut store = backend.open(&eight("orders")).unwrap();
-    let grants = acquire_as(&mut *store, "original", 1, 2).unwrap().grants;
-    let refused = acquire_as(&mut *store, "copy", 1, 2);
-    assert!(matches!(refused, Err(StoreError::Foreign)), "{refused:?}");
-    let again = acquire_as(&mut *store, "original", 1, 2).unwrap().grants;
-    assert_eq!(again, grants);
-}
-
-pub(crate) fn a_token_can_be_used_again_when_its_grants_are_over(backend: &impl Backend) {
-    let mut store = backend.open(&eight("orders")).unwrap();
-    let mut referee = Referee::default();
-    let mut grants = acquire(&mut *store, 1, 2).unwrap().grants;
-    referee.granted(&grants);
-
-    // Released, with ticks that are still to come.
-    for grant in &mut grants {
-        grant.end = grant.start + TTL / 2;
-        referee.released(grant);
-    }
-    store.release(&grants).unwrap();
-    let again = acquire(&mut *store, 1, 2).unwrap().grants;
-    referee.granted(&again);
-    assert!(node_ids(&again).is_disjoint(&node_ids(&grants)));
-
-    // Over.
-    backend.pass(ticks(TTL));
-    let later = acquire(&mut *store, 1, 2).unwrap().grants;
-    referee.granted(&later);
-    assert!(later.iter().all(|grant| grant.start >= again[0].end));
-
-    // One of two is over: the one that is left is not enough, and is let go.
-    backend.pass(ticks(TTL - 1));
-    store.renew(&later[..1], TTL).unwrap();
-    backend.pass(ticks(1));
-    let both = acquire(&mut *store, 1, 2).unwrap().grants;
-    referee.granted(&both);
-    assert!(!node_ids(&both).contains(&later[0].node_id));
-    assert_eq!(store.renew(&later, TTL).unwrap().ends, [None; 2]);
-    assert_eq!(acquire(&mut *store, 1, 2).unwrap().grants, both);
 }
 
 pub(crate) fn all_or_nothing(backend: &impl Backend) {
@@ -156,7 +99,7 @@ pub(crate) fn what_cannot_be_granted_is_refused(backend: &impl Backend) {
     let ask = |count, ttl| AcquireRequest {
         token: token(1),
         holder: "holder",
-        count,
+        nodes: NodeIds::Any(count),
         ttl,
     };
     for (count, ttl) in [
@@ -195,7 +138,7 @@ pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
         ..others[0]
     };
     users.release(&[released]).unwrap();
-    users.fence().unwrap();
+    users.quarantine().unwrap();
     assert!(acquire(&mut *orders, 2, 1).is_err());
     assert!(
         orders
@@ -208,28 +151,82 @@ pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
     acquire(&mut *orders, 2, 8).unwrap();
     assert!(matches!(
         acquire(&mut *users, 2, 1),
-        Err(StoreError::Fenced { .. })
+        Err(StoreError::Quarantined { .. })
     ));
 }
 
-pub(crate) fn a_namespace_keeps_its_layout_and_longest_ttl(backend: &impl Backend) {
-    let short = eight("orders").with_max_ttl(ticks(TTL));
-    backend.open(&short).unwrap();
-    let other_layout = backend.open(&Namespace::of::<Snowflake>("orders").unwrap());
-    assert!(
-        matches!(other_layout, Err(StoreError::Unusable(_))),
-        "{other_layout:?}"
-    );
+/// What is asked for in other terms is refused, whatever it is called, and nothing is changed.
+pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    store.seal(Seal::Key(7));
+    let grant = acquire_one(&mut *store, 1);
+    let refused = |error: StoreError, what: &str| {
+        assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+        assert!(error.to_string().contains(what), "{error}");
+    };
+    let layout = Namespace::of::<Snowflake>("orders").unwrap();
+    refused(backend.open(&layout).unwrap_err(), "other terms");
+    // As many node ids, the same epoch and tick.
+    let mut fields = Eight::SPEC.fields();
+    (fields.node_id.shift, fields.sequence.shift) = (0, 3);
+    let layout = Custom::new(fields).unwrap();
+    let layout = Namespace::of_layout("orders", layout).unwrap();
+    refused(backend.open(&layout).unwrap_err(), "node id 3 bits at 0");
+    let shorter = eight("orders").with_max_ttl(ticks(2));
+    refused(backend.open(&shorter).unwrap_err(), "longest TTL 2000 ms");
+    for seal in [Seal::Key(8), Seal::Plain] {
+        let mut other = backend.open(&eight("orders")).unwrap();
+        other.seal(seal);
+        refused(acquire(&mut *other, 2, 1).unwrap_err(), "00000007");
+    }
+    let mut other = backend.open(&eight("orders")).unwrap();
+    other.seal(Seal::Key(7));
+    acquire_one(&mut *other, 2);
+    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
+    assert_eq!(store.list().unwrap().len(), 2);
+}
 
-    let mut store = backend
-        .open(&eight("orders").with_max_ttl(ticks(1_000)))
-        .unwrap();
-    let grants = acquire(&mut *store, 1, 1).unwrap().grants;
-    let too_long = store.renew(&grants, TTL + 1);
+/// Who chooses and who takes any exclude each other.
+pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let choose = |store: &mut dyn LeaseStore, chosen: &[u32]| {
+        store.acquire(&AcquireRequest {
+            token: Token::random().unwrap(),
+            holder: "chooser",
+            nodes: NodeIds::These(chosen),
+            ttl: TTL,
+        })
+    };
+    let chosen = choose(&mut *store, &[5, 2]).unwrap().grants;
+    assert_eq!(node_ids(&chosen), [2, 5].into());
+    backend.pass(ticks(10));
+    let free = acquire(&mut *store, 1, 6).unwrap().grants;
+    assert!(node_ids(&free).is_disjoint(&node_ids(&chosen)));
+    assert!(matches!(
+        acquire(&mut *store, 2, 1),
+        Err(StoreError::Exhausted { .. })
+    ));
+
+    // Both or none, and until when they are taken.
+    let refused = choose(&mut *store, &[5, 3]).unwrap_err();
+    let StoreError::Exhausted { retry_in } = refused else {
+        panic!("{refused:?}")
+    };
     assert!(
-        matches!(too_long, Err(StoreError::Invalid(_))),
-        "{too_long:?}"
+        retry_in <= ticks(TTL) && retry_in + ticks(1) > ticks(TTL),
+        "{retry_in:?}"
     );
+    backend.pass(ticks(TTL - 10));
+    assert!(choose(&mut *store, &[5, 3]).is_err());
+    let again = choose(&mut *store, &[5]).unwrap().grants[0];
+    assert!(again.start >= chosen[1].end);
+    for nowhere in [8, u32::MAX] {
+        let refused = choose(&mut *store, &[nowhere]);
+        assert!(
+            matches!(refused, Err(StoreError::Invalid(_))),
+            "{refused:?}"
+        );
+    }
 }
 
 pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backend) {

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError, Token};
+use randflake_std::lease::{
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
+};
 
 use super::referee::Referee;
 use super::{Backend, eight, ticks, token};
@@ -56,8 +58,6 @@ struct Ask {
     token: Token,
     count: u32,
     ttl: u64,
-    /// A copy of the process has been granted something for it.
-    copied: bool,
 }
 
 impl Ask {
@@ -65,7 +65,7 @@ impl Ask {
         AcquireRequest {
             token: self.token,
             holder,
-            count: self.count,
+            nodes: NodeIds::Any(self.count),
             ttl: self.ttl,
         }
     }
@@ -106,9 +106,7 @@ impl<'b, B: Backend> World<'b, B> {
         let client = self.random.below(CLIENTS);
         match self.random.below(100) {
             0..30 => self.acquire_new(client),
-            30..40 => self.repeat(client),
-            40..43 => self.repeat_as_another(client),
-            43..62 => self.renew(client),
+            30..62 => self.renew(client),
             62..75 => self.release(client),
             75..79 => self.release_former(client),
             79..82 => self.crash(client),
@@ -118,14 +116,14 @@ impl<'b, B: Backend> World<'b, B> {
             }
             94..98 => self.step_clock(client),
             98 => {
-                self.clients[client].store.fence().unwrap();
-                self.pass_the_fence();
+                self.clients[client].store.quarantine().unwrap();
+                self.pass_the_quarantine();
             }
             _ => {
                 self.backend.lose_memory();
                 // Now and then somebody waits for the fence; else the others run into it.
                 if self.random.below(2) == 0 {
-                    self.pass_the_fence();
+                    self.pass_the_quarantine();
                 }
             }
         }
@@ -136,7 +134,6 @@ impl<'b, B: Backend> World<'b, B> {
             token: self.new_token(),
             count: u32::try_from(self.random.up_to(3)).unwrap(),
             ttl: self.random.up_to(60),
-            copied: false,
         };
         self.clients[client].last = Some(ask);
         self.acquire_last(client);
@@ -144,15 +141,6 @@ impl<'b, B: Backend> World<'b, B> {
             // The reply was lost: the holder knows of nothing, and asks again or does not.
             let Client { held, former, .. } = &mut self.clients[client];
             former.extend(held.extract_if(.., |grant| grant.token == ask.token));
-        }
-    }
-
-    /// To repeat is for those who do not know what they were granted.
-    fn repeat(&mut self, client: usize) {
-        let Client { held, last, .. } = &self.clients[client];
-        let in_use = |ask: &Ask| held.iter().any(|grant| grant.token == ask.token);
-        if !last.as_ref().is_some_and(in_use) {
-            self.acquire_last(client);
         }
     }
 
@@ -173,30 +161,7 @@ impl<'b, B: Backend> World<'b, B> {
                 self.referee.granted(&acquired.grants);
                 held.extend(acquired.grants);
             }
-            Err(StoreError::Exhausted { .. } | StoreError::Fenced { .. }) => {}
-            Err(StoreError::Foreign) if ask.copied => {}
-            Err(error) => panic!("{error:?}"),
-        }
-    }
-
-    /// A copy of the process repeats what the original asked for.
-    fn repeat_as_another(&mut self, client: usize) {
-        let Client {
-            store,
-            last: Some(ask),
-            ..
-        } = &mut self.clients[client]
-        else {
-            return;
-        };
-        match store.acquire(&ask.request("copy")) {
-            // The original's is over: this is a grant like any other, and is never given back.
-            Ok(acquired) => {
-                ask.copied = true;
-                self.referee.granted(&acquired.grants);
-            }
-            Err(StoreError::Foreign | StoreError::Exhausted { .. } | StoreError::Fenced { .. }) => {
-            }
+            Err(StoreError::Exhausted { .. } | StoreError::Quarantined { .. }) => {}
             Err(error) => panic!("{error:?}"),
         }
     }
@@ -216,14 +181,14 @@ impl<'b, B: Backend> World<'b, B> {
         for (grant, end) in asked.iter().zip(ends) {
             let place = held.iter().position(|other| other == grant);
             match (end, place) {
-                (Some(end), place) => {
+                (Ok(end), place) => {
                     self.referee.renewed(grant, end);
                     if let Some(place) = place {
                         held[place].end = end;
                     }
                 }
-                (None, Some(place)) => former.push(held.remove(place)),
-                (None, None) => {}
+                (Err(_), Some(place)) => former.push(held.remove(place)),
+                (Err(_), None) => {}
             }
         }
     }
@@ -278,7 +243,7 @@ impl<'b, B: Backend> World<'b, B> {
         token(self.tokens)
     }
 
-    fn pass_the_fence(&mut self) {
+    fn pass_the_quarantine(&mut self) {
         let mut latest = Duration::ZERO;
         for client in 0..CLIENTS {
             let token = self.new_token();
@@ -287,11 +252,10 @@ impl<'b, B: Backend> World<'b, B> {
                 token,
                 count: 1,
                 ttl: 1,
-                copied: false,
             };
             match client.store.acquire(&ask.request("prober")) {
                 Ok(acquired) => self.referee.granted(&acquired.grants),
-                Err(StoreError::Fenced { retry_in }) => latest = latest.max(retry_in),
+                Err(StoreError::Quarantined { retry_in }) => latest = latest.max(retry_in),
                 Err(StoreError::Exhausted { .. }) => {}
                 Err(error) => panic!("{error:?}"),
             }

@@ -1,6 +1,7 @@
 //! Renewing and releasing what was granted.
 
 use randflake_std::lease::Grant;
+use randflake_std::ledger::Loss;
 
 use super::referee::Referee;
 use super::{Backend, TTL, acquire, acquire_one, eight, record_of, tick_at, ticks};
@@ -12,7 +13,7 @@ pub(crate) fn a_renewal_moves_the_end(backend: &impl Backend) {
     grants.reverse();
     let renewed = store.renew(&grants, TTL).unwrap();
     let end = tick_at(renewed.now) + TTL;
-    assert_eq!(renewed.ends, [Some(end); 3]);
+    assert_eq!(renewed.ends, [Ok(end); 3]);
     assert!(end >= grants[0].end + 20);
     assert_eq!(record_of(&mut *store, grants[0].node_id).grant.end, end);
 
@@ -23,7 +24,7 @@ pub(crate) fn a_renewal_moves_the_end(backend: &impl Backend) {
             .unwrap()
             .ends
             .iter()
-            .all(Option::is_some)
+            .all(Result::is_ok)
     );
     // Beyond the first end it lives on.
     backend.pass(ticks(TTL - 10));
@@ -33,16 +34,16 @@ pub(crate) fn a_renewal_moves_the_end(backend: &impl Backend) {
             .unwrap()
             .ends
             .iter()
-            .all(Option::is_some)
+            .all(Result::is_ok)
     );
 }
 
 pub(crate) fn a_renewal_never_shortens(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grant = acquire_one(&mut *store, 1);
-    assert_eq!(store.renew(&[grant], 1).unwrap().ends, [Some(grant.end)]);
+    assert_eq!(store.renew(&[grant], 1).unwrap().ends, [Ok(grant.end)]);
     backend.step_clock(0, -10_000);
-    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Some(grant.end)]);
+    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
 }
 
 pub(crate) fn a_lease_that_is_over_cannot_be_renewed(backend: &impl Backend) {
@@ -53,7 +54,7 @@ pub(crate) fn a_lease_that_is_over_cannot_be_renewed(backend: &impl Backend) {
     backend.pass(ticks(5));
     // Nobody has taken the second one, and yet it is over.
     let both = store.renew(&grants, 1).unwrap().ends;
-    assert_eq!(both, [ends[0], None]);
+    assert_eq!(both, [ends[0], Err(Loss::Expired)]);
     let next = acquire_one(&mut *store, 2);
     assert!(next.start >= grants[1].end);
 }
@@ -72,7 +73,10 @@ pub(crate) fn a_release_frees_the_rest(backend: &impl Backend) {
     for grant in &released {
         assert_eq!(record_of(&mut *store, grant.node_id).grant.end, grant.end);
     }
-    assert_eq!(store.renew(&released, TTL).unwrap().ends, [None; 3]);
+    assert_eq!(
+        store.renew(&released, TTL).unwrap().ends,
+        [Err(Loss::Released); 3]
+    );
 
     let next = acquire(&mut *store, 2, 2).unwrap();
     for grant in &next.grants {
@@ -179,7 +183,8 @@ pub(crate) fn only_the_holder_of_a_grant_can_change_it(backend: &impl Backend) {
         end: grant.start,
         ..forged
     });
-    assert_eq!(store.renew(&forged, TTL).unwrap().ends, [None; 6]);
+    let renewed = store.renew(&forged, TTL).unwrap().ends;
+    assert!(renewed.iter().all(Result::is_err), "{renewed:?}");
     store.release(&forged).unwrap();
     assert_eq!(record_of(&mut *store, grant.node_id).grant, grant);
     assert_eq!(store.list().unwrap().len(), 8);
@@ -204,7 +209,7 @@ pub(crate) fn what_was_answered_is_kept(backend: &impl Backend) {
     assert_eq!(store.list().unwrap(), records);
     let renewed = store.renew(&first, TTL).unwrap().ends;
     assert!(
-        matches!(renewed[..], [Some(_), None, Some(_)]),
+        matches!(renewed[..], [Ok(_), Err(Loss::Released), Ok(_)]),
         "{renewed:?}"
     );
     acquire_one(&mut *store, 2);

@@ -9,7 +9,6 @@ mod devices;
 mod diagnosis;
 mod history;
 mod hold;
-mod pinned;
 pub(crate) mod referee;
 mod trouble;
 
@@ -17,7 +16,7 @@ use core::time::Duration;
 
 use randflake_core::{Field, Fields, Spec};
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, Record, StoreError, Token,
+    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, StoreError, Token,
 };
 use randflake_std::{Layout, Plain};
 
@@ -27,7 +26,6 @@ pub(crate) use devices::*;
 pub(crate) use diagnosis::*;
 pub(crate) use history::*;
 pub(crate) use hold::*;
-pub(crate) use pinned::*;
 pub(crate) use trouble::*;
 
 /// A store that starts empty, and its clients.
@@ -62,14 +60,11 @@ macro_rules! contract {
         $crate::contract! { $backend;
             a_grant_begins_now,
             several_node_ids_at_once,
-            a_repeated_acquire_gets_the_same_grants,
-            a_repeated_acquire_is_not_for_another_holder,
-            a_token_can_be_used_again_when_its_grants_are_over,
             all_or_nothing,
             node_ids_are_used_again,
             what_cannot_be_granted_is_refused,
             namespaces_do_not_meet,
-            a_namespace_keeps_its_layout_and_longest_ttl,
+            a_namespace_keeps_its_terms,
             a_nearly_full_namespace_works_as_an_empty_one,
             many_clients_at_once,
             a_renewal_moves_the_end,
@@ -84,10 +79,13 @@ macro_rules! contract {
             a_clock_that_steps_back_frees_nothing,
             a_clock_outside_the_layout_is_refused,
             the_last_tick_cuts_a_lease_short,
-            a_chosen_node_id_has_one_holder_at_a_time,
-            a_fence_holds_until_everything_is_over,
+            a_chosen_node_id_is_leased_from_the_same_records,
+            a_copy_of_a_holder_is_noticed,
+            a_lease_that_vanished_sets_a_quarantine,
+            a_quarantine_holds_until_everything_has_expired,
+            a_quarantine_can_be_ended,
             a_store_that_forgot_waits,
-            a_diagnosis_tells_of_the_fence_and_changes_nothing,
+            a_diagnosis_tells_of_the_quarantine_and_changes_nothing,
             random_histories_grant_no_tick_twice,
         }
     };
@@ -147,7 +145,7 @@ pub(crate) fn acquire_as(
     store.acquire(&AcquireRequest {
         token: token(number),
         holder,
-        count,
+        nodes: NodeIds::Any(count),
         ttl: TTL,
     })
 }

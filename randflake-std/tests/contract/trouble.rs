@@ -3,10 +3,11 @@
 use core::time::Duration;
 
 use randflake_std::Layout;
-use randflake_std::lease::{LeaseStore, MAX_SKEW, StoreError};
+use randflake_std::lease::{Grant, LeaseStore, MAX_SKEW, StoreError};
+use randflake_std::ledger::Loss;
 
 use super::referee::Referee;
-use super::{Backend, Eight, TTL, acquire, acquire_one, eight, ticks};
+use super::{Backend, Eight, TTL, acquire, acquire_one, eight, record_of, ticks};
 
 /// Sets the clock of the first client.
 fn step_to(backend: &impl Backend, store: &mut dyn LeaseStore, unix_ms: u64) {
@@ -14,9 +15,9 @@ fn step_to(backend: &impl Backend, store: &mut dyn LeaseStore, unix_ms: u64) {
     backend.step_clock(0, unix_ms.cast_signed() - now_ms.cast_signed());
 }
 
-fn fenced_for(error: &StoreError) -> Duration {
+fn quarantined_for(error: &StoreError) -> Duration {
     match error {
-        StoreError::Fenced { retry_in } => *retry_in,
+        StoreError::Quarantined { retry_in } => *retry_in,
         _ => panic!("{error:?}"),
     }
 }
@@ -38,7 +39,8 @@ pub(crate) fn a_clock_that_steps_back_frees_nothing(backend: &impl Backend) {
     let taken = acquire(&mut *store, 2, 8).unwrap().grants;
     referee.granted(&taken);
     backend.step_clock(0, -3_600_000);
-    assert_eq!(store.renew(&grants, TTL).unwrap().ends, [None; 8]);
+    let renewed = store.renew(&grants, TTL).unwrap().ends;
+    assert!(renewed.iter().all(Result::is_err), "{renewed:?}");
     assert!(acquire(&mut *store, 3, 1).is_err());
 }
 
@@ -63,7 +65,10 @@ pub(crate) fn a_clock_outside_the_layout_is_refused(backend: &impl Backend) {
         matches!(refused, Err(StoreError::Unusable(_))),
         "{refused:?}"
     );
-    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [None]);
+    assert_eq!(
+        store.renew(&[grant], TTL).unwrap().ends,
+        [Err(Loss::Expired)]
+    );
 }
 
 pub(crate) fn the_last_tick_cuts_a_lease_short(backend: &impl Backend) {
@@ -76,28 +81,91 @@ pub(crate) fn the_last_tick_cuts_a_lease_short(backend: &impl Backend) {
         (spec.max_tick() - 9, spec.max_tick() + 1)
     );
     assert!(grant.lease::<Eight>().is_ok());
-    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Some(grant.end)]);
+    assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
 }
 
-pub(crate) fn a_fence_holds_until_everything_is_over(backend: &impl Backend) {
+pub(crate) fn a_quarantine_holds_until_everything_has_expired(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grant = acquire_one(&mut *store, 1);
     let max_ttl = store.namespace().max_ttl();
-    let fence = store.fence().unwrap();
-    assert!(fence.abs_diff(max_ttl + MAX_SKEW) <= ticks(1));
+    let wait = store.quarantine().unwrap();
+    assert!(
+        wait.abs_diff(max_ttl + 2 * MAX_SKEW) <= ticks(1),
+        "{wait:?}"
+    );
 
-    let left = fenced_for(&acquire(&mut *store, 2, 1).unwrap_err());
-    assert!(left <= fence && left + ticks(1) > fence, "{left:?}");
+    let left = quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    assert!(left <= wait && left + ticks(1) > wait, "{left:?}");
     // What is held goes on.
-    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_some());
+    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
 
-    // A clock that went back holds longer, and a second fence is not earlier than the first.
+    // A clock that went back holds longer, and a second quarantine does not end before the first.
     backend.step_clock(0, -100_000);
-    store.fence().unwrap();
-    let left = fenced_for(&acquire(&mut *store, 2, 1).unwrap_err());
-    assert!(left + ticks(1) > fence + ticks(100), "{left:?}");
+    store.quarantine().unwrap();
+    let left = quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    assert!(left + ticks(1) > wait + ticks(100), "{left:?}");
     backend.pass(left);
     acquire_one(&mut *store, 2);
+}
+
+/// One that was set by a clock a year ahead, and one that was not needed.
+pub(crate) fn a_quarantine_can_be_ended(backend: &impl Backend) {
+    const YEAR_MS: i64 = 365 * 24 * 3_600_000;
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let mut referee = Referee::default();
+    referee.granted(&[acquire_one(&mut *store, 1)]);
+    backend.step_clock(0, YEAR_MS);
+    store.quarantine().unwrap();
+    backend.step_clock(0, -YEAR_MS);
+    quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    store.end_quarantine().unwrap();
+    referee.granted(&[acquire_one(&mut *store, 2)]);
+}
+
+/// Two processes have one lease, as copies have: the second one to renew learns of the first.
+pub(crate) fn a_copy_of_a_holder_is_noticed(backend: &impl Backend) {
+    let mut original = backend.open(&eight("orders")).unwrap();
+    let grant = acquire_one(&mut *original, 1);
+    // Any process may go on with a grant that it knows.
+    let mut copy = backend.open(&eight("orders")).unwrap();
+    let renewed = copy.renew(&[grant], TTL).unwrap().ends[0].unwrap();
+    backend.pass(ticks(10));
+    let contested = [Err(Loss::Contested)];
+    assert_eq!(original.renew(&[grant], TTL).unwrap().ends, contested);
+    let record = record_of(&mut *copy, grant.node_id);
+    assert_eq!((record.contested, record.grant.end), (true, renewed));
+    // What the second one says of the lease has no effect, and the first one goes on.
+    original.release(&[grant]).unwrap();
+    let ends = copy.renew(&[grant], TTL).unwrap().ends;
+    assert!(ends[0].is_ok_and(|end| end > renewed), "{ends:?}");
+    assert_eq!(original.renew(&[grant], TTL).unwrap().ends, contested);
+}
+
+/// A live lease that the store does not know any more: others may be forgotten too.
+pub(crate) fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let grant = acquire_one(&mut *store, 1);
+    let unknown = Grant {
+        node_id: (grant.node_id + 1) % 8,
+        ..grant
+    };
+    assert_eq!(
+        store.renew(&[unknown], TTL).unwrap().ends,
+        [Err(Loss::Forgotten)]
+    );
+    let left = quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    assert!(left > store.namespace().max_ttl(), "{left:?}");
+    // One that had expired by then says nothing.
+    store.end_quarantine().unwrap();
+    let expired = Grant {
+        end: grant.start,
+        ..unknown
+    };
+    assert_eq!(
+        store.renew(&[expired], TTL).unwrap().ends,
+        [Err(Loss::Expired)]
+    );
+    acquire_one(&mut *store, 3);
 }
 
 pub(crate) fn a_store_that_forgot_waits(backend: &impl Backend) {
@@ -112,15 +180,16 @@ pub(crate) fn a_store_that_forgot_waits(backend: &impl Backend) {
     referee.granted(&grants);
 
     backend.lose_memory();
-    assert_eq!(store.renew(&grants, TTL).unwrap().ends, [None; 2]);
+    let renewed = store.renew(&grants, TTL).unwrap().ends;
+    assert_eq!(renewed, [Err(Loss::Forgotten); 2]);
     assert_eq!(store.list().unwrap(), []);
-    let left = fenced_for(&acquire(&mut *store, 3, 1).unwrap_err());
+    let left = quarantined_for(&acquire(&mut *store, 3, 1).unwrap_err());
     assert!(left >= store.namespace().max_ttl(), "{left:?}");
     assert!(left >= ticks(3_600 + TTL - 1), "{left:?}");
 
     // Another client, and one of another namespace, wait as well.
     let mut other = backend.open(&eight("orders")).unwrap();
-    fenced_for(&acquire(&mut *other, 3, 1).unwrap_err());
+    quarantined_for(&acquire(&mut *other, 3, 1).unwrap_err());
     backend.pass(left);
     referee.granted(&acquire(&mut *store, 3, 8).unwrap().grants);
 }

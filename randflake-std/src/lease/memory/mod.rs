@@ -3,19 +3,17 @@
 mod records;
 
 use core::fmt::{self, Debug, Formatter};
-use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use randflake_core::Clock;
 
 use self::records::Records;
-use super::moment;
-use super::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+use super::{Finding, Namespace, StoreError};
+use crate::ledger::{
+    Backend, Change, Committed, Continuity, CounterBackend, CounterRecord, CounterView, Ledger,
+    NodeRecord, View, Wanted, read_clock,
 };
-use crate::ledger::{Backend, Change, Committed, Continuity, Ledger, NodeRecord, View, Wanted};
-use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 
 /// A lease store in memory, for tests and simulations: it keeps the whole contract as long as the
 /// process lives, and forgets everything with it.
@@ -41,15 +39,11 @@ use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 /// assert_eq!(store.renew(&[grant], 60)?.ends, [Some(180)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
-pub struct MemoryStore {
-    ledger: Ledger<Memory>,
-    memory: Memory,
-}
+pub type MemoryStore = Ledger<Memory>;
 
 /// One namespace of a store, as a client reaches it.
 #[derive(Clone)]
-struct Memory {
+pub struct Memory {
     namespace: Namespace,
     clock: Arc<dyn Clock + Send + Sync>,
     state: Arc<Mutex<State>>,
@@ -58,30 +52,26 @@ struct Memory {
 #[derive(Default)]
 struct State {
     namespaces: BTreeMap<String, Records>,
-    counters: BTreeMap<String, Counter>,
+    counters: BTreeMap<String, CounterRecord>,
     /// How often the store has forgotten.
     breaks: u64,
     failures: u32,
     lost_replies: u32,
 }
 
-impl MemoryStore {
+impl Ledger<Memory> {
     /// An empty store on a clock that may be shared.
     pub fn new<C>(namespace: Namespace, clock: Arc<C>) -> Self
     where
         C: Clock + Send + Sync + 'static,
     {
         let state = Arc::new(Mutex::new(State::default()));
-        Self::of(Memory {
-            namespace,
+        let memory = Memory {
+            namespace: namespace.clone(),
             clock,
             state,
-        })
-    }
-
-    fn of(memory: Memory) -> Self {
-        let ledger = Ledger::new(memory.clone(), memory.namespace.clone(), None);
-        Self { ledger, memory }
+        };
+        Self::over(memory, namespace, None)
     }
 
     /// Another client of the same store, for any namespace of it.
@@ -91,23 +81,23 @@ impl MemoryStore {
     /// [`StoreError::Unusable`] when the store has that namespace with other terms.
     pub fn open(&self, namespace: Namespace) -> Result<Self, StoreError> {
         let memory = Memory {
-            namespace,
-            ..self.memory.clone()
+            namespace: namespace.clone(),
+            ..self.backend.clone()
         };
-        let mut store = Self::of(memory);
-        store.ledger.check()?;
+        let mut store = Self::over(memory, namespace, None);
+        store.check()?;
         Ok(store)
     }
 
     /// Lets the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
     pub fn fail_next(&self, n: u32) {
-        self.memory.state().failures = n;
+        self.backend.state().failures = n;
     }
 
     /// Lets the next `n` writes of any client take effect and fail as [`StoreError::Unavailable`]
     /// all the same, as when a reply is lost.
     pub fn lose_replies(&self, n: u32) {
-        self.memory.state().lost_replies = n;
+        self.backend.state().lost_replies = n;
     }
 
     /// Loses all records, as a server that restarts empty. The store notices: it grants nothing until
@@ -115,22 +105,10 @@ impl MemoryStore {
     ///
     /// Counters are refused until somebody says where they go on.
     pub fn forget(&self) {
-        let mut state = self.memory.state();
+        let mut state = self.backend.state();
         state.counters.clear();
         state.breaks = state.breaks.wrapping_add(1);
         state.namespaces.values_mut().for_each(Records::forget);
-    }
-
-    /// One operation on the counter: it needs no clock.
-    fn count<T>(
-        &self,
-        operation: impl FnOnce(&mut Counter, u64) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let mut state = self.memory.begin()?;
-        let breaks = state.breaks;
-        let name = self.memory.namespace.name().to_owned();
-        let outcome = operation(state.counters.entry(name).or_insert(Counter::NEW), breaks);
-        state.reply().and(outcome)
     }
 }
 
@@ -174,7 +152,7 @@ fn take_one(count: &mut u32) -> bool {
 impl Backend for Memory {
     fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
         let mut state = self.begin()?;
-        let now = moment::read(&*self.clock)?;
+        let now = read_clock(&*self.clock)?;
         let spec = self.namespace.spec();
         let breaks = state.breaks;
         let records = state.records(&self.namespace);
@@ -189,7 +167,7 @@ impl Backend for Memory {
             now,
             continuity: Continuity {
                 fingerprint: breaks.to_string(),
-                is_absence_certain: breaks == 0,
+                is_absence_certain: breaks == 0 && records.is_empty(),
                 known_end_unix_ms,
                 fault: None,
             },
@@ -201,7 +179,7 @@ impl Backend for Memory {
 
     fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
         let mut state = self.state();
-        let now = moment::read(&*self.clock)?;
+        let now = read_clock(&*self.clock)?;
         let records = state.records(&self.namespace);
         if !records.allow(change) {
             return Ok(Committed::Stale);
@@ -229,56 +207,39 @@ impl Debug for Memory {
     }
 }
 
-impl Clone for MemoryStore {
+/// Another client of the same store.
+impl Clone for Ledger<Memory> {
     fn clone(&self) -> Self {
-        Self::of(self.memory.clone())
+        let Memory { namespace, .. } = &self.backend;
+        Self::over(self.backend.clone(), namespace.clone(), None)
     }
 }
 
-impl LeaseStore for MemoryStore {
-    fn namespace(&self) -> &Namespace {
-        self.ledger.namespace()
+impl CounterBackend for Memory {
+    fn read_counter(&mut self) -> Result<CounterView, StoreError> {
+        let state = self.begin()?;
+        Ok(CounterView {
+            record: state.counters.get(self.namespace.name()).cloned(),
+            continuity: Continuity {
+                fingerprint: state.breaks.to_string(),
+                is_absence_certain: state.breaks == 0,
+                ..Continuity::default()
+            },
+        })
     }
 
-    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.ledger.acquire(request)
-    }
-
-    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.ledger.renew(grants, ttl)
-    }
-
-    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        self.ledger.release(grants)
-    }
-
-    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        self.ledger.list()
-    }
-
-    fn fence(&mut self) -> Result<Duration, StoreError> {
-        self.ledger.fence()
-    }
-
-    fn now(&mut self) -> Result<Duration, StoreError> {
-        self.ledger.now()
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.ledger.diagnose()
-    }
-}
-
-impl SegmentStore for MemoryStore {
-    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError> {
-        self.count(|counter, breaks| counter.reserve(count, breaks))
-    }
-
-    fn counter(&mut self) -> Result<CounterStatus, StoreError> {
-        self.count(|counter, breaks| Ok(counter.status(breaks)))
-    }
-
-    fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
-        self.count(|counter, breaks| counter.resume(number, breaks))
+    fn commit_counter(
+        &mut self,
+        before: Option<&CounterRecord>,
+        after: &CounterRecord,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let name = self.namespace.name();
+        if state.counters.get(name) != before {
+            return Ok(false);
+        }
+        state.counters.insert(name.to_owned(), after.clone());
+        state.reply()?;
+        Ok(true)
     }
 }

@@ -20,6 +20,11 @@ impl Records {
         self.nodes.values().cloned().collect()
     }
 
+    /// Whether no node id was ever leased, as far as is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
     pub(super) fn node(&self, node_id: u32) -> Node {
         let record = self.nodes.get(&node_id).cloned();
         Node { node_id, record }

@@ -3,6 +3,7 @@
 use core::fmt::Display;
 
 use crate::lease::Grant;
+use crate::ledger::Loss;
 
 /// In the place of a span.
 pub(crate) struct NoSpan;
@@ -23,7 +24,7 @@ pub(crate) fn acquired(_: &str, _: &[Grant]) {}
 
 pub(crate) fn renewed(_: &str, _: usize) {}
 
-pub(crate) fn lost(_: &str, _: u32) {}
+pub(crate) fn lost(_: &str, _: u32, _: Loss) {}
 
 pub(crate) fn clock_stepped(_: &str, _: i64) {}
 

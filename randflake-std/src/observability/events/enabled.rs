@@ -6,6 +6,7 @@ use tracing::span::EnteredSpan;
 use tracing::{debug, info, info_span, warn};
 
 use crate::lease::Grant;
+use crate::ledger::Loss;
 
 const TARGET: &str = "randflake_std";
 
@@ -38,8 +39,8 @@ pub(crate) fn renewed(namespace: &str, count: usize) {
     debug!(target: TARGET, namespace, count, "leases renewed");
 }
 
-pub(crate) fn lost(namespace: &str, node_id: u32) {
-    warn!(target: TARGET, namespace, node_id, "lease lost");
+pub(crate) fn lost(namespace: &str, node_id: u32, loss: Loss) {
+    warn!(target: TARGET, namespace, node_id, reason = loss.name(), "lease lost");
 }
 
 pub(crate) fn clock_stepped(namespace: &str, by_ms: i64) {

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use crate::error::GenerateError;
+use crate::ledger::Loss;
 
 /// In the place of counters.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub(crate) fn acquired(_: &str) {}
 
 pub(crate) fn renewed(_: &str) {}
 
-pub(crate) fn lost(_: &str) {}
+pub(crate) fn lost(_: &str, _: Loss) {}
 
 pub(crate) fn failed(_: &str, _: &'static str) {}
 

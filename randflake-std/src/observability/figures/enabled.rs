@@ -7,6 +7,7 @@ use metrics::{counter, gauge};
 use randflake_core::GenerateError as Refusal;
 
 use crate::error::GenerateError;
+use crate::ledger::Loss;
 
 /// What was issued and refused since the last report.
 #[derive(Debug, Default)]
@@ -49,8 +50,10 @@ pub(crate) fn renewed(namespace: &str) {
     counter!("randflake_renewals_total", "namespace" => namespace.to_owned()).increment(1);
 }
 
-pub(crate) fn lost(namespace: &str) {
-    counter!("randflake_leases_lost_total", "namespace" => namespace.to_owned()).increment(1);
+pub(crate) fn lost(namespace: &str, loss: Loss) {
+    let label = namespace.to_owned();
+    counter!("randflake_leases_lost_total", "namespace" => label, "reason" => loss.name())
+        .increment(1);
 }
 
 pub(crate) fn failed(namespace: &str, operation: &'static str) {

@@ -1,0 +1,119 @@
+//! Counters: numbers that are handed out in segments, each once. They need no layout and no clock.
+
+use super::Continuity;
+use super::{Backend, Ledger};
+use crate::lease::StoreError;
+use crate::segment::{CounterStatus, Segment, SegmentStore};
+
+/// How often an operation begins anew because others were faster.
+const TRIES: usize = 1_000;
+
+/// A counter as a store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterRecord {
+    /// The first number that was not reserved.
+    pub next: u64,
+    /// The fingerprint of the engine for which somebody vouches that no reservation was lost.
+    pub vouched: String,
+}
+
+/// What an engine has read of a counter.
+#[derive(Clone, Debug)]
+pub struct CounterView {
+    /// None if there is no counter.
+    pub record: Option<CounterRecord>,
+    /// What the engine says of itself. The absence that may be certain is that of the counter.
+    pub continuity: Continuity,
+}
+
+/// An engine that keeps counters too.
+pub trait CounterBackend: Backend {
+    /// The counter of the namespace's name.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Backend::read`].
+    fn read_counter(&mut self) -> Result<CounterView, StoreError>;
+
+    /// Writes `after` if the counter still is `before`, durably, and says whether it did.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Backend::commit`].
+    fn commit_counter(
+        &mut self,
+        before: Option<&CounterRecord>,
+        after: &CounterRecord,
+    ) -> Result<bool, StoreError>;
+}
+
+/// No time heals a counter that may have gone back: it waits until somebody says where it goes on.
+fn status(view: &CounterView) -> CounterStatus {
+    match &view.record {
+        Some(record) => CounterStatus {
+            next: record.next,
+            lost: record.vouched != view.continuity.fingerprint,
+        },
+        None => CounterStatus {
+            next: 1,
+            lost: !view.continuity.is_absence_certain,
+        },
+    }
+}
+
+fn reserve(status: CounterStatus, count: u64) -> Result<Segment, StoreError> {
+    let segment = StoreError::segment(status.next, count)?;
+    if status.lost {
+        return Err(StoreError::CounterLost {
+            reached: status.next,
+        });
+    }
+    Ok(segment)
+}
+
+impl<B: CounterBackend> Ledger<B> {
+    /// Moves the counter to where a rule says, which also gives the answer.
+    fn count<T>(
+        &mut self,
+        rule: impl Fn(CounterStatus) -> Result<(u64, T), StoreError>,
+    ) -> Result<T, StoreError> {
+        for _ in 0..TRIES {
+            let view = self.backend.read_counter()?;
+            if let Some(fault) = &view.continuity.fault {
+                return Err(StoreError::Unusable(fault.clone()));
+            }
+            let (next, answer) = rule(status(&view))?;
+            let vouched = view.continuity.fingerprint;
+            if self
+                .backend
+                .commit_counter(view.record.as_ref(), &CounterRecord { next, vouched })?
+            {
+                return Ok(answer);
+            }
+        }
+        Err(StoreError::unavailable(
+            "other clients of the counter were faster each time",
+        ))
+    }
+}
+
+impl<B: CounterBackend> SegmentStore for Ledger<B> {
+    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError> {
+        self.count(|status| {
+            let segment = reserve(status, count)?;
+            Ok((segment.end(), segment))
+        })
+    }
+
+    fn counter(&mut self) -> Result<CounterStatus, StoreError> {
+        self.backend.read_counter().map(|view| status(&view))
+    }
+
+    fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
+        self.count(|status| {
+            StoreError::segment(number, 1)?;
+            let next = status.next.max(number);
+            Ok((next, next))
+        })
+    }
+}
