@@ -78,7 +78,13 @@ mod tests {
             token,
         };
         let holder = holder.to_owned();
-        Record { grant, holder }.is_holder_running()
+        let contested = false;
+        Record {
+            grant,
+            contested,
+            holder,
+        }
+        .is_holder_running()
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct Occupancy {
 /// [`StoreError::Unavailable`].
 ///
 /// ```
-/// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, Token, occupancy};
+/// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, Token, occupancy};
 /// use randflake_std::randflake_core::ManualClock;
 /// use randflake_std::Randflake;
 /// use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Occupancy {
 /// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
 /// let mut store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, clock);
 /// let token = Token::random()?;
-/// store.acquire(&AcquireRequest { token, holder: "example", count: 3, ttl: 60 })?;
+/// store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(3), ttl: 60 })?;
 /// let occupancy = occupancy(&mut store)?;
 /// assert_eq!((occupancy.live, occupancy.total), (3, 131_072));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use randflake_core::{AnyLayout, Custom, Lease, LeaseError, Spec, Ticket};
 
-use super::{AcquireRequest, Grant, LeaseStore, Record, StoreError, Token};
+use super::{AcquireRequest, Grant, LeaseStore, NodeIds, Record, StoreError, Token};
 use crate::Secret;
 
 /// A node id leased for a device: a server holds the lease and hands the device [tickets](Ticket) of it,
@@ -70,7 +70,7 @@ impl DeviceLease {
         let request = AcquireRequest {
             token: Token::random().map_err(StoreError::unavailable)?,
             holder: &format!("{HOLDER}{device_id:016x}"),
-            count: 1,
+            nodes: NodeIds::Any(1),
             ttl: store.namespace().ticks(ttl),
         };
         let acquired = store.acquire(&request)?;
@@ -141,7 +141,7 @@ impl DeviceLease {
     ) -> Result<(), DeviceLeaseError> {
         let ticks = store.namespace().ticks(ttl);
         let renewed = store.renew(&[self.grant], ticks)?;
-        let Some(Some(end)) = renewed.ends.first() else {
+        let Some(Ok(end)) = renewed.ends.first() else {
             return Err(DeviceLeaseError::Lost {
                 node_id: self.grant.node_id,
             });

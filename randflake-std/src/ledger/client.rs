@@ -15,6 +15,8 @@ use super::{
     release, renew,
 };
 use crate::clock::Monotonic;
+#[cfg(doc)]
+use crate::lease::MAX_SKEW;
 use crate::lease::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed,
     StoreError, Token,
@@ -74,22 +76,29 @@ impl From<StoreError> for Undone {
 }
 
 impl<B: Backend> Ledger<B> {
-    /// The leases of a namespace, which the first acquire creates. `machine` is this machine's clock, which the store's
-    /// is compared with; none in simulations.
-    pub fn over(
-        backend: B,
-        namespace: Namespace,
-        machine: Option<Arc<dyn Clock + Send + Sync>>,
-    ) -> Self {
+    /// The leases of a namespace, which the first acquire creates.
+    pub fn over(backend: B, namespace: Namespace) -> Self {
         Self {
             backend,
             namespace,
-            machine,
+            machine: None,
             seen: Seen::default(),
             pending: None,
             written: BTreeMap::new(),
             last: None,
         }
+    }
+
+    /// Compares the store's clock with this machine's, as is right where the store has a clock of its own: an acquire
+    /// is refused as [`StoreError::ClockSkew`] where they differ by more than [`MAX_SKEW`], and so is
+    /// a renewal over a leap of the store's clock.
+    #[must_use]
+    pub fn compared_with<C>(mut self, machine: Arc<C>) -> Self
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        self.machine = Some(machine);
+        self
     }
 
     /// Refuses early what an acquire would refuse.

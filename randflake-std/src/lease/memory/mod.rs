@@ -23,7 +23,7 @@ use crate::ledger::{
 /// [`forget`](MemoryStore::forget).
 ///
 /// ```
-/// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, Token};
+/// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, Token};
 /// use randflake_std::randflake_core::ManualClock;
 /// use randflake_std::Randflake;
 /// use std::sync::Arc;
@@ -31,12 +31,12 @@ use crate::ledger::{
 /// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
 /// let mut store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, Arc::clone(&clock));
 /// let token = Token::random()?;
-/// let request = AcquireRequest { token, holder: "example", count: 1, ttl: 60 };
+/// let request = AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 };
 /// let grant = store.acquire(&request)?.grants[0];
 /// assert_eq!((grant.node_id, grant.start, grant.end), (0, 100, 160));
 ///
 /// clock.advance_ms(20_000);
-/// assert_eq!(store.renew(&[grant], 60)?.ends, [Some(180)]);
+/// assert_eq!(store.renew(&[grant], 60)?.ends, [Ok(180)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub type MemoryStore = Ledger<Memory>;
@@ -71,7 +71,7 @@ impl Ledger<Memory> {
             clock,
             state,
         };
-        Self::over(memory, namespace, None)
+        Self::over(memory, namespace)
     }
 
     /// Another client of the same store, for any namespace of it.
@@ -84,7 +84,7 @@ impl Ledger<Memory> {
             namespace: namespace.clone(),
             ..self.backend.clone()
         };
-        let mut store = Self::over(memory, namespace, None);
+        let mut store = Self::over(memory, namespace);
         store.check()?;
         Ok(store)
     }
@@ -211,7 +211,7 @@ impl Debug for Memory {
 impl Clone for Ledger<Memory> {
     fn clone(&self) -> Self {
         let Memory { namespace, .. } = &self.backend;
-        Self::over(self.backend.clone(), namespace.clone(), None)
+        Self::over(self.backend.clone(), namespace.clone())
     }
 }
 
