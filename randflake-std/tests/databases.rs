@@ -16,7 +16,6 @@ use std::time::Instant;
 
 use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
-use mysql::prelude::Queryable;
 use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, Namespace, StoreError, Token, open,
@@ -226,17 +225,23 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
     assert!(matches!(refused(&url), StoreError::Unusable(_)));
     // It cannot encrypt.
     let error = refused(&format!("{url}?sslmode=verify-full"));
-    assert!(error.to_string().contains("secure connection"), "{error}");
+    assert!(
+        error.to_string().contains("does not have this capability"),
+        "{error}"
+    );
 }
 
 #[test]
-fn a_task_of_a_runtime_may_use_postgres() {
-    let server = PostgresServer::start();
+fn a_task_of_a_runtime_may_use_a_database() {
+    let postgres = PostgresServer::start();
+    let mariadb = with_database(MariadbServer::start());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let mut store = open(&server.url("postgres"), &namespace()).unwrap();
-        acquire(&mut *store, 1).unwrap();
+        for url in [postgres.url("postgres"), mariadb.url("ids")] {
+            let mut store = open(&url, &namespace()).unwrap();
+            acquire(&mut *store, 1).unwrap();
+        }
     });
 }

@@ -22,7 +22,6 @@ use engines::etcd::EtcdCluster;
 use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
-use mysql::prelude::Queryable;
 use user::{Answer, User};
 
 fn doctor(url: &str) -> Answer {

@@ -37,7 +37,7 @@ use crate::segment::SegmentStore;
 /// | `sslkey=FILE`      | its private key                                                           |
 ///
 /// Without `sslrootcert` those are trusted that the operating system trusts, or that the variable
-/// `SSL_CERT_FILE` names; with MySQL and `MariaDB` those of Mozilla, with `sslrootcert` or without.
+/// `SSL_CERT_FILE` names; with it, no others.
 /// PostgreSQL, MySQL and `MariaDB` read the files for each connection, so they may be replaced while
 /// processes run; Redis and etcd when the store is opened.
 ///

@@ -8,7 +8,6 @@ use std::thread;
 use std::time::Instant;
 
 use libtest_mimic::Trial;
-use mysql::prelude::Queryable;
 use randflake_std::lease::{AcquireRequest, LeaseStore, PostgresStore, Token};
 
 use crate::engine::{Engine, with_database};
@@ -95,7 +94,7 @@ fn wait_until_received(first: &PostgresServer, standby: &PostgresServer) {
 
 /// The same of MariaDB.
 fn an_asynchronous_replica_is_promoted() {
-    let first = MariadbServer::start_with(&["--log-bin", "--server-id=1"]);
+    let first = MariadbServer::start_with(&["--log-bin", "--sync-binlog=1", "--server-id=1"]);
     let mut first = with_database(first);
     let link = Proxy::to(first.port);
     let replica = MariadbServer::start_with(&["--server-id=2", "--read-only"]);

@@ -4,24 +4,22 @@ mod counter;
 mod diagnosis;
 mod failure;
 mod operations;
-mod runtime;
 mod session;
 mod tls;
 
 use core::fmt::{self, Debug, Formatter};
 use core::mem;
 use core::time::Duration;
-use std::process;
 
 use tokio::time::timeout;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 use self::failure::Failure;
-use self::runtime::Blocking;
 use self::session::Session;
 use self::tls::Target;
-use super::database::{ANSWER_LIMIT, Seen, time_limit};
+use super::database::{ANSWER_LIMIT, Seen, time_limit, with_node_ids};
+use super::runtime::Blocking;
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
     encryption,
@@ -95,8 +93,6 @@ pub struct PostgresStore {
     seen: Seen,
     /// How long an operation on few node ids may take.
     limit: Duration,
-    /// Which process the connection is for.
-    process: u32,
 }
 
 impl PostgresStore {
@@ -143,7 +139,6 @@ impl PostgresStore {
             runtime: Blocking::new()?,
             seen: Seen::default(),
             limit: ANSWER_LIMIT,
-            process: process::id(),
         };
         store.operate(0, async |_| Ok(()))?;
         Ok(store)
@@ -156,11 +151,9 @@ impl PostgresStore {
         node_ids: usize,
         operation: impl AsyncFn(&Session) -> Result<T, Failure> + Sync,
     ) -> Result<T, StoreError> {
-        if self.process != process::id() {
-            // A forked child must not touch its parent's connection, not even to close it.
+        if self.runtime.is_inherited() {
             mem::forget(self.session.take());
-            mem::forget(mem::replace(&mut self.runtime, Blocking::new()?));
-            self.process = process::id();
+            self.runtime = Blocking::new()?;
         }
         let Self {
             target,
@@ -172,8 +165,7 @@ impl PostgresStore {
             limit,
             ..
         } = self;
-        let many = u32::try_from(node_ids).unwrap_or(u32::MAX);
-        let limit = *limit + Duration::from_micros(100) * many;
+        let limit = with_node_ids(*limit, node_ids);
         let mut work = async || {
             if let Some(open) = session.take_if(|session| !session.client.is_closed()) {
                 match attempt(&open, limit, &operation).await {
