@@ -231,6 +231,27 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
     );
 }
 
+/// With a binary log, what InnoDB has prepared is committed in a recovery only if it is in that log: one
+/// that is not on the disk takes leases with it that were answered.
+#[test]
+fn mariadb_with_a_binary_log_that_may_be_lost_is_refused() {
+    let mariadb = with_database(MariadbServer::start_with(&["--log-bin", "--sync-binlog=1"]));
+    let url = mariadb.url("ids");
+    acquire(&mut *open(&url, &namespace()).unwrap(), 1).unwrap();
+    for count in [0, 2] {
+        let set = format!("SET GLOBAL sync_binlog = {count}");
+        mariadb.client(None).query_drop(set).unwrap();
+        let error = refused(&url);
+        assert!(matches!(error, StoreError::Unusable(_)), "{error}");
+        let told = error.to_string();
+        let found = format!("log_bin and sync_binlog={count}");
+        assert!(
+            told.contains(&found) && told.contains("set sync_binlog to 1"),
+            "{told}"
+        );
+    }
+}
+
 #[test]
 fn a_task_of_a_runtime_may_use_a_database() {
     let postgres = PostgresServer::start();

@@ -30,8 +30,9 @@ use crate::segment::SegmentStore;
 ///
 /// It needs `MySQL` 8.0.21 or `MariaDB` 10.6 and makes tables and procedures `randflake_...` in the
 /// database that the URL names; a user who may not do that can use what another has made. Each operation
-/// is one call of one procedure in one round trip, and durable when it returns: a server with another
-/// `innodb_flush_log_at_trx_commit` than 1 is refused. The clock is the server's.
+/// is one call of one procedure in one round trip, and durable when it returns: a connection is refused
+/// where `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and `sync_binlog` not 1, which is 0
+/// in `MariaDB` unless set. The clock is the server's.
 ///
 /// # URL
 ///
@@ -97,7 +98,8 @@ impl MysqlStore {
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no database;
     /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
     /// password or database, is too old, has
-    /// another `innodb_flush_log_at_trx_commit` than 1, has the namespace with another layout, or has
+    /// another `innodb_flush_log_at_trx_commit` than 1, or `log_bin` with another `sync_binlog` than 1, has
+    /// the namespace with another layout, or has
     /// another version's tables, and when this build cannot encrypt but should;
     /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
     /// password.

@@ -76,12 +76,22 @@ impl Session {
     async fn check_server(&mut self) -> Result<(), Failure> {
         self.connection.query_drop(SETTINGS).await?;
         self.connection.query_drop(ISOLATION).await?;
-        let question = "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.read_only";
-        let (flushes, is_read_only): (u8, bool) = self.one(question, ()).await?;
+        let question = "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.log_bin,
+            @@GLOBAL.sync_binlog, @@GLOBAL.read_only";
+        let (flushes, has_log, syncs, is_read_only): (u8, bool, u32, bool) =
+            self.one(question, ()).await?;
         if flushes != 1 {
             return Err(StoreError::Unusable(format!(
                 "the MySQL server runs with innodb_flush_log_at_trx_commit={flushes}, and would forget \
                  leases in a crash: set it to 1"
+            ))
+            .into());
+        }
+        // Recovery rolls back what InnoDB has prepared and the binary log does not have.
+        if has_log && syncs != 1 {
+            return Err(StoreError::Unusable(format!(
+                "the MySQL server runs with log_bin and sync_binlog={syncs}, and would forget leases in a \
+                 crash: set sync_binlog to 1"
             ))
             .into());
         }
