@@ -17,9 +17,10 @@ use mysql::{Opts, OptsBuilder};
 use self::failure::Failure;
 use self::session::Session;
 use super::database::{ANSWER_LIMIT, Seen, time_limit};
+use super::encryption::Files;
+use super::url::{Engine, Server};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
-    encryption,
 };
 #[cfg(doc)]
 use crate::segment::SegmentStore;
@@ -34,8 +35,8 @@ use crate::segment::SegmentStore;
 /// # URL
 ///
 /// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. With `?sslmode=verify-full` (feature
-/// `mysql-tls`) the connection is encrypted and the server's certificate verified, as [`open`](super::open)
-/// says; else it is plain. Other parameters are those of the crate `mysql`. A
+/// `mysql-tls`) the connection is encrypted and the server's certificate verified; else it is plain.
+/// [`open`](super::open) lists all options. A
 /// connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus
 /// 0.1 s for each thousand node ids, or it is [`StoreError::Unavailable`]; a connection that was lost is
 /// replaced by the next operation.
@@ -100,39 +101,13 @@ impl MysqlStore {
     /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        let (url, asked) = encryption::taken_from(url)?;
-        let files = asked.files(None)?;
-        let options = Opts::from_url(&url).map_err(|_| {
-            // The reason may quote what was taken for a parameter, and be part of a password.
-            StoreError::Invalid(format!("the MySQL URL cannot be understood: take {URL}"))
-        })?;
-        if options.get_db_name().is_none() {
-            return Err(StoreError::Invalid(format!(
-                "the MySQL URL names no database: take {URL}"
-            )));
-        }
-        let place = format!(
-            "{}:{}",
-            options.get_ip_or_hostname(),
-            options.get_tcp_port()
-        );
-        let encryption = match &files {
-            Some(files) => Some(tls::options(&options, files)?),
-            None if options.get_ssl_opts().is_some() => {
-                return Err(StoreError::Invalid(
-                    "the MySQL URL has parameters of encryption, which a connection without it does not \
-                     look at: take sslmode=verify-full"
-                        .to_owned(),
-                ));
-            }
-            None => None,
-        };
-        let builder = OptsBuilder::from_opts(options)
-            .prefer_socket(false)
-            .ssl_opts(encryption);
+        Self::at(&Server::at(url, Engine::Mysql)?, namespace)
+    }
+
+    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
         let mut store = Self {
-            options: builder.into(),
-            place,
+            options: settings(server)?,
+            place: server.address.to_string(),
             namespace: namespace.clone(),
             session: None,
             seen: Seen::default(),
@@ -189,7 +164,29 @@ impl MysqlStore {
 /// So many node ids at once need no longer limit than one.
 const FEW: u32 = 1_000;
 
-const URL: &str = "mysql://USER:PASSWORD@HOST:PORT/DATABASE";
+/// For the client, field by field: its own parser takes options that switch verification off.
+fn settings(server: &Server) -> Result<Opts, StoreError> {
+    let [host] = server.hosts() else {
+        return Err(server.refused("does not have one host"));
+    };
+    if server.database.is_none() {
+        return Err(server.refused("has no database"));
+    }
+    let encryption = match Files::asked_by(server)? {
+        Some(files) => Some(tls::options(&files)?),
+        None => None,
+    };
+    let password = server.password.as_ref();
+    let options = OptsBuilder::new()
+        .ip_or_hostname(Some(host.bracketed()))
+        .tcp_port(host.port)
+        .user(server.user.as_deref())
+        .pass(password.map(|password| password.as_str()))
+        .db_name(server.database.as_deref())
+        .prefer_socket(false)
+        .ssl_opts(encryption);
+    Ok(options.into())
+}
 
 /// Whether the connection can be used again: what the store itself refuses leaves it as it was.
 fn is_fit<T>(outcome: &Result<T, Failure>) -> bool {

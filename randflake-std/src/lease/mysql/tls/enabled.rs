@@ -2,23 +2,20 @@
 
 use core::error::Error;
 
-use mysql::{ClientIdentity, Opts, SslOpts};
+use mysql::{ClientIdentity, SslOpts};
 use rustls::crypto::{CryptoProvider, ring};
 
 use crate::lease::StoreError;
 use crate::lease::encryption::{self, Files};
 
-/// As the URL's parameters say, if there are any: the crate's own ones too. The crate reads the files for
-/// each connection: certificates are replaced before they expire.
-pub(in crate::lease::mysql) fn options(
-    options: &Opts,
-    files: &Files,
-) -> Result<SslOpts, StoreError> {
+/// As the URL says. The crate reads the files for each connection: certificates are replaced before they
+/// expire.
+pub(in crate::lease::mysql) fn options(files: &Files) -> Result<SslOpts, StoreError> {
     // The crate takes the process's provider, and cannot choose where a program has two.
     if CryptoProvider::get_default().is_none() {
         let _somebody_was_first = ring::default_provider().install_default();
     }
-    let mut told = options.get_ssl_opts().cloned().unwrap_or_default();
+    let mut told = SslOpts::default();
     // Here what is wrong with a file is told with its name.
     files.read_root()?;
     files.read_client()?;
@@ -29,13 +26,7 @@ pub(in crate::lease::mysql) fn options(
         let identity = ClientIdentity::new(certificate.to_owned(), key.to_owned());
         told = told.with_client_identity(Some(identity));
     }
-    match told.root_cert_path() {
-        Some(path) if !path.is_file() => Err(StoreError::Unusable(format!(
-            "the file of certificates, {}, is not there",
-            path.display()
-        ))),
-        _ => Ok(told),
-    }
+    Ok(told)
 }
 
 pub(in crate::lease::mysql) fn refusal(error: &mysql::Error) -> Option<String> {
