@@ -197,7 +197,10 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
         (format!("postgres://me:hunter2@127.0.0.1:{port}/ids"), true),
         ("postgres://me:hunter2@127.0.0.1:1/ids".to_owned(), false),
         ("postgres://me:hunter2@127.0.0.1:x/ids".to_owned(), true),
-        ("postgres://me@127.0.0.1/ids?hunter2=1".to_owned(), true),
+        (
+            "postgres://me@127.0.0.1/ids?options=hunter2".to_owned(),
+            true,
+        ),
         ("postgres:///ids?password=hunter2".to_owned(), true),
         (
             format!("postgres://me:hunter2@127.0.0.1:{port}/ids?sslmode=require"),
@@ -205,7 +208,10 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
         ),
         ("mysql://me:hunter2@127.0.0.1:1/ids".to_owned(), false),
         ("mysql://me:hunter2@127.0.0.1".to_owned(), true),
-        ("mysql://me@127.0.0.1/ids?hunter2=1".to_owned(), true),
+        (
+            "mysql://me@127.0.0.1/ids?danger_accept_invalid_certs=hunter2".to_owned(),
+            true,
+        ),
         ("mysql://me@127.0.0.1/ids?sslmode=hunter2".to_owned(), true),
     ] {
         let error = refused(&url);

@@ -103,7 +103,8 @@ fn postgres() {
     );
     let told = is_content(&url, &["failover"]);
     assert!(told.contains("synchronous_commit on\n"), "{told}");
-    assert!(told.contains("//***@127.0.0.1"), "{told}");
+    let shown = format!("postgres://127.0.0.1:{}/postgres\n", postgres.port);
+    assert!(told.contains(&shown), "{told}");
 
     let mut set = |setting: &str, value: &str| {
         let set = format!("ALTER SYSTEM SET {setting} = {value}");

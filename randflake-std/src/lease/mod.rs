@@ -62,7 +62,7 @@ pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, Record, Renewed, St
 #[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
-pub use url::open;
+pub use url::{StoreUrl, open};
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
 pub const MAX_SKEW: Duration = Duration::from_secs(10);

@@ -18,10 +18,11 @@ use self::failure::Failure;
 use self::session::Session;
 use self::tls::Target;
 use super::database::{ANSWER_LIMIT, Seen, time_limit, with_node_ids};
+use super::encryption::Files;
 use super::runtime::Blocking;
+use super::url::{Engine, Server};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
-    encryption,
 };
 #[cfg(doc)]
 use crate::segment::SegmentStore;
@@ -37,8 +38,8 @@ use crate::segment::SegmentStore;
 /// # URL
 ///
 /// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. With `?sslmode=verify-full` (feature
-/// `mysql-tls`) the connection is encrypted and the server's certificate verified, as [`open`](super::open)
-/// says; else it is plain. Other parameters are those of the crate `mysql`. A
+/// `mysql-tls`) the connection is encrypted and the server's certificate verified; else it is plain.
+/// [`open`](super::open) lists all options. A
 /// connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus
 /// 0.1 s for each thousand node ids, or it is [`StoreError::Unavailable`]; a connection that was lost is
 /// replaced by the next operation.
@@ -104,22 +105,17 @@ impl MysqlStore {
     /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        let (url, asked) = encryption::taken_from(url)?;
-        let files = asked.files(None)?;
-        let options = Opts::from_url(&url).map_err(|_| {
-            // The reason may quote what was taken for a parameter, and be part of a password.
-            StoreError::Invalid(format!("the MySQL URL cannot be understood: take {URL}"))
-        })?;
-        if options.db_name().is_none() {
-            return Err(StoreError::Invalid(format!(
-                "the MySQL URL names no database: take {URL}"
-            )));
-        }
-        let place = format!("{}:{}", options.ip_or_hostname(), options.tcp_port());
-        let options = OptsBuilder::from_opts(options).prefer_socket(false).into();
+        Self::at(&Server::at(url, Engine::Mysql)?, namespace)
+    }
+
+    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
         let mut store = Self {
-            target: Target { options, files },
-            place,
+            target: Target {
+                options: settings(server)?,
+                files: Files::asked_by(server)?,
+                owner: server.option("owner").map(str::to_owned),
+            },
+            place: server.address.to_string(),
             namespace: namespace.clone(),
             session: None,
             runtime: Blocking::new()?,
@@ -192,7 +188,24 @@ impl Drop for MysqlStore {
     }
 }
 
-const URL: &str = "mysql://USER:PASSWORD@HOST:PORT/DATABASE";
+/// For the client, field by field: its own parser takes options that switch verification off.
+fn settings(server: &Server) -> Result<Opts, StoreError> {
+    let [host] = server.hosts() else {
+        return Err(server.refused("does not have one host"));
+    };
+    if server.database.is_none() {
+        return Err(server.refused("has no database"));
+    }
+    let password = server.password.as_ref();
+    let options = OptsBuilder::default()
+        .ip_or_hostname(&host.name)
+        .tcp_port(host.port)
+        .user(server.user.as_deref())
+        .pass(password.map(|password| password.as_str()))
+        .db_name(server.database.as_deref())
+        .prefer_socket(false);
+    Ok(options.into())
+}
 
 async fn attempt<T>(
     session: &mut Session,
