@@ -96,16 +96,24 @@ impl MariadbServer {
     pub(crate) fn client(&self, database: Option<&str>) -> Client {
         connect(self.port, database).unwrap()
     }
+
+    /// The client of another user, who has no password.
+    pub(crate) fn client_as(&self, user: &str, database: &str) -> Client {
+        Client::new(options(self.port, Some(database)).user(Some(user))).unwrap()
+    }
 }
 
 fn connect(port: u16, database: Option<&str>) -> mysql_async::Result<Client> {
-    let options = OptsBuilder::default()
+    Client::new(options(port, database))
+}
+
+fn options(port: u16, database: Option<&str>) -> OptsBuilder {
+    OptsBuilder::default()
         .ip_or_hostname("127.0.0.1")
         .tcp_port(port)
         .user(Some("root"))
         .prefer_socket(false)
-        .db_name(database);
-    Client::new(options)
+        .db_name(database)
 }
 
 /// A client that blocks.

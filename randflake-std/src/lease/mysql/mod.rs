@@ -4,6 +4,7 @@ mod counter;
 mod diagnosis;
 mod failure;
 mod operations;
+mod owner;
 mod session;
 mod tls;
 
@@ -30,8 +31,9 @@ use crate::segment::SegmentStore;
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, for the processes of many machines.
 ///
 /// It needs `MySQL` 8.0.21 or `MariaDB` 10.6 and makes tables and procedures `randflake_...` in the
-/// database that the URL names; a user who may not do that can use what another has made. Each operation
-/// is one call of one procedure in one round trip, and durable when it returns: a connection is refused
+/// database that the URL names. A user who may not do that can use what the user has made whom the URL
+/// names: `owner=USER`. What anybody else has made or changed is refused before any of it is run; the
+/// repository's `docs/databases.md` has a user's few rights. Each operation is one call of one procedure in one round trip, and durable when it returns: a connection is refused
 /// where `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and `sync_binlog` not 1, which is 0
 /// in `MariaDB` unless set. The clock is the server's.
 ///
@@ -99,6 +101,7 @@ impl MysqlStore {
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no database;
     /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
     /// password or database, is too old, has
+    /// tables that another user has made and `owner` does not name, has
     /// another `innodb_flush_log_at_trx_commit` than 1, or `log_bin` with another `sync_binlog` than 1, has
     /// the namespace with another layout, or has
     /// another version's tables, and when this build cannot encrypt but should;
@@ -157,7 +160,7 @@ impl MysqlStore {
                     }
                 }
             }
-            let mut open = Session::open(target.options()?, namespace, seen).await?;
+            let mut open = Session::open(target, namespace, seen).await?;
             let outcome = attempt(&mut open, limit, &operation).await;
             *session = is_fit(&outcome).then_some(open);
             outcome

@@ -4,10 +4,12 @@ use core::time::Duration;
 use std::sync::LazyLock;
 
 use mysql_async::prelude::{FromRow, Queryable};
-use mysql_async::{Conn, Error as SqlError, Opts, Params, Row};
+use mysql_async::{Conn, Error as SqlError, Params, Row};
 use tokio::time::timeout;
 
 use super::failure::{Failure, NO_SUCH_TABLE};
+use super::owner;
+use super::tls::Target;
 use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT, Seen, sql, sql_ms};
 use crate::lease::moment::Moment;
 use crate::lease::{MAX_SKEW, Namespace, StoreError};
@@ -43,11 +45,11 @@ pub(super) struct Session {
 impl Session {
     /// Connects, and makes what is missing.
     pub(super) async fn open(
-        options: Opts,
+        target: &Target,
         namespace: &Namespace,
         seen: &mut Seen,
     ) -> Result<Self, Failure> {
-        let connecting = timeout(ANSWER_LIMIT, Conn::new(options));
+        let connecting = timeout(ANSWER_LIMIT, Conn::new(target.options()?));
         let mut session = Self {
             connection: connecting.await.map_err(|_| Failure::TimeOut)??,
             namespace: namespace.clone(),
@@ -56,15 +58,18 @@ impl Session {
         };
         let check = timeout(ANSWER_LIMIT, session.check_server());
         check.await.map_err(|_| Failure::TimeOut)??;
-        let setup = timeout(SETUP_LIMIT, session.set_up(seen));
+        let setup = timeout(SETUP_LIMIT, session.set_up(target.owner.as_deref(), seen));
         setup.await.map_err(|_| Failure::TimeOut)??;
         Ok(session)
     }
 
     /// Makes what is missing, and compares what is there with what it was.
-    async fn set_up(&mut self, seen: &mut Seen) -> Result<(), Failure> {
+    async fn set_up(&mut self, owner: Option<&str>, seen: &mut Seen) -> Result<(), Failure> {
+        owner::check(self, owner).await?;
         if self.version().await? != Some(VERSION) {
             self.make_schema().await?;
+            // Another user may have been quicker.
+            owner::check(self, owner).await?;
         }
         let fingerprint = self.fingerprint().await?.ok_or_else(|| {
             StoreError::unavailable("the tables of the lease store were dropped meanwhile")

@@ -4,6 +4,7 @@ mod counter;
 mod diagnosis;
 mod failure;
 mod operations;
+mod owner;
 mod session;
 mod tls;
 
@@ -31,8 +32,9 @@ use crate::segment::SegmentStore;
 /// A store of leases and counters in a PostgreSQL database, for the processes of many machines.
 ///
 /// It needs PostgreSQL 12 or later and makes a schema `randflake` in the database that the URL names,
-/// with its tables and functions; a role that may not do that can use what another has made. Each
-/// operation is one statement in one round trip, and durable when it returns: the session sets
+/// with its tables and functions. A role that may not do that can use what a superuser has made, or the role
+/// that the URL names: `owner=ROLE`. What anybody else has made or changed is refused before any of it is
+/// run; the repository's `docs/databases.md` has a role's few rights. Each operation is one statement in one round trip, and durable when it returns: the session sets
 /// `synchronous_commit=on`, whatever the server's settings say, and a server with `fsync=off` is
 /// refused. The clock is the server's. It takes no part in an application's own runtime, and may be
 /// used in a task of one.
@@ -103,7 +105,8 @@ impl PostgresStore {
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no host;
     /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
-    /// password or database, runs with `fsync=off`, has the namespace with another layout, or has another version's schema, and when
+    /// password or database, runs with `fsync=off`, has a schema that another role has made and
+    /// `owner` does not name, has the namespace with another layout, or has another version's schema, and when
     /// this build cannot encrypt but should; [`StoreError::Unavailable`] when there is no answer, or
     /// no server but standbys. No error shows a password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
