@@ -258,6 +258,17 @@ fn mariadb_with_a_binary_log_that_may_be_lost_is_refused() {
     }
 }
 
+/// With it, the server refuses updates by joins, as a release is one.
+#[test]
+fn mariadb_with_safe_updates_releases() {
+    let mariadb = with_database(MariadbServer::start());
+    let set = "SET GLOBAL sql_safe_updates = 1";
+    mariadb.client(None).query_drop(set).unwrap();
+    let mut store = open(&mariadb.url("ids"), &namespace()).unwrap();
+    let grants = acquire(&mut *store, 2).unwrap().grants;
+    store.release(&grants).unwrap();
+}
+
 #[test]
 fn a_task_of_a_runtime_may_use_a_database() {
     let postgres = PostgresServer::start();
