@@ -30,6 +30,8 @@ mod pinned;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod runtime;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
@@ -60,7 +62,7 @@ pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, Record, Renewed, St
 #[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
-pub use url::open;
+pub use url::{StoreUrl, open};
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
 pub const MAX_SKEW: Duration = Duration::from_secs(10);
