@@ -19,7 +19,6 @@ use engines::etcd::EtcdCluster;
 use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
-use mysql::prelude::Queryable;
 use randflake_core::ManualClock;
 use randflake_std::Randflake;
 use randflake_std::lease::{
@@ -110,8 +109,7 @@ fn redis() {
     let authority = Authority::new();
     let redis = RedisServer::start_encrypted(&authority, &["--requirepass", PASSWORD]);
     let port = redis.port;
-    let url =
-        |host: &str, files: &str| format!("rediss://:{IN_URL}@{host}:{port}/0?protocol=3&{files}");
+    let url = |host: &str, files: &str| format!("rediss://:{IN_URL}@{host}:{port}/0?{files}");
 
     let clock = Arc::new(ManualClock::at_unix_ms(1_800_000_000_000));
     let right = url(HOST, &files(&authority, Some(&authority)));

@@ -28,6 +28,8 @@ mod occupancy;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod runtime;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
@@ -59,7 +61,7 @@ pub use store::{
 #[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
-pub use url::open;
+pub use url::{StoreUrl, open};
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
 pub const MAX_SKEW: Duration = Duration::from_secs(10);

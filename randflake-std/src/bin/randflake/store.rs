@@ -1,9 +1,12 @@
 //! Where leases and counters are kept.
 
+use core::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
 
 use randflake_std::Randflake;
-use randflake_std::lease::{self, LeaseStore, Namespace, Pinned, SqliteStore, StoreError};
+use randflake_std::lease::{
+    self, LeaseStore, Namespace, Pinned, SqliteStore, StoreError, StoreUrl,
+};
 use randflake_std::segment::{self, SegmentStore};
 
 use crate::failure::Failure;
@@ -22,7 +25,7 @@ pub(crate) struct StoreArgs {
         env = "RANDFLAKE_STORE",
         hide_env_values = true
     )]
-    store: Option<String>,
+    store: Option<Written>,
     /// Whose leases or counter: ids are unique within a namespace [default: default, and with another
     /// layout one of its name]
     ///
@@ -92,7 +95,7 @@ impl StoreArgs {
 
     fn place(&self) -> Result<Place<'_>, Failure> {
         Ok(match &self.store {
-            Some(url) => Place::Url(url),
+            Some(Written(url)) => Place::Url(url),
             None => Place::Default(prepared_path()?),
         })
     }
@@ -101,18 +104,34 @@ impl StoreArgs {
     pub(crate) fn open_counter(&self) -> Result<Box<dyn SegmentStore>, Failure> {
         let namespace = self.namespace()?;
         match &self.store {
-            Some(url) => Ok(segment::open(url, &namespace)?),
+            Some(Written(url)) => Ok(segment::open(url, &namespace)?),
             None => Ok(Box::new(SqliteStore::open(prepared_path()?, &namespace)?)),
         }
     }
 
-    /// The URL to show: without the password that it may have.
+    /// The URL to show: without user, password and options.
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {
-        if let Some(url) = &self.store {
-            return Ok(without_password(url));
+        if let Some(Written(url)) = &self.store {
+            return Ok(url.parse::<StoreUrl>()?.to_string());
         }
         let path = default_path()?;
         Ok(format!("sqlite:{}", path.display()))
+    }
+}
+
+/// A URL as it was written. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
+#[derive(Clone)]
+struct Written(String);
+
+impl From<String> for Written {
+    fn from(url: String) -> Self {
+        Self(url)
+    }
+}
+
+impl Debug for Written {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Written")
     }
 }
 
@@ -139,42 +158,4 @@ fn prepared_path() -> Result<PathBuf, Failure> {
 
 fn default_path() -> Result<PathBuf, Failure> {
     Ok(state_directory::path()?.join("leases.db"))
-}
-
-/// Hides where passwords may be: what stands before the last `@` of the host, and the parameters.
-fn without_password(url: &str) -> String {
-    let (url, parameters) = match url.split_once('?') {
-        Some((url, _)) => (url, "?***"),
-        None => (url, ""),
-    };
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return format!("{url}{parameters}");
-    };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = match authority.rsplit_once('@') {
-        Some((_, host)) => format!("***@{host}"),
-        None => authority.to_owned(),
-    };
-    format!("{scheme}://{host}{path}{parameters}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_password;
-
-    #[test]
-    fn passwords_are_hidden() {
-        for (url, shown) in [
-            ("sqlite:leases.db", "sqlite:leases.db"),
-            ("sqlite:///srv/a@b/leases.db", "sqlite:///srv/a@b/leases.db"),
-            ("redis://host:6379/0", "redis://host:6379/0"),
-            ("redis://:secret@host", "redis://***@host"),
-            (
-                "postgres://me:se@cret@host/ids?password=secret",
-                "postgres://***@host/ids?***",
-            ),
-        ] {
-            assert_eq!(without_password(url), shown);
-        }
-    }
 }

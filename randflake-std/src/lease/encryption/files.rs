@@ -21,8 +21,8 @@ impl Files {
         match (self.named("sslcert"), self.named("sslkey")) {
             (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
             (None, None) => Ok(None),
-            _ => Err(super::refused(
-                "names one of sslcert and sslkey: both are needed",
+            _ => Err(StoreError::Invalid(
+                "the lease store's URL names one of sslcert and sslkey: both are needed".to_owned(),
             )),
         }
     }

@@ -7,14 +7,15 @@ use std::process;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use ureq::Agent;
 use zeroize::Zeroizing;
 
 use super::clock::MemberClock;
 use super::tls;
-use crate::lease::{StoreError, encryption};
+use crate::lease::StoreError;
+use crate::lease::encryption::Files;
+use crate::lease::url::Server;
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// A request has this part of the TTL, so that a renewal can be repeated with another member.
@@ -54,59 +55,25 @@ enum Refusal {
 }
 
 impl Client {
-    pub(super) fn new(url: &str) -> Result<Self, StoreError> {
-        // The URL may hold a password.
-        let refused = |why: &str| {
-            StoreError::Invalid(format!(
-                "the lease store's URL is not one of etcd ({why}): take \
-                 etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...], or etcds:// for TLS"
-            ))
-        };
+    pub(super) fn new(server: &Server) -> Result<Self, StoreError> {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None);
-        let (url, asked) = encryption::taken_from(url)?;
-        let (scheme, rest) = match url.split_once("://") {
-            Some(("etcd", rest)) => ("http", rest),
-            Some(("etcds", rest)) => ("https", rest),
-            _ => return Err(refused("its scheme is another")),
+        let (scheme, config) = match Files::asked_by(server)? {
+            Some(files) => ("https", tls::encrypted(config, &files)?),
+            None => ("http", config),
         };
-        let config = match asked.files(Some(scheme == "https"))? {
-            Some(files) => tls::encrypted(config, &files)?,
-            None => config,
-        };
-        let (user, hosts) = match rest.rsplit_once('@') {
-            Some((user, hosts)) => (Some(user), hosts),
-            None => (None, rest),
-        };
-        let user = match user.map(|user| user.split_once(':')) {
-            None => None,
-            Some(None) => return Err(refused("its user has no password")),
-            Some(Some((name, password))) => {
-                let decoded = |part| {
-                    let part = percent_decode_str(part).decode_utf8();
-                    part.map_err(|_| refused("its user is not in UTF-8"))
-                };
-                Some(User {
-                    name: decoded(name)?.into_owned(),
-                    password: Zeroizing::new(decoded(password)?.into_owned()),
-                    token: None,
-                })
-            }
-        };
-        let hosts = hosts.strip_suffix('/').unwrap_or(hosts);
-        let members: Vec<_> = hosts.split(',').map(with_port).collect();
-        if members.iter().any(|member| member.starts_with(':')) {
-            return Err(refused("a host is missing"));
-        }
-        if hosts.contains(['/', '?', '#']) {
-            return Err(refused("something follows the hosts"));
-        }
+        let user = server.user.clone().zip(server.password.clone());
+        let user = user.map(|(name, password)| User {
+            name,
+            password,
+            token: None,
+        });
         Ok(Self {
             agent: config.build().into(),
             scheme,
-            members,
+            members: server.hosts().iter().map(ToString::to_string).collect(),
             at: 0,
             user,
             time_limit: TIME_LIMIT,
@@ -226,17 +193,6 @@ impl Client {
             Ok(_) => Err(Refusal::All(not_understood())),
             Err(refusal) => Err(refusal),
         }
-    }
-}
-
-fn with_port(host: &str) -> String {
-    let has_port = host
-        .rsplit_once(':')
-        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    if has_port {
-        host.to_owned()
-    } else {
-        format!("{host}:2379")
     }
 }
 

@@ -26,6 +26,7 @@ use self::client::{Client, not_understood};
 use self::record::{Keys, Lease};
 use self::session::{TRIES, text, too_busy};
 use self::transaction::{Header, Kv, Range, Write};
+use super::url::{Engine, Server};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
 };
@@ -114,7 +115,11 @@ impl EtcdStore {
     /// trusted, or the cluster refuses the user, or has the namespace with another layout or of a newer version.
     /// [`StoreError::Unavailable`] when no member answers.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::opened(url, namespace, None)
+        Self::at(&Server::at(url, Engine::Etcd)?, namespace)
+    }
+
+    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
+        Self::opened(server, namespace, None)
     }
 
     /// [`open`](EtcdStore::open) with another clock than the members', for tests and simulations.
@@ -130,16 +135,16 @@ impl EtcdStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        Self::opened(url, namespace, Some(clock))
+        Self::opened(&Server::at(url, Engine::Etcd)?, namespace, Some(clock))
     }
 
     fn opened(
-        url: &str,
+        server: &Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
         let mut store = Self {
-            client: Client::new(url)?,
+            client: Client::new(server)?,
             keys: Keys::of(namespace),
             namespace: namespace.clone(),
             clock,

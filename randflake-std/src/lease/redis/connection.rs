@@ -4,10 +4,15 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 use std::process;
 
-use redis::{Client, ConnectionAddr, ErrorKind, RedisError, RedisResult, ServerErrorKind};
+use redis::{
+    Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
+    RedisError, RedisResult, ServerErrorKind,
+};
 
 use super::tls;
-use crate::lease::{StoreError, encryption};
+use crate::lease::StoreError;
+use crate::lease::encryption::Files;
+use crate::lease::url::{Address, Host, Server, number};
 
 /// Unless an operation's TTL asks for less.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -30,15 +35,11 @@ struct Open {
 
 impl Connection {
     /// To the server of a URL, which is not connected to yet.
-    pub(super) fn new(url: &str) -> Result<Self, StoreError> {
-        if url.contains('#') {
-            return Err(not_understood("it has a fragment"));
-        }
-        let (url, asked) = encryption::taken_from(url)?;
-        let is_encrypted = url.starts_with("rediss:") || url.starts_with("valkeys:");
-        let client = match asked.files(Some(is_encrypted))? {
-            Some(files) => tls::client(&url, &files)?,
-            None => Client::open(url).map_err(|error| not_understood(error.category()))?,
+    pub(super) fn new(server: &Server) -> Result<Self, StoreError> {
+        let settings = settings(server)?;
+        let client = match Files::asked_by(server)? {
+            Some(files) => tls::client(settings, &files)?,
+            None => Client::open(settings).map_err(StoreError::unavailable)?,
         };
         Ok(Self {
             client,
@@ -137,12 +138,36 @@ impl Connection {
     }
 }
 
-/// Of a URL. It may hold a password: the reason must not.
-pub(super) fn not_understood(why: &str) -> StoreError {
-    StoreError::Invalid(format!(
-        "the lease store's URL is not one of Redis ({why}): take \
-         redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss:// for TLS"
-    ))
+/// For the client, field by field: its own parser takes options that switch verification off.
+fn settings(server: &Server) -> Result<ConnectionInfo, StoreError> {
+    let address = match (&server.address, server.hosts()) {
+        (Address::Socket(path), _) => ConnectionAddr::Unix(path.into()),
+        (_, [Host { name, port }]) if server.scheme.is_encrypted => ConnectionAddr::TcpTls {
+            host: name.clone(),
+            port: *port,
+            insecure: false,
+            tls_params: None,
+        },
+        (_, [Host { name, port }]) => ConnectionAddr::Tcp(name.clone(), *port),
+        _ => return Err(server.refused("does not have one host")),
+    };
+    let mut login = RedisConnectionInfo::default();
+    if let Some(password) = &server.password {
+        login = login.set_password(password.as_str());
+    }
+    if let Some(user) = &server.user {
+        login = login.set_username(user);
+    }
+    if let Some(database) = &server.database {
+        let database = number::<u32>(database);
+        let database =
+            database.ok_or_else(|| server.refused("has a database that is no number"))?;
+        login = login.set_db(database.into());
+    }
+    let settings = address.into_connection_info();
+    Ok(settings
+        .map_err(StoreError::unavailable)?
+        .set_redis_settings(login))
 }
 
 /// The server has answered that another one is to be asked.

@@ -21,6 +21,7 @@ use randflake_core::Clock;
 use self::connection::Connection;
 use self::script::{Context, Reply, Scripts, not_understood};
 use super::moment;
+use super::url::{Engine, Server};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
 };
@@ -109,7 +110,11 @@ impl RedisStore {
     /// evicts keys, or has the namespace with another layout or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::opened(url, namespace, None)
+        Self::at(&Server::at(url, Engine::Redis)?, namespace)
+    }
+
+    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
+        Self::opened(server, namespace, None)
     }
 
     /// [`open`](RedisStore::open) with another clock than the server's, for tests and simulations.
@@ -125,16 +130,16 @@ impl RedisStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        Self::opened(url, namespace, Some(clock))
+        Self::opened(&Server::at(url, Engine::Redis)?, namespace, Some(clock))
     }
 
     fn opened(
-        url: &str,
+        server: &Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
         let mut store = Self {
-            connection: Connection::new(url)?,
+            connection: Connection::new(server)?,
             scripts: Scripts::new(),
             namespace: namespace.clone(),
             clock,

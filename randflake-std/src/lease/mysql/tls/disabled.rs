@@ -1,11 +1,11 @@
 //! A build without encryption.
 
-use mysql::{Opts, SslOpts};
+use mysql_async::{Error as SqlError, SslOpts};
 
 use crate::lease::StoreError;
 use crate::lease::encryption::Files;
 
-pub(in crate::lease::mysql) fn options(_: &Opts, _: &Files) -> Result<SslOpts, StoreError> {
+pub(in crate::lease::mysql) fn options(_: &Files) -> Result<SslOpts, StoreError> {
     Err(StoreError::Unusable(
         "this build cannot encrypt connections to MySQL: build it with the cargo feature `mysql-tls`, or \
          take sslmode=disable"
@@ -13,6 +13,6 @@ pub(in crate::lease::mysql) fn options(_: &Opts, _: &Files) -> Result<SslOpts, S
     ))
 }
 
-pub(in crate::lease::mysql) fn refusal(_: &mysql::Error) -> Option<String> {
+pub(in crate::lease::mysql) fn refusal(_: &SqlError) -> Option<String> {
     None
 }

@@ -2,12 +2,12 @@
 
 use core::error::Error;
 
-use redis::Client;
+use redis::{Client, ConnectionInfo};
 
 use crate::lease::StoreError;
 use crate::lease::encryption::Files;
 
-pub(in super::super) fn client(_: &str, _: &Files) -> Result<Client, StoreError> {
+pub(in super::super) fn client(_: ConnectionInfo, _: &Files) -> Result<Client, StoreError> {
     Err(StoreError::Unusable(
         "this build has no TLS for Redis: build it with the cargo feature `redis-tls`".to_owned(),
     ))

@@ -4,17 +4,17 @@ use core::error::Error;
 use std::fs;
 use std::path::Path;
 
-use redis::{Client, ClientTlsConfig, IntoConnectionInfo, TlsCertificates};
+use redis::{Client, ClientTlsConfig, ConnectionInfo, TlsCertificates};
 use rustls::crypto::{CryptoProvider, ring};
 
 use crate::lease::StoreError;
 use crate::lease::encryption::{self, Files};
-use crate::lease::redis::connection::not_understood;
 
 /// The client takes the cryptography that the process has chosen; so this chooses, if nobody has.
-pub(in super::super) fn client(url: &str, files: &Files) -> Result<Client, StoreError> {
-    let server = url.into_connection_info();
-    let server = server.map_err(|error| not_understood(error.category()))?;
+pub(in super::super) fn client(
+    server: ConnectionInfo,
+    files: &Files,
+) -> Result<Client, StoreError> {
     if CryptoProvider::get_default().is_none() {
         let _chosen_meanwhile = ring::default_provider().install_default();
     }

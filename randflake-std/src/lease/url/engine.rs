@@ -1,0 +1,35 @@
+//! What an engine takes of its URL.
+
+use super::rules::{Engine, SCHEMES};
+use super::server::{Address, Host, Server};
+use super::text::refused;
+use super::{Form, StoreUrl};
+use crate::lease::StoreError;
+
+impl Server {
+    /// The one that a URL names, which is for this engine.
+    pub(crate) fn at(url: &str, engine: Engine) -> Result<Self, StoreError> {
+        let StoreUrl(form) = url.parse()?;
+        match form {
+            Form::Server(server) if server.scheme.engine == engine => Ok(server),
+            _ => {
+                let own = SCHEMES.iter().find(|scheme| scheme.engine == engine);
+                let form = own.map_or("another", |scheme| scheme.form);
+                Err(refused("is for another store", form))
+            }
+        }
+    }
+
+    /// None where it is a socket.
+    pub(crate) fn hosts(&self) -> &[Host] {
+        match &self.address {
+            Address::Hosts(hosts) => hosts,
+            Address::Socket(_) => &[],
+        }
+    }
+
+    /// An error that says what is wrong with the URL, and which form it must have.
+    pub(crate) fn refused(&self, why: &str) -> StoreError {
+        refused(why, self.scheme.form)
+    }
+}
