@@ -313,7 +313,9 @@ fn a_store_whose_clock_is_far_off_is_refused() {
     let (store, clock) = store_for::<Randflake>();
     for offset_ms in [-11_000, 11_000] {
         clock.offset_ms.store(offset_ms, Ordering::SeqCst);
-        let error = builder(&store.clone().compared_with(Arc::new(ExactSystemClock))).build().unwrap_err();
+        let error = builder(&store.clone().compared_with(Arc::new(ExactSystemClock)))
+            .build()
+            .unwrap_err();
         assert!(
             matches!(error, BuildError::Store(StoreError::ClockSkew { .. })),
             "{error}"

@@ -6,7 +6,7 @@
 //! own interval alone, so disjoint intervals are all the fencing there is to do.
 #![doc = include_str!("faults.md")]
 
-//TMP mod assigned;
+mod assigned;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database;
 #[cfg(any(
@@ -40,7 +40,7 @@ pub(crate) mod url;
 
 use core::time::Duration;
 
-//TMP pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
+pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
 pub use finding::{Finding, Verdict};

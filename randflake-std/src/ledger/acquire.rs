@@ -62,29 +62,32 @@ fn grants(
         return Ok(changes);
     }
     changes.clear();
-    standing.check_quarantine()?;
-    let end = now.end_after(asked.ttl)?;
+    if !view.is_sole {
+        standing.check_quarantine()?;
+    }
     let free = view.nodes.iter().filter(|node| {
-        let is_asked_for = asked.nodes.allow(node.node_id);
-        is_asked_for
-            && node
-                .record
-                .as_ref()
-                .is_none_or(|record| record.end <= now.tick)
+        let has_ended = node
+            .record
+            .as_ref()
+            .is_none_or(|record| record.end <= now.tick);
+        let is_free = has_ended || (view.is_sole && asking.seen.end_of(node.node_id) <= now.tick);
+        asked.nodes.allow(node.node_id) && is_free
     });
     for node in free.take(wanted) {
-        if now.tick < asking.seen.end_of(node.node_id) {
+        let former = node.record.as_ref();
+        if now.tick < asking.seen.end_of(node.node_id) && !view.is_sole {
             // The store has forgotten a lease of this very process.
             standing.quarantine(view, asking.seen);
             standing.check_quarantine()?;
         }
+        let start = standing.start(former)?;
         changes.push(NodeChange {
             before: node.record.clone(),
             after: NodeRecord {
                 node_id: node.node_id,
-                start: now.tick,
-                end,
-                fencing_token: now.tick.max(former(node.record.as_ref()) + 1),
+                start,
+                end: now.end_after(start - now.tick + asked.ttl)?,
+                fencing_token: start.max(former.map_or(0, |former| former.fencing_token + 1)),
                 serial: 1,
                 token: asked.token,
                 nonce: asking.fresh.1,
@@ -113,10 +116,6 @@ fn grants(
     Ok(changes)
 }
 
-fn former(record: Option<&NodeRecord>) -> u64 {
-    record.map_or(0, |record| record.fencing_token)
-}
-
 /// The lease of an earlier try, if it is there: with another nonce, so that no copy of this process can do the
 /// same.
 fn claim(
@@ -137,6 +136,25 @@ fn claim(
             ..record.clone()
         },
     })
+}
+
+impl Standing {
+    /// Where a lease begins that follows on another: now, or where the last one ends and the quarantine does, if
+    /// that is not further away than any lease can reach.
+    fn start(&self, former: Option<&NodeRecord>) -> Result<u64, StoreError> {
+        let now = self.now;
+        let free_from = former
+            .map_or(0, |former| former.end)
+            .max(self.record.quarantine);
+        let furthest = now.tick.saturating_add(self.span());
+        if free_from > furthest {
+            let near = now.tick + (free_from - furthest);
+            return Err(StoreError::Exhausted {
+                retry_in: now.until(near),
+            });
+        }
+        Ok(now.tick.max(free_from))
+    }
 }
 
 fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {

@@ -23,6 +23,7 @@ mod renew;
 mod seen;
 mod standing;
 mod terms;
+mod text;
 mod view;
 
 pub use acquire::{Acquire, acquire};
@@ -39,4 +40,5 @@ pub use renew::{Held, Loss, renew};
 pub use seen::Seen;
 pub use standing::{Asking, Expected, Standing};
 pub use terms::{Seal, Terms};
+pub use text::{VERSION, newer};
 pub use view::{Continuity, Node, View, Wanted};

@@ -135,6 +135,8 @@ impl Standing {
         let terms = &self.record.terms;
         let longest = match self.before {
             Some(_) => terms.max_ttl(),
+            // Its only holder is who asks.
+            None if view.is_sole => terms.max_ttl(),
             // What the lost record allowed is not known.
             None => terms.max_ttl().max(DEFAULT_MAX_TTL),
         };
@@ -157,6 +159,12 @@ impl Standing {
     pub fn end_quarantine(&mut self) {
         self.record.quarantine = 0;
         self.is_changed = true;
+    }
+
+    /// How far ahead of now a lease can end that was granted by a clock that differs as is allowed, in ticks.
+    pub(super) fn span(&self) -> u64 {
+        let terms = &self.record.terms;
+        terms.ticks(terms.max_ttl() + 2 * MAX_SKEW)
     }
 
     /// How long nothing is granted; zero if the namespace grants.

@@ -25,6 +25,9 @@ pub struct View {
     pub namespace: Option<NamespaceRecord>,
     /// The node ids asked for, and candidates that may be free.
     pub nodes: Vec<Node>,
+    /// The engine proves that no other process has a lease of these node ids, as a lock on their only file does: one
+    /// that was not released is that of a process that has ended, so the next lease may be granted before it begins.
+    pub is_sole: bool,
     /// The first tick at which as many may be free as were wanted, where the engine knows; else none.
     pub free_from: Option<u64>,
 }
@@ -63,6 +66,7 @@ impl View {
             },
             namespace: Some(namespace),
             nodes,
+            is_sole: false,
             free_from: None,
         }
     }

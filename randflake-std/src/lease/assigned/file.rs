@@ -62,8 +62,6 @@ pub(super) struct Guard {
     path: PathBuf,
     /// What is in the file.
     pub(super) slot: Slot,
-    /// The lease in it was acquired through this guard.
-    pub(super) is_ours: bool,
 }
 
 impl Guard {
@@ -82,12 +80,7 @@ impl Guard {
         }
         let slot = read_from(&file, path)?.unwrap_or(new);
         let path = path.to_owned();
-        let guard = Self {
-            file,
-            path,
-            slot,
-            is_ours: false,
-        };
+        let guard = Self { file, path, slot };
         guard.check_place()?;
         Ok(guard)
     }

@@ -6,7 +6,6 @@ mod slot;
 mod volume;
 
 use core::fmt::{self, Debug, Formatter};
-use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,13 +14,15 @@ use randflake_core::Clock;
 use self::file::Guard;
 pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
 use self::slot::Slot;
-use super::moment::{self, Moment};
-use super::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, MAX_SKEW, Namespace, Record, Renewed,
-    StoreError,
-};
+#[cfg(doc)]
+use super::LeaseStore;
+use super::{Finding, Namespace, StoreError};
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
+use crate::ledger::{
+    Backend, Change, Committed, Continuity, Ledger, Node, NodeRecord, VERSION, View, Wanted,
+    read_clock,
+};
 
 /// A lease store for one node id that was assigned: by configuration, by a variable, or as the ordinal
 /// of a pod in a Kubernetes `StatefulSet`. See [`NodeIdSource`].
@@ -36,16 +37,17 @@ use crate::fork_guard::ForkGuard;
 /// | the process closed its handle             | the next one begins at once                           |
 /// | it was killed, or the machine was         | the next one's lease begins at the end of its lease   |
 /// | another process holds the file            | refused                                               |
-/// | the file was deleted, or is new           | the first lease begins a TTL and 10 s later           |
+/// | the file was deleted, or is new           | the first lease begins the longest TTL and 20 s later |
 /// | it was deleted or replaced under a holder | the holder cannot renew                               |
 /// | the directory is missing                  | refused: its volume may not be mounted                |
 /// | it is another node id's or namespace's    | refused                                               |
 /// | the node id is beyond the layout's        | refused                                               |
-/// | it ends over 10 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
+/// | it ends over 20 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
 ///
 /// Until its lease begins a handle refuses, and says how long. Since a restart after a kill waits for
 /// the end of the lease, and a renewal costs no more than a write to the disk, a TTL of some seconds
-/// does better here than the usual 60 s.
+/// does better here than the usual 60 s, with [as long a longest one](Namespace::with_max_ttl). A file that is
+/// certainly new begins at once after [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`).
 ///
 /// # What it cannot notice
 ///
@@ -53,10 +55,10 @@ use crate::fork_guard::ForkGuard;
 ///   pod that was deleted by force while its node was cut off and runs on. Whoever assigns node ids
 ///   must never let two live; a server that leases them would.
 /// - A backup of the file, or a snapshot of its disk, that was restored: call
-///   [`fence`](LeaseStore::fence) then, before any process starts.
+///   [`quarantine`](LeaseStore::quarantine) then, before any process starts.
 /// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or
 ///   memory, gives a new file at each start: each waits as above, which is enough as long as the clocks
-///   of both machines agree within 10 s and both used the same TTL.
+///   of both machines agree within 20 s and both had the same longest TTL.
 ///   [`diagnose`](LeaseStore::diagnose) tells such volumes where the system does.
 ///
 /// While a process holds the file its time does not go back.
@@ -72,17 +74,20 @@ use crate::fork_guard::ForkGuard;
 /// assert_eq!(store.node_id(), 7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct StaticStore {
+pub type StaticStore = Ledger<StaticFile>;
+
+/// The file of one assigned node id.
+pub struct StaticFile {
     path: PathBuf,
     node_id: u32,
     namespace: Namespace,
     clock: Arc<dyn Clock + Send + Sync>,
-    /// From the first acquire on.
+    /// From the first look at the node id on.
     guard: Option<Guard>,
     fork_guard: ForkGuard,
 }
 
-impl StaticStore {
+impl Ledger<StaticFile> {
     /// Opens the store of the node id that a source names, with its file at a path. Nothing is locked
     /// or written before the first acquire.
     ///
@@ -113,7 +118,7 @@ impl StaticStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let store = Self {
+        let file = StaticFile {
             path: file::resolve(path.as_ref())?,
             node_id: source.node_id(namespace)?,
             namespace: namespace.clone(),
@@ -121,20 +126,19 @@ impl StaticStore {
             guard: None,
             fork_guard: ForkGuard::new(),
         };
-        store.look()?;
+        let mut store = Self::over(file, namespace.clone());
+        store.check()?;
         Ok(store)
     }
 
     /// The node id.
     #[must_use]
     pub fn node_id(&self) -> u32 {
-        self.node_id
+        self.backend.node_id
     }
+}
 
-    fn moment(&self) -> Result<Moment, StoreError> {
-        Moment::read(&*self.clock, self.namespace.spec())
-    }
-
+impl StaticFile {
     /// What the file says, without the lock.
     fn look(&self) -> Result<Slot, StoreError> {
         file::read(&self.path)?.map_or_else(
@@ -166,160 +170,84 @@ impl StaticStore {
         guard.check_place()?;
         Ok(self.guard.insert(guard))
     }
-
-    /// The file, if it has the lease that a grant names, not released.
-    fn held(&mut self, grant: &Grant) -> Result<Option<&mut Guard>, StoreError> {
-        let guard = self.guarded()?;
-        let known = guard.slot.grant;
-        let same = (known.node_id, known.fencing_token, known.token)
-            == (grant.node_id, grant.fencing_token, grant.token);
-        Ok((guard.slot.held && same).then_some(guard))
-    }
 }
 
-impl Debug for StaticStore {
+impl Debug for StaticFile {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StaticStore")
+        f.debug_struct("StaticFile")
             .field("path", &self.path)
             .field("node_id", &self.node_id)
-            .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }
 }
 
-impl LeaseStore for StaticStore {
-    fn namespace(&self) -> &Namespace {
-        &self.namespace
-    }
-
-    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        if request.count != 1 {
-            let count = request.count;
-            return Err(StoreError::Invalid(format!(
-                "{count} node ids asked for: one was assigned, and 1 is allowed"
-            )));
-        }
-        let namespace = self.namespace.clone();
-        let max_ttl = namespace.max_ttl();
-        StoreError::check(request, &namespace, max_ttl)?;
-        let node_id = self.node_id;
-        // Only then the time: to lock may take long.
-        self.guarded()?;
-        let now = self.moment()?;
-        let guard = self.guarded()?;
-        now.check_fence(guard.slot.fence)?;
-
-        let former = guard.slot.grant;
-        if guard.is_ours && guard.slot.held && now.tick < former.end {
-            if former.token != request.token {
-                let retry_in = now.until(former.end);
-                return Err(StoreError::Exhausted { retry_in });
-            }
-            if guard.slot.holder != request.holder {
-                return Err(StoreError::Foreign);
-            }
-            return Ok(Acquired {
-                grants: vec![former],
-                now: now.unix,
-            });
-        }
-        let free_from = if guard.slot.is_new() {
-            let wait = namespace.ticks(MAX_SKEW).saturating_add(request.ttl);
-            now.tick.saturating_add(wait)
+impl Backend for StaticFile {
+    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
+        let is_for_write = wanted.free > 0 || !wanted.nodes.is_empty();
+        let slot = if is_for_write {
+            self.guarded()?.slot.clone()
         } else {
-            former.end
+            self.look()?
         };
-        let furthest = now.fence(&namespace, max_ttl);
-        if free_from > furthest {
-            let near = free_from - (furthest - now.tick);
-            let retry_in = now.until(near);
-            return Err(StoreError::Exhausted { retry_in });
-        }
-        let start = now.tick.max(free_from);
-        let grant = Grant {
-            node_id,
-            start,
-            end: now.end_after(start - now.tick + request.ttl)?,
-            fencing_token: start.max(former.fencing_token.saturating_add(1)),
-            token: request.token,
-        };
-        guard.change(|slot| {
-            (slot.grant, slot.held) = (grant, true);
-            request.holder.clone_into(&mut slot.holder);
-        })?;
-        guard.is_ours = true;
-        Ok(Acquired {
-            grants: vec![grant],
-            now: now.unix,
+        // Only then the time: to lock may take long.
+        let now = read_clock(&*self.clock)?;
+        let mut nodes = vec![Node {
+            node_id: self.node_id,
+            record: slot.node,
+        }];
+        nodes.retain(|node| wanted.free > 0 || wanted.nodes.contains(&node.node_id));
+        Ok(View {
+            now,
+            continuity: Continuity::default(),
+            namespace: slot.namespace,
+            nodes,
+            is_sole: true,
+            free_from: None,
         })
     }
 
-    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        StoreError::check_ttl(ttl, &self.namespace, self.namespace.max_ttl())?;
-        let now = self.moment()?;
-        let mut ends = Vec::with_capacity(grants.len());
-        for grant in grants {
-            let held = self.held(grant)?;
-            ends.push(match held.filter(|guard| now.tick < guard.slot.grant.end) {
-                Some(guard) => {
-                    let end = guard.slot.grant.end.max(now.extended(ttl));
-                    guard.change(|slot| slot.grant.end = end)?;
-                    Some(end)
-                }
-                None => None,
-            });
-        }
-        Ok(Renewed {
-            ends,
-            now: now.unix,
-        })
-    }
-
-    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        for grant in grants {
-            if let Some(guard) = self.held(grant)? {
-                let Grant { start, end, .. } = guard.slot.grant;
-                let end = grant.end.min(end).max(start);
-                guard.change(|slot| (slot.grant.end, slot.held) = (end, false))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        let Slot { grant, holder, .. } = self.look()?;
-        let is_granted = grant.fencing_token > 0;
-        Ok(is_granted
-            .then_some(Record { grant, holder })
-            .into_iter()
-            .collect())
-    }
-
-    fn fence(&mut self) -> Result<Duration, StoreError> {
-        let now = self.moment()?;
-        let fence = now.fence(&self.namespace, self.namespace.max_ttl());
+    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
+        let clock = Arc::clone(&self.clock);
         let guard = self.guarded()?;
-        let fence = guard.slot.fence.max(fence);
-        guard.change(|slot| slot.fence = fence)?;
-        Ok(now.until(fence))
+        let version = guard
+            .slot
+            .namespace
+            .as_ref()
+            .map(|record| (record.origin, record.writes));
+        let before = change
+            .namespace_before
+            .as_ref()
+            .map(|record| (record.origin, record.writes));
+        if version != before {
+            return Ok(Committed::Stale);
+        }
+        guard.change(|slot| {
+            if let Some(after) = &change.namespace_after {
+                slot.namespace = Some(after.clone());
+            }
+            for node in &change.nodes {
+                slot.node = Some(node.after.clone());
+            }
+        })?;
+        Ok(Committed::Done {
+            now: read_clock(&*clock)?,
+        })
     }
 
-    fn now(&mut self) -> Result<Duration, StoreError> {
-        moment::read(&*self.clock)
+    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
+        Ok(self.look()?.node.into_iter().collect())
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        let now = self.moment()?;
         let slot = self.look()?;
-        let shown = format!("node id {}, {} writes", slot.grant.node_id, slot.writes);
+        let shown = format!("node id {}, {} writes", self.node_id, slot.writes);
         let sentence = "no two processes may have this node id on different files: nothing here \
                         can see that";
         Ok(vec![
-            Finding::fine("schema", format!("version {}", slot::VERSION)),
+            Finding::fine("schema", format!("version {VERSION}")),
             volume::finding(&self.path),
             Finding::fine("fingerprint", shown),
             Finding::caution("assignment", self.node_id.to_string(), sentence),
-            Finding::fence(now.fence_left(slot.fence)),
         ])
     }
 }

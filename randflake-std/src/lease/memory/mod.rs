@@ -173,6 +173,7 @@ impl Backend for Memory {
             },
             nodes: asked.chain(free).collect(),
             namespace: records.namespace.clone(),
+            is_sole: false,
             free_from,
         })
     }

@@ -1,0 +1,241 @@
+//! Records as one line of text, for engines that keep values, not columns.
+
+use core::str::FromStr;
+
+use randflake_core::{Field, Fields, Spec};
+
+use super::{NamespaceRecord, NodeRecord, Seal, Terms};
+use crate::lease::Token;
+
+/// Of what is kept, in all engines: another one is a newer program's.
+pub const VERSION: u32 = 1;
+
+impl NodeRecord {
+    /// The record without its node id. It begins with the end, so that texts sort by it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Self {
+            start,
+            end,
+            fencing_token,
+            serial,
+            token,
+            nonce,
+            held,
+            contested,
+            holder,
+            ..
+        } = self;
+        let (held, contested) = (u8::from(*held), u8::from(*contested));
+        format!(
+            "{end:016x}:{held}:{contested}:{start}:{fencing_token}:{serial}:{token}:{nonce:016x}:{holder}"
+        )
+    }
+
+    /// The record of a node id; `None` for another text.
+    #[must_use]
+    pub fn from_text(node_id: u32, text: &str) -> Option<Self> {
+        let mut parts = text.splitn(9, ':');
+        let mut part = || parts.next();
+        Some(Self {
+            node_id,
+            end: hex(part()?)?,
+            held: flag(part()?)?,
+            contested: flag(part()?)?,
+            start: number(part()?)?,
+            fencing_token: number(part()?)?,
+            serial: number(part()?)?,
+            token: u128::from_str_radix(part()?, 16)
+                .ok()
+                .map(|token| Token::from_bytes(token.to_be_bytes()))?,
+            nonce: hex(part()?)?,
+            holder: part()?.to_owned(),
+        })
+    }
+}
+
+impl NamespaceRecord {
+    /// The record.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Self {
+            terms,
+            origin,
+            writes,
+            quarantine,
+            fingerprint,
+        } = self;
+        format!(
+            "{VERSION}:{}:{origin:016x}:{writes}:{quarantine}:{fingerprint}",
+            terms.to_text()
+        )
+    }
+
+    /// The record of a text; the version of a newer program's, or nothing for another text.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says what it is.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        let (version, rest) = text.split_once(':').unwrap_or((text, ""));
+        if version.parse() != Ok(VERSION) {
+            return Err(match version.parse::<u32>() {
+                Ok(version) => newer(version.into()),
+                Err(_) => "it is another program's".to_owned(),
+            });
+        }
+        let read = || {
+            let mut parts = rest.splitn(5, ':');
+            let mut part = || parts.next();
+            Some(Self {
+                terms: Terms::from_text(part()?)?,
+                origin: hex(part()?)?,
+                writes: number(part()?)?,
+                quarantine: number(part()?)?,
+                fingerprint: part()?.to_owned(),
+            })
+        };
+        read().ok_or_else(|| "it is damaged".to_owned())
+    }
+}
+
+/// What an engine says that finds what a later version has made.
+#[must_use]
+pub fn newer(version: u64) -> String {
+    format!(
+        "a newer randflake made it (version {version}; this one knows {VERSION}): update this one"
+    )
+}
+
+impl Terms {
+    /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, seal.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Fields {
+            timestamp,
+            node_id,
+            sequence,
+            epoch_unix_ms,
+            tick_ms,
+        } = self.spec.fields();
+        let places =
+            [timestamp, node_id, sequence].map(|field| format!("{}@{}", field.bits, field.shift));
+        let seal = match self.seal {
+            None => "unknown".to_owned(),
+            Some(Seal::Plain) => "plain".to_owned(),
+            Some(Seal::Key(check)) => format!("{check:08x}"),
+        };
+        format!(
+            "{},{epoch_unix_ms},{tick_ms},{},{seal}",
+            places.join(","),
+            self.max_ttl_ms
+        )
+    }
+
+    /// The terms of a text.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut parts = text.split(',');
+        let mut part = || parts.next();
+        let fields = Fields {
+            timestamp: field(part()?)?,
+            node_id: field(part()?)?,
+            sequence: field(part()?)?,
+            epoch_unix_ms: number(part()?)?,
+            tick_ms: number(part()?)?,
+        };
+        Some(Self {
+            spec: Spec::new(fields).ok()?,
+            max_ttl_ms: number(part()?)?,
+            seal: match part()? {
+                "unknown" => None,
+                "plain" => Some(Seal::Plain),
+                check => Some(Seal::Key(u32::from_str_radix(check, 16).ok()?)),
+            },
+        })
+    }
+}
+
+fn field(text: &str) -> Option<Field> {
+    let (bits, shift) = text.split_once('@')?;
+    Some(Field {
+        bits: number(bits)?,
+        shift: number(shift)?,
+    })
+}
+
+fn number<N: FromStr>(text: &str) -> Option<N> {
+    text.parse().ok()
+}
+
+fn hex(text: &str) -> Option<u64> {
+    u64::from_str_radix(text, 16).ok()
+}
+
+fn flag(text: &str) -> Option<bool> {
+    match text {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Layout;
+    use crate::{Randflake, Sonyflake};
+
+    fn node() -> NodeRecord {
+        NodeRecord {
+            node_id: 7,
+            start: 1,
+            end: u64::MAX >> 1,
+            fencing_token: 3,
+            serial: 4,
+            token: Token::from_bytes([5; 16]),
+            nonce: u64::MAX,
+            held: true,
+            contested: false,
+            holder: "host:é/1/2".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_node_s_record_is_read_as_it_was_written() {
+        let text = node().to_text();
+        assert_eq!(NodeRecord::from_text(7, &text), Some(node()));
+        for (at, _) in text.char_indices().take_while(|(at, _)| *at < 60) {
+            assert_eq!(NodeRecord::from_text(7, &text[..at]), None, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_s_record_is_read_as_it_was_written() {
+        for (spec, seal) in [
+            (Randflake::SPEC, Some(Seal::Key(1))),
+            (Sonyflake::SPEC, Some(Seal::Plain)),
+            (Sonyflake::SPEC, None),
+        ] {
+            let record = NamespaceRecord {
+                terms: Terms {
+                    spec,
+                    seal,
+                    max_ttl_ms: 300_000,
+                },
+                origin: 1,
+                writes: 2,
+                quarantine: 3,
+                fingerprint: "run:42".to_owned(),
+            };
+            let text = record.to_text();
+            let read = NamespaceRecord::from_text(&text).unwrap();
+            assert!(read.terms.agrees_with(&record.terms));
+            assert_eq!(read.to_text(), text);
+        }
+        let refused = |text| NamespaceRecord::from_text(text).unwrap_err();
+        assert_eq!(refused("x"), "it is another program's");
+        assert_eq!(refused("1:x"), "it is damaged");
+        assert!(refused("2:x").starts_with("a newer randflake made it (version 2"));
+    }
+}
