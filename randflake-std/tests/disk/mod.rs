@@ -70,6 +70,12 @@ impl Disk {
         succeeds(command.arg(self.image()).arg(self.path()));
     }
 
+    /// Shows this file system where another one is, above it.
+    pub(crate) fn mount_over(&self, other: &Self) {
+        let mut command = Command::new("mount");
+        succeeds(command.arg("--bind").arg(self.path()).arg(other.path()));
+    }
+
     /// Cuts the power, while others are at work.
     pub(crate) fn cut(&self) {
         let root = File::open(self.path()).unwrap();
@@ -103,7 +109,7 @@ fn unmount(path: &Path, flags: &[&str]) -> Output {
     command.args(flags).arg(path).output().unwrap()
 }
 
-fn succeeds(command: &mut Command) {
+pub(crate) fn succeeds(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {output:?}");
 }

@@ -1,4 +1,5 @@
-//! Stores in files, on file systems of their own whose power is cut.
+//! Keys and stores in files: whose they are, and what becomes of them on file systems that are cut off, full, copied,
+//! restored and mounted in pieces.
 //!
 //! Needs root, Linux and `mkfs.ext4`: `cargo xtask volumes`.
 
@@ -6,12 +7,17 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     reason = "a test fails by panicking"
 )]
 
+mod copies;
 mod cuts;
 #[path = "../disk/mod.rs"]
 mod disk;
+mod full;
+mod mounts;
+mod owners;
 
 use randflake_std::Randflake;
 use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError, Token};
@@ -30,4 +36,12 @@ fn acquire(store: &mut impl LeaseStore) -> Result<Grant, StoreError> {
         ttl: TTL,
     })?;
     Ok(acquired.grants[0])
+}
+
+/// The sentence of a refusal that trying again cannot help.
+fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+    match outcome {
+        Err(StoreError::Unusable(sentence)) => sentence,
+        other => panic!("{other:?}"),
+    }
 }

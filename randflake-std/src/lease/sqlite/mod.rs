@@ -22,12 +22,13 @@ use self::failure::{Failure, unusable};
 use self::file::Place;
 use self::leases::Leases;
 use self::lock::{Lock, Mark};
-use self::schema::Tables;
 use super::moment::{self, Moment};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+    volume,
 };
 use crate::ExactSystemClock;
+use crate::private_file::Identity;
 use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 
 /// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
@@ -39,6 +40,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// because what is left in it would be read into a backup that is restored in place: as many waits, in which
 /// the file system has to write its own journal.
 const JOURNAL: &str = "persist";
+
+const VANISHES: &str = "the leases vanish with it, and each container of an image has its own: then two grant the same \
+                        ids; mount a persistent volume that all of them share";
 
 /// A store of leases and counters in an SQLite database, shared by the processes of one machine.
 ///
@@ -234,24 +238,26 @@ impl Session<'_> {
         &mut self,
         work: impl FnOnce(&mut Self, &mut Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let inode = self.place.prepare()?;
+        let before = self.place.prepare()?;
         let mut connection = connect(&self.place.database)?;
-        if self.place.inode()? != inode {
+        // Only now: a container makes a file of its image its own when it is opened to be written.
+        let identity = self.place.identity()?;
+        if identity.inode != before.inode {
             return Err(StoreError::unavailable("the database was replaced meanwhile").into());
         }
-        self.check(&mut connection, inode)?;
+        self.check(&mut connection, identity)?;
         work(self, &mut connection)
     }
 
     /// Creates what is missing and checks what is there. What it finds is kept even if the operation
     /// that follows is refused.
-    fn check(&mut self, connection: &mut Connection, inode: Option<u64>) -> Result<(), Failure> {
+    fn check(&mut self, connection: &mut Connection, identity: Identity) -> Result<(), Failure> {
         let evidence = Evidence {
             path: &self.place.database,
-            inode,
+            identity,
             marks: [self.mark, *self.seen],
         };
-        let tables = schema::look(connection, evidence.path)?;
+        let is_new = !schema::are_there(connection, evidence.path)?;
         let mode: String =
             connection.pragma_update_and_check(None, "journal_mode", JOURNAL, |row| row.get(0))?;
         if mode != JOURNAL {
@@ -259,18 +265,14 @@ impl Session<'_> {
             return Err(unusable(evidence.path, &why).into());
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        match tables {
-            Tables::All => {}
-            Tables::Earlier => schema::update(&transaction)?,
-            Tables::None => {
-                schema::create(&transaction)?;
-                continuity::begin(&transaction, &evidence)?;
-            }
+        if is_new {
+            schema::create(&transaction)?;
+            continuity::begin(&transaction, &evidence)?;
         }
         let now = moment::read(&**self.clock)?;
         let changed = continuity::check(&transaction, &evidence, self.namespace, now)?;
         let created = leases::ensure_namespace(&transaction, self.namespace)?;
-        if changed || created || tables != Tables::All {
+        if changed || created || is_new {
             let mark = continuity::count_write(&transaction)?;
             transaction.commit()?;
             self.remember(mark)?;
@@ -288,7 +290,9 @@ impl Session<'_> {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "synchronous", "full")?;
@@ -349,7 +353,9 @@ impl LeaseStore for SqliteStore {
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.operate(|leases| leases.diagnose())
+        let mut findings = self.operate(|leases| leases.diagnose())?;
+        findings.push(volume::finding(self.path(), VANISHES));
+        Ok(findings)
     }
 }
 
