@@ -8,10 +8,9 @@ use crate::user::{KEY, User, objects, tells_of_a_fence};
 fn a_fresh_home_is_well() {
     let user = User::new();
     let told = user.run(&["doctor"]).ok();
-    assert!(
-        told.lines().all(|line| line.starts_with("ok       ")),
-        "{told}"
-    );
+    // The folder for temporary files may be in memory.
+    let is_well = |line: &str| line.starts_with("ok       ") || line.starts_with("caution  volume");
+    assert!(told.lines().all(is_well), "{told}");
     assert!(told.contains("/key, made by the first generate"), "{told}");
     for said in [
         "/randflake/leases.db",
@@ -94,5 +93,5 @@ fn problems_are_told_and_counted() {
 
     let said = user.run_keyed(&["doctor", "--store", "nowhere"]);
     assert!(said.stdout.contains("problem  store"), "{}", said.stdout);
-    assert_eq!(said.fails(1), "2 problems");
+    assert_eq!(said.fails(1), "1 problem");
 }

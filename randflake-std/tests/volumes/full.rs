@@ -1,12 +1,17 @@
 //! A disk that is full: nothing is answered that is not kept, and once there is room the store goes on.
 
+use core::time::Duration;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::thread;
+use std::time::Instant;
 
 use randflake_std::lease::{LeaseStore, SqliteStore, StoreError};
 
 use crate::disk::Disk;
 use crate::{acquire, namespace};
+
+const PATIENCE: Duration = Duration::from_secs(10);
 
 #[test]
 fn a_full_disk_loses_no_lease() {
@@ -30,9 +35,15 @@ fn a_full_disk_loses_no_lease() {
     };
     assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
     assert!(refused.to_string().contains("leases.db"), "{refused}");
+    drop(file);
     fs::remove_file(ballast).unwrap();
-    // Room is there only once the file system has written that down.
+    // The file system has room again only a moment after it has written that down.
     File::open(disk.path()).unwrap().sync_all().unwrap();
+    let begun = Instant::now();
+    while let Err(error) = acquire(&mut store).map(|grant| granted.push(grant)) {
+        assert!(begun.elapsed() < PATIENCE, "{error}");
+        thread::sleep(Duration::from_millis(10));
+    }
     for _ in 0..2 {
         granted.push(acquire(&mut store).unwrap());
         let listed = store.list().unwrap();

@@ -18,6 +18,7 @@ mod disk;
 mod full;
 mod mounts;
 mod owners;
+mod tickets;
 
 use randflake_std::Randflake;
 use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError, Token};
