@@ -119,8 +119,10 @@ impl<'p> Lock<'p> {
     }
 
     pub(super) fn write(&mut self, mark: Mark) -> Result<(), StoreError> {
+        // A first write that was cut short leaves a mark with zeros, not another program's file.
         self.file
-            .rewind()
+            .set_len(Mark::LEN as u64)
+            .and_then(|()| self.file.rewind())
             .and_then(|()| self.file.write_all(&mark.to_bytes()))
             .map_err(|error| io(self.path, error))
     }
