@@ -320,10 +320,10 @@ impl LeaseStore for StaticStore {
                         can see that";
         Ok(vec![
             Finding::fine("schema", format!("version {}", slot::VERSION)),
-            volume::finding(&self.path, VANISHES),
             Finding::fine("fingerprint", shown),
-            Finding::caution("assignment", self.node_id.to_string(), sentence),
             Finding::fence(now.fence_left(slot.fence)),
+            volume::finding(&self.path, VANISHES),
+            Finding::caution("assignment", self.node_id.to_string(), sentence),
         ])
     }
 }

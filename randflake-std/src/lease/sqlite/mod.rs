@@ -51,20 +51,31 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// one transaction that is on disk when it returns, and closes it: between operations nothing is
 /// held, no matter how many threads, processes and forks of them use it.
 ///
+/// Directory and files belong to this process's user or to root, and others may not write to them: anything else is
+/// refused, as whoever can change them decides which ids are issued. A directory may be writable by a group that this
+/// process is in, as Kubernetes gives a volume to a pod with an `fsGroup`, or by all if it is sticky. The path
+/// may be a link; what is beside the database is none, and no file is mounted without its directory.
+///
 /// # What it notices
 ///
-/// The database holds the inode and path of its file, a random number and a count of its writes; the
-/// lock file holds the last two as well.
+/// The database holds the inode number, the time of birth and the path of its file, a random number and a count of its
+/// writes; the lock file holds the last two as well, and so does each process that has used the store.
 ///
-/// | what happened                                     | what it does                           |
-/// |---------------------------------------------------|----------------------------------------|
-/// | neither file is there: a new store                | grants at once                         |
-/// | the database was deleted, the lock file was not   | a new store, fenced                    |
-/// | a backup was restored in place                    | fenced                                 |
-/// | the file is another: restored, moved to this disk | fenced                                 |
-/// | the file was renamed on its disk                  | nothing: it is the same                |
-/// | it is a copy, and the original is still there     | refused, until the original is removed |
-/// | both files were deleted while a process runs      | a new store, fenced by that process    |
+/// | what happened                                       | what it does                           |
+/// |-----------------------------------------------------|----------------------------------------|
+/// | neither file is there: a new store                  | grants at once                         |
+/// | the database was deleted, the lock file was not     | a new store, fenced                    |
+/// | a backup of the database was restored in place      | fenced                                 |
+/// | the file is another: its folder was restored,       | fenced                                 |
+/// | or it was moved to this disk                        |                                        |
+/// | the file was renamed on its disk                    | nothing: it is the same                |
+/// | it is a copy, and the original is at its path       | refused, until the original is removed |
+/// | it is a container's own copy of a file of its image | fenced                                 |
+/// | the file is mounted alone, as by                    | refused: its lock and journal would be |
+/// | `docker -v leases.db:/srv/leases.db`                | elsewhere; mount the directory         |
+/// | both files were deleted, or overwritten with        | fenced by that process's next          |
+/// | earlier ones, while a process runs                  | operation                              |
+/// | the power failed, a disk was full or broke          | nothing: what was answered is kept     |
 ///
 /// Fenced is [`StoreError::Fenced`]: for the longest TTL and 10 s, and until the last lease that the
 /// lock file knows of is over: that is long if a clock was far ahead once. Leases from before are not
@@ -78,11 +89,19 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///
 /// - A machine, or its disk, that was set back as a whole, with the lock file: call
 ///   [`fence`](LeaseStore::fence) then, and [`resume`](SegmentStore::resume) each counter further on.
-/// - Both files deleted, and a lease granted by the new store before any of the processes that still
-///   run has come back to it. Stop them first.
+/// - Two machines, or volumes, from one image or snapshot of a disk: their files have the same numbers and times.
+///   Delete database and lock file in the image.
+/// - A copy whose original is not at its path as seen from here: on another machine, or in another container.
+///   It is fenced once, then both grant the same node ids. The [`diagnose`](LeaseStore::diagnose) of each tells
+///   of a container's own layer.
+/// - Both files deleted, or both overwritten in place with those of a backup, and a lease granted before
+///   any of the processes that still run has come back to the store. Stop them first.
 /// - A path that is another disk's by mistake, because its own was not mounted: this is a new store.
-/// - File systems whose inodes are not stable make the store fence itself without need. Network file
-///   systems are not for SQLite.
+/// - A disk that says that it has written what it has not.
+/// - File systems without a time of birth (ext3, ext4 with inodes of 128 bytes) give a restored file's inode number
+///   to another: there a restored folder may go unnoticed. On those whose inodes are not stable the store fences
+///   itself without need. Network file systems are not for SQLite.
+/// - Linux before 5.8 and other systems do not tell of a file that is mounted alone.
 ///
 /// ```
 /// use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, SqliteStore, Token};
@@ -114,7 +133,8 @@ impl SqliteStore {
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when the file is another program's, a newer version's, a copy of a
-    /// store that is still there, damaged, or may not be written, and when it has the namespace with
+    /// store that is still there, damaged, or may not be written, when it or its directory belongs to
+    /// another user, others may write to it, or it is mounted alone, and when it has the namespace with
     /// another layout. [`StoreError::Unavailable`] when the disk fails, or another process does not
     /// let go of the lock for 10 s.
     pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<Self, StoreError> {
