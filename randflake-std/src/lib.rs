@@ -7,6 +7,8 @@ mod handle;
 mod holder;
 pub mod lease;
 pub mod observability;
+#[doc(hidden)] // For the command line tool.
+pub mod private_file;
 #[cfg(feature = "private-ip")]
 mod private_ip;
 mod secret;

@@ -14,6 +14,7 @@ use core::time::Duration;
 /// | a setting's own name, as `synchronous`    | as it is in effect for the store, one finding each |
 /// | `fingerprint`                             | what the store's continuity is known by            |
 /// | `fence`                                   | none, or how long nothing is granted               |
+/// | `volume`                                  | of a store in a file: what its file is on          |
 /// | a promise that cannot be kept, in a word  | when it is broken, as a [`Verdict::Caution`]       |
 ///
 /// Not among them, because whoever asks can see it from outside: the store's latency, the skew of its

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use randflake_std::{Secret, SecretError};
+use randflake_std::{Secret, SecretError, private_file};
 
 use crate::failure::{Failure, say};
 use crate::state_directory;
@@ -118,21 +118,11 @@ fn make(path: &Path) -> Result<(), Failure> {
     let is_ours = linked.is_ok();
     match linked {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(failed(error)),
-        _ => sync(directory).map_err(failed)?,
+        // After a crash of the machine the name must be there: ids were made under that secret.
+        _ => private_file::sync_name(path).map_err(failed)?,
     }
     if is_ours {
         say(&format!("made a new secret in {}", path.display()));
     }
-    Ok(())
-}
-
-/// After a crash of the machine the name must be there: ids were made under that secret.
-#[cfg(unix)]
-fn sync(directory: &Path) -> std::io::Result<()> {
-    fs::File::open(directory)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync(_: &Path) -> std::io::Result<()> {
     Ok(())
 }

@@ -3,7 +3,6 @@
 mod file;
 mod node;
 mod slot;
-mod volume;
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
@@ -18,10 +17,13 @@ use self::slot::Slot;
 use super::moment::{self, Moment};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, MAX_SKEW, Namespace, Record, Renewed,
-    StoreError,
+    StoreError, volume,
 };
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
+
+const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
+                        meanwhile repeats ids; mount a persistent volume";
 
 /// A lease store for one node id that was assigned: by configuration, by a variable, or as the ordinal
 /// of a pod in a Kubernetes `StatefulSet`. See [`NodeIdSource`].
@@ -40,6 +42,8 @@ use crate::fork_guard::ForkGuard;
 /// | it was deleted or replaced under a holder | the holder cannot renew                               |
 /// | the directory is missing                  | refused: its volume may not be mounted                |
 /// | it is another node id's or namespace's    | refused                                               |
+/// | it is a link, or mounted alone            | refused: mount its directory                          |
+/// | others may write to it or its directory   | refused; so is a file of neither this user nor root   |
 /// | the node id is beyond the layout's        | refused                                               |
 /// | it ends over 10 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
 ///
@@ -316,10 +320,10 @@ impl LeaseStore for StaticStore {
                         can see that";
         Ok(vec![
             Finding::fine("schema", format!("version {}", slot::VERSION)),
-            volume::finding(&self.path),
             Finding::fine("fingerprint", shown),
-            Finding::caution("assignment", self.node_id.to_string(), sentence),
             Finding::fence(now.fence_left(slot.fence)),
+            volume::finding(&self.path, VANISHES),
+            Finding::caution("assignment", self.node_id.to_string(), sentence),
         ])
     }
 }

@@ -1,13 +1,14 @@
 //! `randflake lease ticket`
 
+use core::error::Error;
 use core::time::Duration;
 use std::env;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use randflake_std::Secret;
 use randflake_std::lease::DeviceLease;
+use randflake_std::{Secret, private_file};
 
 use crate::failure::Failure;
 use crate::number::within;
@@ -111,24 +112,23 @@ fn next_counter(device: u64) -> Result<u32, Failure> {
         .map_err(|error| Failure::failed(format!("counter {}: {error}", path.display())))
 }
 
-fn count(directory: &Path, path: &Path) -> std::io::Result<u32> {
-    let lock = File::create(directory.join("lock"))?;
+fn count(directory: &Path, path: &Path) -> Result<u32, Box<dyn Error>> {
+    let lock = private_file::open(&directory.join("lock"))?;
     lock.lock()?;
-    let last = match fs::read_to_string(path) {
-        Ok(text) => text
-            .trim()
-            .parse::<u32>()
-            .map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => 0,
-        Err(error) => return Err(error),
+    let last = match private_file::look(path)? {
+        Some(_) => fs::read_to_string(path)?.trim().parse::<u32>()?,
+        None => 0,
     };
     let next = last
         .checked_add(1)
-        .ok_or_else(|| std::io::Error::other("it has reached its end, 4294967295"))?;
+        .ok_or("it has reached its end, 4294967295")?;
     let draft = path.with_extension("new");
-    let mut file = File::create(&draft)?;
+    let mut file = private_file::open(&draft)?;
+    // What a process that was killed has left.
+    file.set_len(0)?;
     writeln!(file, "{next}")?;
     file.sync_all()?;
     fs::rename(&draft, path)?;
+    private_file::sync_name(path)?;
     Ok(next)
 }
