@@ -2,6 +2,7 @@
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
+use core::hint::black_box;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -150,6 +151,16 @@ impl Secret {
     }
 }
 
+/// In constant time.
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        let pairs = self.0.iter().zip(other.0.iter());
+        black_box(pairs.fold(0, |differing, (a, b)| differing | (a ^ b))) == 0
+    }
+}
+
+impl Eq for Secret {}
+
 #[cfg(unix)]
 fn check_mode(file: &File, path: &Path) -> Result<(), SecretError> {
     use std::os::unix::fs::MetadataExt;
@@ -259,6 +270,21 @@ impl Error for SecretError {
         match self {
             Self::File { source, .. } | Self::Random(source) => Some(source),
             Self::Hex { .. } | Self::Readable { .. } | Self::Unset { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secret;
+
+    #[test]
+    fn every_bit_is_compared() {
+        let bytes = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef_u128;
+        let secret = |bytes: u128| Secret::from_bytes(bytes.to_be_bytes());
+        assert_eq!(secret(bytes), secret(bytes));
+        for bit in 0..128 {
+            assert_ne!(secret(bytes), secret(bytes ^ (1 << bit)));
         }
     }
 }
