@@ -16,20 +16,18 @@ mod segment_contract;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mysql::Conn;
-use mysql::prelude::Queryable;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
 use engines::Shared;
-use engines::mariadb::MariadbServer;
+use engines::mariadb::{Client, MariadbServer};
 use segment_contract::{Counters, segment_contract};
 
 struct Mysql {
     server: Arc<MariadbServer>,
     database: String,
-    behind: Mutex<Conn>,
+    behind: Mutex<Client>,
 }
 
 impl Mysql {

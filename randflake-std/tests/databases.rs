@@ -16,7 +16,6 @@ use std::time::Instant;
 
 use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
-use mysql::prelude::Queryable;
 use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, Namespace, StoreError, Token, open,
@@ -232,17 +231,55 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
     assert!(matches!(refused(&url), StoreError::Unusable(_)));
     // It cannot encrypt.
     let error = refused(&format!("{url}?sslmode=verify-full"));
-    assert!(error.to_string().contains("secure connection"), "{error}");
+    assert!(
+        error.to_string().contains("does not have this capability"),
+        "{error}"
+    );
+}
+
+/// With a binary log, what InnoDB has prepared is committed in a recovery only if it is in that log: one
+/// that is not on the disk takes leases with it that were answered.
+#[test]
+fn mariadb_with_a_binary_log_that_may_be_lost_is_refused() {
+    let mariadb = with_database(MariadbServer::start_with(&["--log-bin", "--sync-binlog=1"]));
+    let url = mariadb.url("ids");
+    acquire(&mut *open(&url, &namespace()).unwrap(), 1).unwrap();
+    for count in [0, 2] {
+        let set = format!("SET GLOBAL sync_binlog = {count}");
+        mariadb.client(None).query_drop(set).unwrap();
+        let error = refused(&url);
+        assert!(matches!(error, StoreError::Unusable(_)), "{error}");
+        let told = error.to_string();
+        let found = format!("log_bin and sync_binlog={count}");
+        assert!(
+            told.contains(&found) && told.contains("set sync_binlog to 1"),
+            "{told}"
+        );
+    }
+}
+
+/// With it, the server refuses updates by joins, as a release is one.
+#[test]
+fn mariadb_with_safe_updates_releases() {
+    let mariadb = with_database(MariadbServer::start());
+    let set = "SET GLOBAL sql_safe_updates = 1";
+    mariadb.client(None).query_drop(set).unwrap();
+    let mut store = open(&mariadb.url("ids"), &namespace()).unwrap();
+    let grants = acquire(&mut *store, 2).unwrap().grants;
+    store.release(&grants).unwrap();
 }
 
 #[test]
-fn a_task_of_a_runtime_may_use_postgres() {
-    let server = PostgresServer::start();
+fn a_task_of_a_runtime_may_use_a_database() {
+    let postgres = PostgresServer::start();
+    let mariadb = with_database(MariadbServer::start());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let mut store = open(&server.url("postgres"), &namespace()).unwrap();
-        acquire(&mut *store, 1).unwrap();
+        for url in [postgres.url("postgres"), mariadb.url("ids")] {
+            let mut store = open(&url, &namespace()).unwrap();
+            acquire(&mut *store, 1).unwrap();
+        }
     });
 }

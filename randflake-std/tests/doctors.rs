@@ -22,7 +22,6 @@ use engines::etcd::EtcdCluster;
 use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
-use mysql::prelude::Queryable;
 use user::{Answer, User};
 
 fn doctor(url: &str) -> Answer {
@@ -185,6 +184,23 @@ fn mariadb() {
         told.contains("innodb_flush_log_at_trx_commit 1\n"),
         "{told}"
     );
+
+    // It does not matter without a binary log.
+    client.query_drop("SET GLOBAL sync_binlog = 0").unwrap();
+    let told = is_content(&url, &["failover"]);
+    assert!(told.contains(" 0, unused: log_bin is off\n"), "{told}");
+
+    let logging = MariadbServer::start_with(&["--log-bin", "--sync-binlog=1"]);
+    let mut client_of_it = logging.client(None);
+    client_of_it.query_drop("CREATE DATABASE ids").unwrap();
+    let told = is_content(&logging.url("ids"), &["failover"]);
+    let line = told.lines().find(|line| line.contains("sync_binlog"));
+    assert!(line.is_some_and(|line| line.ends_with(" 1")), "{told}");
+    client_of_it
+        .query_drop("SET GLOBAL sync_binlog = 0")
+        .unwrap();
+    let said = ["sync_binlog=0", "set sync_binlog to 1"];
+    complains(&logging.url("ids"), "store", &said);
 
     client
         .query_drop("SET GLOBAL innodb_flush_log_at_trx_commit = 0")

@@ -19,7 +19,6 @@ use engines::etcd::EtcdCluster;
 use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
-use mysql::prelude::Queryable;
 use randflake_core::ManualClock;
 use randflake_std::Randflake;
 use randflake_std::lease::{

@@ -18,7 +18,6 @@ use base64::engine::general_purpose::STANDARD;
 use engines::etcd::EtcdCluster;
 use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
-use mysql::prelude::Queryable;
 use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError, Token, open};
 use randflake_std::randflake_core::Snowflake;
 

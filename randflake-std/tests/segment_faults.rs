@@ -18,7 +18,6 @@ mod outage;
 use std::fs::File;
 use std::path::PathBuf;
 
-use mysql::prelude::Queryable;
 use randflake_std::Randflake;
 use randflake_std::lease::Namespace;
 use randflake_std::segment::{SegmentStore, open};

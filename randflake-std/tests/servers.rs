@@ -25,7 +25,6 @@ use engines::etcd::EtcdCluster;
 use engines::mariadb::MariadbServer;
 use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
-use mysql::prelude::Queryable;
 
 #[test]
 fn redis_keeps_what_it_has_answered() {
@@ -122,7 +121,7 @@ fn mariadb_goes_by_the_clock_it_is_given() {
     let mut client = mariadb.client(None);
     let mut unix = || {
         let ask = "SELECT UNIX_TIMESTAMP(SYSDATE())";
-        client.query_first::<i64, _>(ask).unwrap().unwrap()
+        client.query_first::<i64>(ask).unwrap().unwrap()
     };
     let before = unix();
     clock.step_ms(3_600_000);

@@ -64,6 +64,10 @@ const TESTS: &[Test] = &[
         tools: &[POSTGRES_PROGRAMS, MARIADB_SERVER, MARIADB_SETUP],
     },
     Test {
+        name: "rights",
+        tools: &[POSTGRES_PROGRAMS, MARIADB_SERVER, MARIADB_SETUP],
+    },
+    Test {
         name: "encryption",
         tools: ALL_ENGINES,
     },

@@ -129,6 +129,7 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "segment_faults", "engines"),
     ("randflake-std", "contract_mysql", "engines"),
     ("randflake-std", "databases", "engines"),
+    ("randflake-std", "rights", "engines"),
     ("randflake-std", "pages", "engines"),
     ("randflake-std", "encryption", "engines"),
     ("randflake-std", "doctors", "engines"),

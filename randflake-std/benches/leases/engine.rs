@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::fs;
 use std::path::Path;
 
-use mysql::prelude::Queryable;
 use randflake_std::lease::{LeaseStore, Namespace, open};
 use randflake_std::randflake_core::{Field, Fields, Layout, Plain, Spec};
 use tempfile::TempDir;

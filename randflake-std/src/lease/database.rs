@@ -18,6 +18,12 @@ pub(super) fn time_limit(ttl: u64, spec: Spec) -> Duration {
     (ttl / TRIES_PER_TTL).clamp(SHORTEST, ANSWER_LIMIT)
 }
 
+/// The limit for an operation on so many node ids, where it is that for a few.
+pub(super) fn with_node_ids(limit: Duration, node_ids: usize) -> Duration {
+    let many = u32::try_from(node_ids).unwrap_or(u32::MAX);
+    limit + Duration::from_micros(100) * many
+}
+
 /// What this process has seen of the store, in case the server forgets it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {

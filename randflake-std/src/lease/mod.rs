@@ -30,6 +30,8 @@ mod pinned;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod runtime;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;

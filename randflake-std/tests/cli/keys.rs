@@ -245,3 +245,39 @@ fn a_wrong_secret_is_refused_without_being_shown() {
         "secret file nowhere: No such file or directory (os error 2)"
     );
 }
+
+/// A core dump holds the secret, as `/proc/PID/environ` and `/proc/PID/mem` do: the kernel gives out all of them
+/// or none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_crash_leaves_no_core_dump() {
+    use std::io::Read;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
+
+    let Rlimit { maximum, .. } = getrlimit(Resource::Core);
+    let highest = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    setrlimit(Resource::Core, highest).unwrap();
+    let user = User::new();
+    let dumps_core = |mut command: Command| {
+        command.current_dir(user.path("")).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It is at work, and writes for ever.
+        let mut first = [0];
+        let output = child.stdout.as_mut().unwrap();
+        output.read_exact(&mut first).unwrap();
+        kill_process(Pid::from_child(&child), Signal::ABORT).unwrap();
+        child.wait().unwrap().core_dumped()
+    };
+    assert!(
+        dumps_core(Command::new("yes")),
+        "no program dumps core here"
+    );
+    let tool = user.command(&["generate", "-n", "1000000000"]);
+    assert!(!dumps_core(tool));
+}

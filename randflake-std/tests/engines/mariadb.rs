@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use mysql::{Conn, OptsBuilder};
+use mysql_async::prelude::{FromRow, Queryable};
+use mysql_async::{Conn, OptsBuilder, Params};
 use tempfile::TempDir;
+use tokio::runtime::{self, Runtime};
 
 use super::certificates::Authority;
 use super::clock::WallClock;
@@ -91,19 +93,85 @@ impl MariadbServer {
     }
 
     /// A client to look behind the store with.
-    pub(crate) fn client(&self, database: Option<&str>) -> Conn {
+    pub(crate) fn client(&self, database: Option<&str>) -> Client {
         connect(self.port, database).unwrap()
+    }
+
+    /// The client of another user, who has no password.
+    pub(crate) fn client_as(&self, user: &str, database: &str) -> Client {
+        Client::new(options(self.port, Some(database)).user(Some(user))).unwrap()
     }
 }
 
-fn connect(port: u16, database: Option<&str>) -> mysql::Result<Conn> {
-    let options = OptsBuilder::new()
-        .ip_or_hostname(Some("127.0.0.1"))
+fn connect(port: u16, database: Option<&str>) -> mysql_async::Result<Client> {
+    Client::new(options(port, database))
+}
+
+fn options(port: u16, database: Option<&str>) -> OptsBuilder {
+    OptsBuilder::default()
+        .ip_or_hostname("127.0.0.1")
         .tcp_port(port)
         .user(Some("root"))
         .prefer_socket(false)
-        .db_name(database);
-    Conn::new(options)
+        .db_name(database)
+}
+
+/// A client that blocks.
+pub(crate) struct Client {
+    connection: Conn,
+    // Its socket belongs to it.
+    runtime: Runtime,
+}
+
+impl Client {
+    pub(crate) fn new(options: OptsBuilder) -> mysql_async::Result<Self> {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        Ok(Self {
+            connection: runtime.block_on(Conn::new(options))?,
+            runtime,
+        })
+    }
+
+    pub(crate) fn query_drop(&mut self, statement: impl AsRef<str>) -> mysql_async::Result<()> {
+        let statement = statement.as_ref();
+        self.runtime.block_on(self.connection.query_drop(statement))
+    }
+
+    pub(crate) fn query_first<T: FromRow + Send + 'static>(
+        &mut self,
+        question: impl AsRef<str>,
+    ) -> mysql_async::Result<Option<T>> {
+        let question = question.as_ref();
+        self.runtime.block_on(self.connection.query_first(question))
+    }
+
+    pub(crate) fn query<T: FromRow + Send + 'static>(
+        &mut self,
+        question: &str,
+    ) -> mysql_async::Result<Vec<T>> {
+        self.runtime.block_on(self.connection.query(question))
+    }
+
+    pub(crate) fn exec_drop(
+        &mut self,
+        statement: &str,
+        parameters: impl Into<Params> + Send,
+    ) -> mysql_async::Result<()> {
+        let done = self.connection.exec_drop(statement, parameters);
+        self.runtime.block_on(done)
+    }
+
+    pub(crate) fn exec_first<T: FromRow + Send + 'static>(
+        &mut self,
+        question: &str,
+        parameters: impl Into<Params> + Send,
+    ) -> mysql_async::Result<Option<T>> {
+        let answer = self.connection.exec_first(question, parameters);
+        self.runtime.block_on(answer)
+    }
 }
 
 /// A folder with an empty data directory in it.

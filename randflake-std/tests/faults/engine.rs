@@ -1,7 +1,5 @@
 //! The engines, as the scenarios that are common to all know them.
 
-use mysql::prelude::Queryable;
-
 use crate::engines::etcd::EtcdCluster;
 use crate::engines::mariadb::MariadbServer;
 use crate::engines::postgres::PostgresServer;

@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Instant;
 
 use libtest_mimic::Trial;
-use mysql::prelude::Queryable;
-use randflake_std::lease::{AcquireRequest, LeaseStore, PostgresStore, Token};
+use randflake_std::lease::{
+    self, AcquireRequest, Grant, LeaseStore, PostgresStore, StoreError, Token,
+};
 
 use crate::engine::{Engine, with_database};
 use crate::engines::clock::WallClock;
@@ -21,7 +22,7 @@ use crate::proxy::{Network, Proxy};
 use crate::scenarios::{assert_issued, wait_for_grants};
 use crate::trial;
 
-pub(crate) fn trials() -> [Trial; 5] {
+pub(crate) fn trials() -> [Trial; 6] {
     [
         trial(
             "mariadb::an_asynchronous_replica_is_promoted",
@@ -34,6 +35,10 @@ pub(crate) fn trials() -> [Trial; 5] {
         trial(
             "postgres::synchronous_commit_is_off_and_the_engine_is_killed",
             synchronous_commit_is_off,
+        ),
+        trial(
+            "postgres::backends_are_terminated_in_a_loop",
+            backends_are_terminated,
         ),
         trial("postgres::the_engines_wall_clock_jumps_by_an_hour", || {
             its_clock_jumps(|clock| Box::new(PostgresServer::start_by(clock)));
@@ -95,7 +100,7 @@ fn wait_until_received(first: &PostgresServer, standby: &PostgresServer) {
 
 /// The same of MariaDB.
 fn an_asynchronous_replica_is_promoted() {
-    let first = MariadbServer::start_with(&["--log-bin", "--server-id=1"]);
+    let first = MariadbServer::start_with(&["--log-bin", "--sync-binlog=1", "--server-id=1"]);
     let mut first = with_database(first);
     let link = Proxy::to(first.port);
     let replica = MariadbServer::start_with(&["--server-id=2", "--read-only"]);
@@ -170,6 +175,90 @@ fn synchronous_commit_is_off() {
             });
             assert!(is_kept, "{grant:?} was answered and lost");
         }
+    }
+}
+
+/// At any moment of an operation, and of the setup of a session. Processes issue, and stores are used as
+/// processes that begin and end all the time would.
+fn backends_are_terminated() {
+    let server = PostgresServer::start();
+    let url = server.url("postgres");
+    wait_for_grants(&url, "terminated");
+    let mut fleet = Fleet::new(url.clone(), "terminated");
+    let ttls = 4;
+    let running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
+    let ended = Instant::now() + TTL * ttls;
+    let killed: i64 = thread::scope(|scope| {
+        let killer = scope.spawn(|| {
+            let mut killed = 0;
+            let mut client = server.client("postgres");
+            let terminate = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'";
+            while Instant::now() < ended {
+                killed += client.query_one(terminate, &[]).unwrap().get::<_, i64>(0);
+                thread::sleep(Duration::from_millis(20));
+            }
+            killed
+        });
+        let clients: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| leases_until(ended, &url)))
+            .collect();
+        let leases = clients.into_iter().flat_map(|one| one.join().unwrap());
+        assert_disjoint(leases.collect());
+        killer.join().unwrap()
+    });
+    assert!(killed > 20, "{killed} backends were terminated");
+    assert_issued(&fleet.finish(running));
+}
+
+/// Acquires, renews and releases, and repeats what fails; the intervals in which ids may have been issued.
+fn leases_until(ended: Instant, url: &str) -> Vec<Grant> {
+    let mut used = Vec::new();
+    let again = |error: &StoreError| match error {
+        StoreError::Unavailable(_) | StoreError::Exhausted { .. } => Instant::now() < ended,
+        error => panic!("{error:?}"),
+    };
+    while Instant::now() < ended {
+        let mut store = match lease::open(url, &namespace("terminated")) {
+            Ok(store) => store,
+            Err(error) if again(&error) => continue,
+            Err(_) => break,
+        };
+        let request = AcquireRequest {
+            token: Token::random().unwrap(),
+            holder: "repeats",
+            count: 2,
+            ttl: 3,
+        };
+        let acquired = loop {
+            match store.acquire(&request) {
+                Ok(acquired) => break acquired,
+                Err(error) if again(&error) => {}
+                Err(_) => return used,
+            }
+        };
+        let mut grants = acquired.grants;
+        if let Ok(renewed) = store.renew(&grants, 3) {
+            for (grant, end) in grants.iter_mut().zip(renewed.ends) {
+                grant.end = end.unwrap_or(grant.end);
+            }
+        }
+        for grant in &mut grants {
+            grant.end = grant.start + 1;
+        }
+        _ = store.release(&grants);
+        used.extend(grants);
+    }
+    used
+}
+
+fn assert_disjoint(mut used: Vec<Grant>) {
+    assert!(!used.is_empty(), "no lease was granted");
+    used.sort_unstable_by_key(|grant| (grant.node_id, grant.start));
+    for pair in used.windows(2) {
+        let [one, next] = pair else { unreachable!() };
+        let is_disjoint = one.node_id != next.node_id || one.end <= next.start;
+        assert!(is_disjoint, "{one:?} {next:?}");
     }
 }
 

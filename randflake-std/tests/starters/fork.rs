@@ -4,7 +4,6 @@
 use core::mem::MaybeUninit;
 use std::collections::BTreeSet;
 
-use mysql::prelude::Queryable;
 use randflake_std::lease::{AcquireRequest, LeaseStore, Token, open};
 
 use crate::engines::etcd::EtcdCluster;
@@ -56,7 +55,10 @@ fn a_child_has_a_connection_of_its_own(url: &str, before_leases: impl FnOnce()) 
         is_listed && sockets().difference(&inherited).next().is_some()
     });
     assert!(all_is_well_in_child);
-    // Nor has it closed its parent's.
+    // Nor has it closed its parent's; and one that has no use for the store drops it.
+    let mut store = Some(store);
+    assert!(in_child(|| store.take().is_some()));
+    let mut store = store.unwrap();
     assert!(store.renew(&grants, 300).unwrap().ends[0].is_some());
     assert_eq!(sockets(), connected);
 }

@@ -6,7 +6,6 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::{env, process};
 
-use mysql::prelude::Queryable;
 use randflake_std::lease::{AcquireRequest, Token, open};
 
 use crate::engines::etcd::EtcdCluster;

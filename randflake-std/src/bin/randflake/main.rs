@@ -13,6 +13,7 @@ mod doctor;
 mod failure;
 mod form;
 mod generate;
+mod hardening;
 mod input;
 mod inspect;
 mod keygen;
@@ -35,6 +36,7 @@ use clap::Parser;
 use cli::Cli;
 
 fn main() -> ExitCode {
+    hardening::hide_memory();
     match Cli::try_parse() {
         Ok(cli) => match cli.run() {
             Ok(()) => ExitCode::SUCCESS,

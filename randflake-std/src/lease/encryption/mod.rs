@@ -15,7 +15,7 @@ mod files;
     feature = "mysql-tls"
 ))]
 mod refusal;
-#[cfg(any(feature = "etcd-tls", feature = "postgres-tls"))]
+#[cfg(any(feature = "etcd-tls", feature = "postgres-tls", feature = "mysql-tls"))]
 mod trusted;
 
 use std::path::PathBuf;

@@ -3,22 +3,35 @@
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 
-use mysql::Opts;
+use mysql_async::{Error as SqlError, IoError};
 
 use super::tls;
 use crate::lease::StoreError;
+
+/// Errors of the server, by its manual.
+pub(super) const NO_SUCH_TABLE: u16 = 1146;
+const DATABASE_DENIED: u16 = 1044;
+const ACCESS_DENIED: u16 = 1045;
+const NO_SUCH_DATABASE: u16 = 1049;
+const SYNTAX: u16 = 1064;
+const TABLE_DENIED: u16 = 1142;
+const COLUMN_DENIED: u16 = 1143;
+const PRIVILEGE_DENIED: u16 = 1227;
+const ROUTINE_DENIED: u16 = 1370;
 
 /// Why an operation failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The server or the connection to it failed.
-    Sql(mysql::Error),
+    Sql(SqlError),
+    /// The server did not answer in time.
+    TimeOut,
     /// The store refuses.
     Store(StoreError),
 }
 
-impl From<mysql::Error> for Failure {
-    fn from(error: mysql::Error) -> Self {
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Self {
         Self::Sql(error)
     }
 }
@@ -30,26 +43,19 @@ impl From<StoreError> for Failure {
 }
 
 impl Failure {
-    /// Whether another connection might do better, at once: not after a time limit has passed.
+    /// Whether another connection might do better, at once.
     pub(super) fn is_of_the_connection(&self) -> bool {
-        match self {
-            Self::Sql(mysql::Error::IoError(error)) => !matches!(
-                error.kind(),
-                std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock
-            ),
-            Self::Sql(error) => !is_lasting(error),
-            Self::Store(_) => false,
-        }
+        matches!(self, Self::Sql(error) if !is_lasting(error))
     }
 
     /// The error as a caller of the store sees it.
-    pub(super) fn at(self, place: &str, options: &Opts) -> StoreError {
+    pub(super) fn at(self, place: &str, is_encrypted: bool) -> StoreError {
         match self {
             Self::Store(error) => error,
             Self::Sql(error) => match tls::refusal(&error) {
                 Some(why) => StoreError::Unusable(format!("MySQL at {place}: {why}")),
                 None if is_lasting(&error) => {
-                    let hint = if is_denied(&error) && options.get_ssl_opts().is_none() {
+                    let hint = if is_denied(&error) && !is_encrypted {
                         ": if the server takes encrypted connections only, take sslmode=verify-full"
                     } else {
                         ""
@@ -58,41 +64,41 @@ impl Failure {
                 }
                 None => StoreError::unavailable(AtPlace::new(place, error)),
             },
+            Self::TimeOut => {
+                StoreError::unavailable(format!("MySQL at {place}: no answer in time"))
+            }
         }
     }
 }
 
 /// Which is all that `MariaDB` says to who does not encrypt and should.
-fn is_denied(error: &mysql::Error) -> bool {
-    let denied = mysql::ServerError::ER_ACCESS_DENIED_ERROR as u16;
-    matches!(error, mysql::Error::MySqlError(told) if told.code == denied)
+fn is_denied(error: &SqlError) -> bool {
+    matches!(error, SqlError::Server(told) if told.code == ACCESS_DENIED)
 }
 
 /// Whether trying again cannot help.
-fn is_lasting(error: &mysql::Error) -> bool {
-    use mysql::ServerError::{
-        ER_ACCESS_DENIED_ERROR, ER_BAD_DB_ERROR, ER_DBACCESS_DENIED_ERROR, ER_PARSE_ERROR,
-        ER_PROCACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR,
-    };
-    const LASTING: [u16; 6] = [
-        ER_ACCESS_DENIED_ERROR as u16,
-        ER_BAD_DB_ERROR as u16,
-        ER_DBACCESS_DENIED_ERROR as u16,
-        ER_PARSE_ERROR as u16,
-        ER_PROCACCESS_DENIED_ERROR as u16,
-        ER_TABLEACCESS_DENIED_ERROR as u16,
+fn is_lasting(error: &SqlError) -> bool {
+    const LASTING: [u16; 8] = [
+        DATABASE_DENIED,
+        ACCESS_DENIED,
+        NO_SUCH_DATABASE,
+        SYNTAX,
+        TABLE_DENIED,
+        COLUMN_DENIED,
+        PRIVILEGE_DENIED,
+        ROUTINE_DENIED,
     ];
-    matches!(error, mysql::Error::MySqlError(told) if LASTING.contains(&told.code))
+    matches!(error, SqlError::Server(told) if LASTING.contains(&told.code))
 }
 
 #[derive(Debug)]
 struct AtPlace {
     place: String,
-    source: mysql::Error,
+    source: SqlError,
 }
 
 impl AtPlace {
-    fn new(place: &str, source: mysql::Error) -> Self {
+    fn new(place: &str, source: SqlError) -> Self {
         let place = place.to_owned();
         Self { place, source }
     }
@@ -102,9 +108,9 @@ impl Display for AtPlace {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "MySQL at {}: ", self.place)?;
         match &self.source {
-            mysql::Error::MySqlError(told) => f.write_str(&told.message),
-            mysql::Error::IoError(error) => write!(f, "{error}"),
-            mysql::Error::DriverError(error) => write!(f, "{error}"),
+            SqlError::Server(told) => f.write_str(&told.message),
+            SqlError::Io(IoError::Io(error)) => write!(f, "{error}"),
+            SqlError::Driver(error) => write!(f, "{error}"),
             error => write!(f, "{error}"),
         }
     }

@@ -4,20 +4,23 @@ mod counter;
 mod diagnosis;
 mod failure;
 mod operations;
+mod owner;
 mod session;
 mod tls;
 
 use core::fmt::{self, Debug, Formatter};
 use core::mem;
 use core::time::Duration;
-use std::process;
 
-use mysql::{Opts, OptsBuilder};
+use mysql_async::{Opts, OptsBuilder};
+use tokio::time::timeout;
 
 use self::failure::Failure;
 use self::session::Session;
-use super::database::{ANSWER_LIMIT, Seen, time_limit};
+use self::tls::Target;
+use super::database::{ANSWER_LIMIT, Seen, time_limit, with_node_ids};
 use super::encryption::Files;
+use super::runtime::Blocking;
 use super::url::{Engine, Server};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
@@ -28,9 +31,11 @@ use crate::segment::SegmentStore;
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, for the processes of many machines.
 ///
 /// It needs `MySQL` 8.0.21 or `MariaDB` 10.6 and makes tables and procedures `randflake_...` in the
-/// database that the URL names; a user who may not do that can use what another has made. Each operation
-/// is one call of one procedure in one round trip, and durable when it returns: a server with another
-/// `innodb_flush_log_at_trx_commit` than 1 is refused. The clock is the server's.
+/// database that the URL names. A user who may not do that can use what the user has made whom the URL
+/// names: `owner=USER`. What anybody else has made or changed is refused before any of it is run; the
+/// repository's `docs/databases.md` has a user's few rights. Each operation is one call of one procedure in one round trip, and durable when it returns: a connection is refused
+/// where `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and `sync_binlog` not 1, which is 0
+/// in `MariaDB` unless set. The clock is the server's.
 ///
 /// # URL
 ///
@@ -76,16 +81,16 @@ use crate::segment::SegmentStore;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MysqlStore {
-    options: Opts,
+    target: Target,
     /// Where the server is, for people.
     place: String,
     namespace: Namespace,
+    // Before the runtime, which its socket belongs to.
     session: Option<Session>,
+    runtime: Blocking,
     seen: Seen,
     /// How long an operation on few node ids may take.
     limit: Duration,
-    /// Which process the connection is for.
-    process: u32,
 }
 
 impl MysqlStore {
@@ -96,7 +101,9 @@ impl MysqlStore {
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no database;
     /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
     /// password or database, is too old, has
-    /// another `innodb_flush_log_at_trx_commit` than 1, has the namespace with another layout, or has
+    /// tables that another user has made and `owner` does not name, has
+    /// another `innodb_flush_log_at_trx_commit` than 1, or `log_bin` with another `sync_binlog` than 1, has
+    /// the namespace with another layout, or has
     /// another version's tables, and when this build cannot encrypt but should;
     /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
     /// password.
@@ -106,45 +113,46 @@ impl MysqlStore {
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
         let mut store = Self {
-            options: settings(server)?,
+            target: Target {
+                options: settings(server)?,
+                files: Files::asked_by(server)?,
+                owner: server.option("owner").map(str::to_owned),
+            },
             place: server.address.to_string(),
             namespace: namespace.clone(),
             session: None,
+            runtime: Blocking::new()?,
             seen: Seen::default(),
             limit: ANSWER_LIMIT,
-            process: process::id(),
         };
-        store.operate(0, |_| Ok(()))?;
+        store.operate(0, async |_| Ok(()))?;
         Ok(store)
     }
 
     /// One operation on some node ids. On a connection that was open before and fails, it is repeated
     /// on a new one: none does harm.
-    fn operate<T>(
+    fn operate<T: Send>(
         &mut self,
         node_ids: usize,
-        operation: impl Fn(&mut Session) -> Result<T, Failure>,
+        operation: impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync,
     ) -> Result<T, StoreError> {
-        if self.process != process::id() {
-            // A forked child must not touch its parent's connection, not even to close it.
+        if self.runtime.is_inherited() {
             mem::forget(self.session.take());
-            self.process = process::id();
+            self.runtime = Blocking::new()?;
         }
         let Self {
-            options,
+            target,
             place,
             namespace,
             session,
+            runtime,
             seen,
             limit,
-            ..
         } = self;
-        let many = u32::try_from(node_ids).unwrap_or(u32::MAX) / FEW;
-        let limit = *limit + Duration::from_micros(100) * many * FEW;
-        let mut work = || {
-            // The limit is the connection's: who needs another makes another.
-            if let Some(mut open) = session.take_if(|session| limit == session.limit) {
-                match operation(&mut open) {
+        let limit = with_node_ids(*limit, node_ids);
+        let mut work = async || {
+            if let Some(mut open) = session.take() {
+                match attempt(&mut open, limit, &operation).await {
                     Err(failure) if failure.is_of_the_connection() => {}
                     outcome => {
                         *session = is_fit(&outcome).then_some(open);
@@ -152,17 +160,36 @@ impl MysqlStore {
                     }
                 }
             }
-            let mut open = Session::open(options, limit, namespace, seen)?;
-            let outcome = operation(&mut open);
+            let mut open = Session::open(target, namespace, seen).await?;
+            let outcome = attempt(&mut open, limit, &operation).await;
             *session = is_fit(&outcome).then_some(open);
             outcome
         };
-        work().map_err(|failure| failure.at(place, options))
+        let outcome = runtime.wait(|runtime| {
+            let outcome = runtime.block_on(work());
+            outcome.map_err(|failure| failure.at(place, target.files.is_some()))
+        });
+        if self.session.is_none() {
+            // The client would say goodbye on a connection that failed, after the answer still to come.
+            self.runtime = Blocking::new()?;
+        }
+        outcome
     }
 }
 
-/// So many node ids at once need no longer limit than one.
-const FEW: u32 = 1_000;
+impl Drop for MysqlStore {
+    fn drop(&mut self) {
+        let Some(session) = self.session.take() else {
+            return;
+        };
+        if self.runtime.is_inherited() {
+            return mem::forget(session);
+        }
+        // A server that hears no goodbye counts the connection as aborted.
+        let goodbye = async { timeout(ANSWER_LIMIT, session.connection.disconnect()).await };
+        let _gone_already = self.runtime.wait(|runtime| Ok(runtime.block_on(goodbye)));
+    }
+}
 
 /// For the client, field by field: its own parser takes options that switch verification off.
 fn settings(server: &Server) -> Result<Opts, StoreError> {
@@ -172,20 +199,25 @@ fn settings(server: &Server) -> Result<Opts, StoreError> {
     if server.database.is_none() {
         return Err(server.refused("has no database"));
     }
-    let encryption = match Files::asked_by(server)? {
-        Some(files) => Some(tls::options(&files)?),
-        None => None,
-    };
     let password = server.password.as_ref();
-    let options = OptsBuilder::new()
-        .ip_or_hostname(Some(host.bracketed()))
+    let options = OptsBuilder::default()
+        .ip_or_hostname(&host.name)
         .tcp_port(host.port)
         .user(server.user.as_deref())
         .pass(password.map(|password| password.as_str()))
         .db_name(server.database.as_deref())
-        .prefer_socket(false)
-        .ssl_opts(encryption);
+        .prefer_socket(false);
     Ok(options.into())
+}
+
+async fn attempt<T>(
+    session: &mut Session,
+    limit: Duration,
+    operation: &impl AsyncFn(&mut Session) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    timeout(limit, operation(session))
+        .await
+        .unwrap_or(Err(Failure::TimeOut))
 }
 
 /// Whether the connection can be used again: what the store itself refuses leaves it as it was.
@@ -209,8 +241,9 @@ impl LeaseStore for MysqlStore {
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         self.limit = time_limit(request.ttl, self.namespace.spec());
-        let count = request.count as usize;
-        let acquired = self.operate(count, |session| operations::acquire(session, request))?;
+        let acquired = self.operate(request.count as usize, async |session| {
+            operations::acquire(session, request).await
+        })?;
         let ends = acquired.grants.iter().map(|grant| grant.end);
         self.seen.remember(ends, self.namespace.spec());
         Ok(acquired)
@@ -218,8 +251,8 @@ impl LeaseStore for MysqlStore {
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.limit = time_limit(ttl, self.namespace.spec());
-        let renewed = self.operate(grants.len(), |session| {
-            operations::renew(session, grants, ttl)
+        let renewed = self.operate(grants.len(), async |session| {
+            operations::renew(session, grants, ttl).await
         })?;
         let ends = renewed.ends.iter().copied().flatten();
         self.seen.remember(ends, self.namespace.spec());
@@ -227,24 +260,28 @@ impl LeaseStore for MysqlStore {
     }
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        self.operate(grants.len(), |session| operations::release(session, grants))
+        self.operate(grants.len(), async |session| {
+            operations::release(session, grants).await
+        })
     }
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        self.operate(0, operations::list)
+        let node_ids = usize::try_from(self.namespace.node_ids()).unwrap_or(usize::MAX);
+        self.operate(node_ids, async |session| operations::list(session).await)
     }
 
     fn fence(&mut self) -> Result<Duration, StoreError> {
-        self.operate(0, operations::fence)
+        self.operate(0, async |session| operations::fence(session).await)
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {
-        self.operate(0, |session| {
-            Ok(Duration::from_micros(operations::clock(session)?))
+        self.operate(0, async |session| {
+            let unix_us = operations::clock(session).await?;
+            Ok(Duration::from_micros(unix_us))
         })
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.operate(0, diagnosis::findings)
+        self.operate(0, async |session| diagnosis::findings(session).await)
     }
 }

@@ -3,8 +3,8 @@
 use core::fmt::Write;
 use core::time::Duration;
 
-use mysql::prelude::{FromRow, Queryable};
-use mysql::{Params, Row};
+use mysql_async::prelude::{FromRow, Queryable};
+use mysql_async::{Params, Row};
 
 use super::failure::Failure;
 use super::session::{Session, read};
@@ -15,23 +15,17 @@ use crate::lease::{AcquireRequest, Acquired, Grant, MAX_SKEW, Record, Renewed, S
 const MAX_HOLDER_LEN: usize = 1_024;
 
 /// Calls a procedure: its answer is rows of one kind, and then of another.
-pub(super) fn call<A: FromRow, B: FromRow>(
+pub(super) async fn call<A: FromRow, B: FromRow>(
     session: &mut Session,
     call: &str,
-    parameters: impl Into<Params>,
+    parameters: impl Into<Params> + Send,
 ) -> Result<(Vec<A>, Vec<B>), Failure> {
-    let mut answer = session.connection.exec_iter(call, parameters)?;
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    if let Some(rows) = answer.iter() {
-        for row in rows {
-            first.push(read(row?)?);
-        }
-    }
-    if let Some(rows) = answer.iter() {
-        for row in rows {
-            second.push(read(row?)?);
-        }
-    }
+    let mut answer = session.connection.exec_iter(call, parameters).await?;
+    let first: Vec<Row> = answer.collect().await?;
+    let second: Vec<Row> = answer.collect().await?;
+    answer.drop_result().await?;
+    let first = first.into_iter().map(read).collect::<Result<_, _>>()?;
+    let second = second.into_iter().map(read).collect::<Result<_, _>>()?;
     Ok((first, second))
 }
 
@@ -46,7 +40,7 @@ type Outcome = (String, u64, Option<u64>);
 /// Node id, start, end and fencing token.
 type Granted = (u32, u64, u64, u64);
 
-pub(super) fn acquire(
+pub(super) async fn acquire(
     session: &mut Session,
     request: &AcquireRequest<'_>,
 ) -> Result<Acquired, Failure> {
@@ -60,9 +54,9 @@ pub(super) fn acquire(
     }
     let random = getrandom::u32().map_err(StoreError::unavailable)?;
     // Holders that search at different places do not meet.
-    let (mut outcome, mut granted) = ask(session, request, random, false)?;
+    let (mut outcome, mut granted) = ask(session, request, random, false).await?;
     if outcome.0 == "busy" {
-        (outcome, granted) = ask(session, request, 0, true)?;
+        (outcome, granted) = ask(session, request, 0, true).await?;
     }
     let (outcome, unix_us, until_tick) = outcome;
     let now = session.moment(unix_us)?;
@@ -86,7 +80,7 @@ pub(super) fn acquire(
     }
 }
 
-fn ask(
+async fn ask(
     session: &mut Session,
     request: &AcquireRequest<'_>,
     random: u32,
@@ -106,7 +100,7 @@ fn ask(
         waits,
     );
     let acquire = "CALL randflake_acquire(?, ?, ?, ?, ?, ?, ?, ?)";
-    let (outcome, granted) = call(session, acquire, parameters)?;
+    let (outcome, granted) = call(session, acquire, parameters).await?;
     Ok((only(outcome)?, granted))
 }
 
@@ -139,31 +133,36 @@ fn json(grants: &[Grant]) -> String {
     text
 }
 
-pub(super) fn renew(session: &mut Session, grants: &[Grant], ttl: u64) -> Result<Renewed, Failure> {
+pub(super) async fn renew(
+    session: &mut Session,
+    grants: &[Grant],
+    ttl: u64,
+) -> Result<Renewed, Failure> {
     StoreError::check_ttl(ttl, &session.namespace, session.max_ttl)?;
     let parameters = (session.row, json(grants), sql(ttl), max_end(session));
-    let (unix_us, ends) = call(session, "CALL randflake_renew(?, ?, ?, ?)", parameters)?;
+    let (unix_us, ends) = call(session, "CALL randflake_renew(?, ?, ?, ?)", parameters).await?;
     Ok(Renewed {
         ends: ends.into_iter().map(|(end,)| end).collect(),
         now: session.moment(only(unix_us)?)?.unix,
     })
 }
 
-pub(super) fn release(session: &mut Session, grants: &[Grant]) -> Result<(), Failure> {
+pub(super) async fn release(session: &mut Session, grants: &[Grant]) -> Result<(), Failure> {
     let mut grants = grants.to_vec();
     grants.sort_unstable_by_key(|grant| grant.node_id);
     let parameters = (session.row, json(&grants));
     let release = "CALL randflake_release(?, ?)";
-    Ok(session.connection.exec_drop(release, parameters)?)
+    Ok(session.connection.exec_drop(release, parameters).await?)
 }
 
-pub(super) fn list(session: &mut Session) -> Result<Vec<Record>, Failure> {
+pub(super) async fn list(session: &mut Session) -> Result<Vec<Record>, Failure> {
     const LIST: &str = "
         SELECT node_id, start_tick, end_tick, fencing_token, token, holder FROM randflake_lease
         WHERE namespace = ? AND fencing_token > 0
         ORDER BY node_id";
-    let rows = session.connection.exec_iter(LIST, (session.row,))?;
-    rows.map(|row| Ok(record(row?)?)).collect()
+    let rows: Vec<Row> = session.connection.exec(LIST, (session.row,)).await?;
+    let records = rows.into_iter().map(record);
+    Ok(records.collect::<Result<_, _>>()?)
 }
 
 fn record(row: Row) -> Result<Record, StoreError> {
@@ -179,22 +178,20 @@ fn record(row: Row) -> Result<Record, StoreError> {
     })
 }
 
-pub(super) fn fence(session: &mut Session) -> Result<Duration, Failure> {
+pub(super) async fn fence(session: &mut Session) -> Result<Duration, Failure> {
     let skew_ms = u64::try_from(MAX_SKEW.as_millis()).unwrap_or(u64::MAX);
     let parameters = (session.row, skew_ms);
-    let (rows, _): (_, Vec<Row>) = call(session, "CALL randflake_fence(?, ?)", parameters)?;
+    let (rows, _): (_, Vec<Row>) = call(session, "CALL randflake_fence(?, ?)", parameters).await?;
     let (unix_us, until_tick): (u64, u64) = only(rows)?;
     Ok(session.moment(unix_us)?.until(until_tick))
 }
 
 /// In microseconds.
-pub(super) fn clock(session: &mut Session) -> Result<u64, Failure> {
-    session
-        .connection
-        .query_drop("CALL randflake_clock(@randflake_unix_us)")?;
-    let row: Option<Row> = session
-        .connection
-        .query_first("SELECT @randflake_unix_us")?;
+pub(super) async fn clock(session: &mut Session) -> Result<u64, Failure> {
+    let connection = &mut session.connection;
+    let ask = "CALL randflake_clock(@randflake_unix_us)";
+    connection.query_drop(ask).await?;
+    let row: Option<Row> = connection.query_first("SELECT @randflake_unix_us").await?;
     let (unix_us,) = read(only(row.into_iter().collect())?)?;
     Ok(unix_us)
 }

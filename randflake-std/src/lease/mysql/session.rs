@@ -3,10 +3,13 @@
 use core::time::Duration;
 use std::sync::LazyLock;
 
-use mysql::prelude::{FromRow, Queryable};
-use mysql::{Conn, Opts, OptsBuilder, Params, Row};
+use mysql_async::prelude::{FromRow, Queryable};
+use mysql_async::{Conn, Error as SqlError, Params, Row};
+use tokio::time::timeout;
 
-use super::failure::Failure;
+use super::failure::{Failure, NO_SUCH_TABLE};
+use super::owner;
+use super::tls::Target;
 use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT, Seen, sql, sql_ms};
 use crate::lease::moment::Moment;
 use crate::lease::{MAX_SKEW, Namespace, StoreError};
@@ -16,7 +19,7 @@ pub(super) const VERSION: i32 = 1;
 /// What the store relies on, whatever the server's settings are.
 const SETTINGS: &str = "SET SESSION autocommit = 1, time_zone = '+00:00',
     sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
-    innodb_lock_wait_timeout = 2";
+    innodb_lock_wait_timeout = 2, sql_safe_updates = 0";
 /// A transaction sees what others have committed before each of its statements.
 const ISOLATION: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
@@ -32,8 +35,6 @@ static SCHEMA: LazyLock<Vec<&str>> = LazyLock::new(|| {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) connection: Conn,
-    /// How long it waits for an answer.
-    pub(super) limit: Duration,
     pub(super) namespace: Namespace,
     /// Its row in the database.
     pub(super) row: i64,
@@ -42,63 +43,60 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Connects, and makes what is missing. What takes longer than an answer is waited for on a
-    /// connection of its own.
-    pub(super) fn open(
-        options: &Opts,
-        limit: Duration,
+    /// Connects, and makes what is missing.
+    pub(super) async fn open(
+        target: &Target,
         namespace: &Namespace,
         seen: &mut Seen,
     ) -> Result<Self, Failure> {
-        let mut session = Self::connect(options, limit, namespace)?;
-        let fingerprint = session.fingerprint()?;
-        let is_made = match &fingerprint {
-            Some(fingerprint) => session.is_set_up(fingerprint, seen)?,
-            None => false,
-        };
-        if !is_made {
-            let mut patient = Self::connect(options, SETUP_LIMIT, namespace)?;
-            patient.make_schema()?;
-        }
-        let fingerprint = session.fingerprint()?.ok_or_else(|| {
-            StoreError::unavailable("the tables of the lease store were dropped meanwhile")
-        })?;
-        if is_made {
-            session.open_namespace(&fingerprint, seen)?;
-        } else {
-            let mut patient = Self::connect(options, SETUP_LIMIT, namespace)?;
-            patient.open_namespace(&fingerprint, seen)?;
-            (session.row, session.max_ttl) = (patient.row, patient.max_ttl);
-        }
-        Ok(session)
-    }
-
-    fn connect(options: &Opts, limit: Duration, namespace: &Namespace) -> Result<Self, Failure> {
-        let options = OptsBuilder::from_opts(options.clone())
-            .tcp_connect_timeout(Some(ANSWER_LIMIT))
-            .read_timeout(Some(limit))
-            .write_timeout(Some(limit));
+        let connecting = timeout(ANSWER_LIMIT, Conn::new(target.options()?));
         let mut session = Self {
-            connection: Conn::new(options)?,
-            limit,
+            connection: connecting.await.map_err(|_| Failure::TimeOut)??,
             namespace: namespace.clone(),
             row: 0,
             max_ttl: namespace.max_ttl(),
         };
-        session.check_server()?;
+        let check = timeout(ANSWER_LIMIT, session.check_server());
+        check.await.map_err(|_| Failure::TimeOut)??;
+        let setup = timeout(SETUP_LIMIT, session.set_up(target.owner.as_deref(), seen));
+        setup.await.map_err(|_| Failure::TimeOut)??;
         Ok(session)
     }
 
+    /// Makes what is missing, and compares what is there with what it was.
+    async fn set_up(&mut self, owner: Option<&str>, seen: &mut Seen) -> Result<(), Failure> {
+        owner::check(self, owner).await?;
+        if self.version().await? != Some(VERSION) {
+            self.make_schema().await?;
+            // Another user may have been quicker.
+            owner::check(self, owner).await?;
+        }
+        let fingerprint = self.fingerprint().await?.ok_or_else(|| {
+            StoreError::unavailable("the tables of the lease store were dropped meanwhile")
+        })?;
+        self.open_namespace(&fingerprint, seen).await
+    }
+
     /// Refuses a server that forgets what it has answered.
-    fn check_server(&mut self) -> Result<(), Failure> {
-        self.connection.query_drop(SETTINGS)?;
-        self.connection.query_drop(ISOLATION)?;
-        let question = "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.read_only";
-        let (flushes, is_read_only): (u8, bool) = self.one(question, ())?;
+    async fn check_server(&mut self) -> Result<(), Failure> {
+        self.connection.query_drop(SETTINGS).await?;
+        self.connection.query_drop(ISOLATION).await?;
+        let question = "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.log_bin,
+            @@GLOBAL.sync_binlog, @@GLOBAL.read_only";
+        let (flushes, has_log, syncs, is_read_only): (u8, bool, u32, bool) =
+            self.one(question, ()).await?;
         if flushes != 1 {
             return Err(StoreError::Unusable(format!(
                 "the MySQL server runs with innodb_flush_log_at_trx_commit={flushes}, and would forget \
                  leases in a crash: set it to 1"
+            ))
+            .into());
+        }
+        // Recovery rolls back what InnoDB has prepared and the binary log does not have.
+        if has_log && syncs != 1 {
+            return Err(StoreError::Unusable(format!(
+                "the MySQL server runs with log_bin and sync_binlog={syncs}, and would forget leases in a \
+                 crash: set sync_binlog to 1"
             ))
             .into());
         }
@@ -114,48 +112,28 @@ impl Session {
     /// `MariaDB` has no number of its own. There it is the number by which replication tells servers
     /// apart, with the time at which the table's definition came onto this server's disk: another one on
     /// a replica, and after a restore.
-    pub(super) fn fingerprint(&mut self) -> Result<Option<String>, Failure> {
+    pub(super) async fn fingerprint(&mut self) -> Result<Option<String>, Failure> {
         let made = "SELECT CONCAT(@@server_id, '/', UNIX_TIMESTAMP(create_time))
             FROM information_schema.tables
             WHERE table_schema = DATABASE() AND table_name = 'randflake_store'";
-        let Some(made) = self.connection.query_first::<String, _>(made)? else {
+        let Some(made) = self.connection.query_first::<String, _>(made).await? else {
             return Ok(None);
         };
         let uuid = "SHOW GLOBAL VARIABLES LIKE 'server_uuid'";
-        let uuid: Option<(String, String)> = self.connection.query_first(uuid)?;
+        let uuid: Option<(String, String)> = self.connection.query_first(uuid).await?;
         Ok(Some(uuid.map_or(made, |(_, uuid)| uuid)))
     }
 
-    /// Whether nothing is to be made or fenced, which may take long.
-    fn is_set_up(&mut self, fingerprint: &str, seen: &Seen) -> Result<bool, Failure> {
-        let question = "SELECT COUNT(*) FROM randflake_store s, randflake_namespace n
-            WHERE s.fingerprint = ? AND s.id = COALESCE(?, s.id) AND n.name = ?";
-        let parameters = (fingerprint, seen.store, self.namespace.name());
-        match self
-            .connection
-            .exec_first::<u32, _, _>(question, parameters)
-        {
-            Ok(count) => Ok(count == Some(1)),
-            // Somebody is making it.
-            Err(mysql::Error::MySqlError(told))
-                if told.code == mysql::ServerError::ER_NO_SUCH_TABLE as u16 =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Makes the tables and procedures, unless they are there. One does; the others wait.
-    fn make_schema(&mut self) -> Result<(), Failure> {
+    async fn make_schema(&mut self) -> Result<(), Failure> {
         let lock = "SELECT COALESCE(GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15), 0)";
-        if self.connection.query_first::<u8, _>(lock)? != Some(1) {
+        if self.connection.query_first::<u8, _>(lock).await? != Some(1) {
             let why = "somebody else is making the tables of the lease store for too long";
             return Err(StoreError::unavailable(why).into());
         }
-        // The connection's end releases the lock.
-        match self.version()? {
-            Some(VERSION) => return Ok(()),
+        // If anything fails, the connection's end releases the lock.
+        match self.version().await? {
+            Some(VERSION) => {}
             Some(version) => {
                 return Err(StoreError::Unusable(format!(
                     "another randflake made the tables of the lease store (version {version}; this one \
@@ -163,29 +141,33 @@ impl Session {
                 ))
                 .into());
             }
-            None => {}
+            None => {
+                for statement in SCHEMA.iter() {
+                    self.connection.query_drop(*statement).await?;
+                }
+                let fingerprint = self.fingerprint().await?;
+                // Last: whoever finds the row finds all of it.
+                let begin =
+                    "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), ?, 0, 0)";
+                let parameters = (VERSION, fingerprint);
+                self.connection.exec_drop(begin, parameters).await?;
+            }
         }
-        for statement in SCHEMA.iter() {
-            self.connection.query_drop(statement)?;
-        }
-        let fingerprint = self.fingerprint()?;
-        // Last: whoever finds the row finds all of it.
-        let begin = "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), ?, 0, 0)";
-        Ok(self.connection.exec_drop(begin, (VERSION, fingerprint))?)
+        let unlock = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
+        Ok(self.connection.query_drop(unlock).await?)
     }
 
-    fn version(&mut self) -> Result<Option<i32>, Failure> {
-        let is_there = "SELECT COUNT(*) FROM information_schema.tables
-            WHERE table_schema = DATABASE() AND table_name = 'randflake_store'";
-        if self.connection.query_first::<u8, _>(is_there)? != Some(1) {
-            return Ok(None);
-        }
+    /// That of the tables, if they are there.
+    async fn version(&mut self) -> Result<Option<i32>, Failure> {
         let version = "SELECT version FROM randflake_store";
-        Ok(self.connection.query_first(version)?)
+        match self.connection.query_first(version).await {
+            Err(SqlError::Server(told)) if told.code == NO_SUCH_TABLE => Ok(None),
+            version => Ok(version?),
+        }
     }
 
     /// Makes the namespace if it is missing, and compares the server with what it was.
-    fn open_namespace(&mut self, fingerprint: &str, seen: &mut Seen) -> Result<(), Failure> {
+    async fn open_namespace(&mut self, fingerprint: &str, seen: &mut Seen) -> Result<(), Failure> {
         let namespace = self.namespace.clone();
         let spec = namespace.spec();
         let parameters = (
@@ -201,7 +183,7 @@ impl Session {
             sql(seen.until_ms),
         );
         let call = "CALL randflake_open_namespace(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        let row: (i64, i64, u64, u64, u64, u64) = self.one(call, parameters)?;
+        let row: (i64, i64, u64, u64, u64, u64) = self.one(call, parameters).await?;
         let (store, row, node_ids, epoch_unix_ms, tick_ms, max_ttl_ms) = row;
         namespace.check_layout(node_ids, epoch_unix_ms, tick_ms)?;
         self.row = row;
@@ -211,12 +193,12 @@ impl Session {
     }
 
     /// The one row of an answer.
-    fn one<T: FromRow>(
+    async fn one<T: FromRow>(
         &mut self,
         question: &str,
-        parameters: impl Into<Params>,
+        parameters: impl Into<Params> + Send,
     ) -> Result<T, Failure> {
-        let row: Option<Row> = self.connection.exec_first(question, parameters)?;
+        let row: Option<Row> = self.connection.exec_first(question, parameters).await?;
         Ok(read(row.ok_or_else(|| {
             StoreError::unavailable("an answer without a row")
         })?)?)

@@ -4,25 +4,24 @@ mod counter;
 mod diagnosis;
 mod failure;
 mod operations;
-mod runtime;
+mod owner;
 mod session;
 mod tls;
 
 use core::fmt::{self, Debug, Formatter};
 use core::mem;
 use core::time::Duration;
-use std::process;
 
 use tokio::time::timeout;
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
 use self::failure::Failure;
-use self::runtime::Blocking;
 use self::session::Session;
 use self::tls::Target;
-use super::database::{ANSWER_LIMIT, Seen, time_limit};
+use super::database::{ANSWER_LIMIT, Seen, time_limit, with_node_ids};
 use super::encryption::Files;
+use super::runtime::Blocking;
 use super::url::{Engine, Host, Server};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
@@ -33,8 +32,9 @@ use crate::segment::SegmentStore;
 /// A store of leases and counters in a PostgreSQL database, for the processes of many machines.
 ///
 /// It needs PostgreSQL 12 or later and makes a schema `randflake` in the database that the URL names,
-/// with its tables and functions; a role that may not do that can use what another has made. Each
-/// operation is one statement in one round trip, and durable when it returns: the session sets
+/// with its tables and functions. A role that may not do that can use what a superuser has made, or the role
+/// that the URL names: `owner=ROLE`. What anybody else has made or changed is refused before any of it is
+/// run; the repository's `docs/databases.md` has a role's few rights. Each operation is one statement in one round trip, and durable when it returns: the session sets
 /// `synchronous_commit=on`, whatever the server's settings say, and a server with `fsync=off` is
 /// refused. The clock is the server's. It takes no part in an application's own runtime, and may be
 /// used in a task of one.
@@ -44,7 +44,8 @@ use crate::segment::SegmentStore;
 /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `postgresql` as another name. Several servers of
 /// one cluster stand with commas, `HOST1:PORT1,HOST2:PORT2`: the one is taken that is no standby. With
 /// `?sslmode=verify-full` (feature `postgres-tls`) the connection is encrypted and the server's certificate
-/// verified; else it is plain. [`open`](super::open) lists all options. A connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to
+/// verified; else it is plain. [`open`](super::open) lists all options. A connection is made within 3 s, and
+/// an operation answered within a sixth of the TTL, 0.5 s to
 /// 3 s, plus 0.1 ms for each node id, or it is [`StoreError::Unavailable`]; a connection that was lost is
 /// replaced by the next operation.
 ///
@@ -95,8 +96,6 @@ pub struct PostgresStore {
     seen: Seen,
     /// How long an operation on few node ids may take.
     limit: Duration,
-    /// Which process the connection is for.
-    process: u32,
 }
 
 impl PostgresStore {
@@ -106,7 +105,8 @@ impl PostgresStore {
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no host;
     /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
-    /// password or database, runs with `fsync=off`, has the namespace with another layout, or has another version's schema, and when
+    /// password or database, runs with `fsync=off`, has a schema that another role has made and
+    /// `owner` does not name, has the namespace with another layout, or has another version's schema, and when
     /// this build cannot encrypt but should; [`StoreError::Unavailable`] when there is no answer, or
     /// no server but standbys. No error shows a password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
@@ -117,14 +117,17 @@ impl PostgresStore {
         let files = Files::asked_by(server)?;
         let config = settings(server, files.is_some());
         let mut store = Self {
-            target: Target { config, files },
+            target: Target {
+                config,
+                files,
+                owner: server.option("owner").map(str::to_owned),
+            },
             place: server.address.to_string(),
             namespace: namespace.clone(),
             session: None,
             runtime: Blocking::new()?,
             seen: Seen::default(),
             limit: ANSWER_LIMIT,
-            process: process::id(),
         };
         store.operate(0, async |_| Ok(()))?;
         Ok(store)
@@ -137,11 +140,9 @@ impl PostgresStore {
         node_ids: usize,
         operation: impl AsyncFn(&Session) -> Result<T, Failure> + Sync,
     ) -> Result<T, StoreError> {
-        if self.process != process::id() {
-            // A forked child must not touch its parent's connection, not even to close it.
+        if self.runtime.is_inherited() {
             mem::forget(self.session.take());
-            mem::forget(mem::replace(&mut self.runtime, Blocking::new()?));
-            self.process = process::id();
+            self.runtime = Blocking::new()?;
         }
         let Self {
             target,
@@ -153,8 +154,7 @@ impl PostgresStore {
             limit,
             ..
         } = self;
-        let many = u32::try_from(node_ids).unwrap_or(u32::MAX);
-        let limit = *limit + Duration::from_micros(100) * many;
+        let limit = with_node_ids(*limit, node_ids);
         let mut work = async || {
             if let Some(open) = session.take_if(|session| !session.client.is_closed()) {
                 match attempt(&open, limit, &operation).await {

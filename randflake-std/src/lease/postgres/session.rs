@@ -10,6 +10,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row, Statement};
 
 use super::failure::Failure;
+use super::owner;
 use super::tls::Target;
 use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT, Seen, sql, sql_ms};
 use crate::lease::moment::Moment;
@@ -60,7 +61,10 @@ impl Session {
         };
         let is_made = timeout(ANSWER_LIMIT, session.check_server());
         let is_made = is_made.await.map_err(|_| Failure::TimeOut)??;
-        let setup = timeout(SETUP_LIMIT, session.set_up(is_made, seen));
+        let setup = timeout(
+            SETUP_LIMIT,
+            session.set_up(is_made, target.owner.as_deref(), seen),
+        );
         setup.await.map_err(|_| Failure::TimeOut)??;
         Ok(session)
     }
@@ -84,9 +88,17 @@ impl Session {
     }
 
     /// Makes what is missing, and compares what is there with what it was.
-    async fn set_up(&mut self, is_made: bool, seen: &mut Seen) -> Result<(), Failure> {
+    async fn set_up(
+        &mut self,
+        is_made: bool,
+        owner: Option<&str>,
+        seen: &mut Seen,
+    ) -> Result<(), Failure> {
+        owner::check(self, owner).await?;
         if !is_made {
             self.client.batch_execute(SCHEMA).await?;
+            // Another role may have been quicker.
+            owner::check(self, owner).await?;
         }
         let version: i32 = self
             .client

@@ -31,12 +31,15 @@ use crate::segment::SegmentStore;
 /// its directory is the host, `postgres://%2Frun%2Fpostgresql/DATABASE`. No error, log or `Debug` text
 /// shows user or password: see [`StoreUrl`](super::StoreUrl).
 ///
-/// These options are all that there are, the last four of the section below; others are refused:
+/// These options are all that there are; others are refused. `owner` names the role or user that made the
+/// tables and functions, if it is another one than the URL's; the `ssl...` options are those of the section
+/// below.
 ///
 /// | option                             | URLs                                       |
 /// |------------------------------------|--------------------------------------------|
 /// | `node`                             | `static`                                   |
 /// | `db`                               | `redis+unix`                               |
+/// | `owner`                            | `postgres`, `postgresql`, `mysql`          |
 /// | `sslmode`                          | `postgres`, `postgresql`, `mysql`          |
 /// | `sslrootcert`, `sslcert`, `sslkey` | those, `redis`, `rediss`, `etcd`, `etcds`  |
 ///
@@ -54,7 +57,7 @@ use crate::segment::SegmentStore;
 /// | `sslkey=FILE`      | its private key                                                           |
 ///
 /// Without `sslrootcert` those are trusted that the operating system trusts, or that the variable
-/// `SSL_CERT_FILE` names; with MySQL and `MariaDB` those of Mozilla, with `sslrootcert` or without.
+/// `SSL_CERT_FILE` names; with it, no others.
 /// PostgreSQL, MySQL and `MariaDB` read the files for each connection, so they may be replaced while
 /// processes run; Redis and etcd when the store is opened.
 ///

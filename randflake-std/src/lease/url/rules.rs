@@ -34,7 +34,7 @@ pub(super) enum Place {
 }
 
 const BY_SCHEME: &[&str] = &["sslrootcert", "sslcert", "sslkey"];
-const BY_MODE: &[&str] = &["sslmode", "sslrootcert", "sslcert", "sslkey"];
+const BY_MODE: &[&str] = &["sslmode", "sslrootcert", "sslcert", "sslkey", "owner"];
 
 const MODE: &str = "sslmode=verify-full";
 

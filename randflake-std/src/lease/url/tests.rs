@@ -156,9 +156,12 @@ fn options_that_are_not_documented_are_refused_by_name() {
         ("etcds://host", "sslrootcert, sslcert, sslkey"),
         (
             "postgres://host/ids",
-            "sslmode, sslrootcert, sslcert, sslkey",
+            "sslmode, sslrootcert, sslcert, sslkey, owner",
         ),
-        ("mysql://host/ids", "sslmode, sslrootcert, sslcert, sslkey"),
+        (
+            "mysql://host/ids",
+            "sslmode, sslrootcert, sslcert, sslkey, owner",
+        ),
     ] {
         for option in [
             "danger_accept_invalid_certs",

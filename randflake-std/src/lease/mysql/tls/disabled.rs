@@ -1,6 +1,6 @@
 //! A build without encryption.
 
-use mysql::SslOpts;
+use mysql_async::{Error as SqlError, SslOpts};
 
 use crate::lease::StoreError;
 use crate::lease::encryption::Files;
@@ -13,6 +13,6 @@ pub(in crate::lease::mysql) fn options(_: &Files) -> Result<SslOpts, StoreError>
     ))
 }
 
-pub(in crate::lease::mysql) fn refusal(_: &mysql::Error) -> Option<String> {
+pub(in crate::lease::mysql) fn refusal(_: &SqlError) -> Option<String> {
     None
 }

@@ -1,41 +1,45 @@
 //! TLS by rustls.
 
-use core::error::Error;
+use std::fs;
+use std::path::Path;
 
-use mysql::{ClientIdentity, SslOpts};
+use mysql_async::{ClientIdentity, Error as SqlError, SslOpts};
+use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, ring};
 
 use crate::lease::StoreError;
 use crate::lease::encryption::{self, Files};
 
-/// As the URL says. The crate reads the files for each connection: certificates are replaced before they
-/// expire.
+/// The files are read for each connection: certificates are replaced before they expire.
 pub(in crate::lease::mysql) fn options(files: &Files) -> Result<SslOpts, StoreError> {
     // The crate takes the process's provider, and cannot choose where a program has two.
     if CryptoProvider::get_default().is_none() {
         let _somebody_was_first = ring::default_provider().install_default();
     }
-    let mut told = SslOpts::default();
+    // One that it cannot read would be the end of all of them.
+    let is_readable = |certificate: &_| {
+        let certificate = Clone::clone(certificate);
+        RootCertStore::empty().add(certificate).is_ok()
+    };
+    let trusted = files.trusted()?.into_iter().filter(is_readable);
+    let trusted = trusted.map(|certificate| certificate.to_vec().into());
+    let options = SslOpts::default()
+        .with_disable_built_in_roots(true)
+        .with_root_certs(trusted.collect());
     // Here what is wrong with a file is told with its name.
-    files.read_root()?;
     files.read_client()?;
-    if let Some(path) = files.root() {
-        told = told.with_root_cert_path(Some(path.to_owned()));
-    }
-    if let Some((certificate, key)) = files.client()? {
-        let identity = ClientIdentity::new(certificate.to_owned(), key.to_owned());
-        told = told.with_client_identity(Some(identity));
-    }
-    Ok(told)
+    let Some((certificate, key)) = files.client()? else {
+        return Ok(options);
+    };
+    let identity = ClientIdentity::new(content(certificate)?.into(), content(key)?.into());
+    Ok(options.with_client_identity(Some(identity)))
 }
 
-pub(in crate::lease::mysql) fn refusal(error: &mysql::Error) -> Option<String> {
-    // It has no `source`.
-    let cause: &(dyn Error + 'static) = match error {
-        mysql::Error::IoError(error) => error,
-        mysql::Error::CodecError(error) => error,
-        mysql::Error::TlsError(error) => error,
-        _ => return None,
-    };
-    encryption::refusal(cause)
+/// A path the crate would read in a thread of its own.
+fn content(path: &Path) -> Result<Vec<u8>, StoreError> {
+    fs::read(path).map_err(StoreError::unavailable)
+}
+
+pub(in crate::lease::mysql) fn refusal(error: &SqlError) -> Option<String> {
+    encryption::refusal(error)
 }

@@ -5,7 +5,33 @@ mod disabled;
 #[cfg(feature = "mysql-tls")]
 mod enabled;
 
+use mysql_async::{Opts, OptsBuilder};
+
 #[cfg(not(feature = "mysql-tls"))]
-pub(super) use self::disabled::{options, refusal};
+use self::disabled::options;
+#[cfg(not(feature = "mysql-tls"))]
+pub(super) use self::disabled::refusal;
 #[cfg(feature = "mysql-tls")]
-pub(super) use self::enabled::{options, refusal};
+use self::enabled::options;
+#[cfg(feature = "mysql-tls")]
+pub(super) use self::enabled::refusal;
+use crate::lease::StoreError;
+use crate::lease::encryption::Files;
+
+/// Where the server is, the files for an encrypted connection, and who made the tables if it was another
+/// user.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) options: Opts,
+    pub(super) files: Option<Files>,
+    pub(super) owner: Option<String>,
+}
+
+impl Target {
+    /// The options of one connection.
+    pub(super) fn options(&self) -> Result<Opts, StoreError> {
+        let encryption = self.files.as_ref().map(options).transpose()?;
+        let builder = OptsBuilder::from_opts(self.options.clone());
+        Ok(builder.ssl_opts(encryption).into())
+    }
+}

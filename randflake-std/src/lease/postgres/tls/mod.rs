@@ -19,11 +19,13 @@ pub(super) use self::enabled::refusal;
 use super::failure::Failure;
 use crate::lease::encryption::Files;
 
-/// Where the servers are, and the files for an encrypted connection.
+/// Where the servers are, the files for an encrypted connection, and who made the schema if it was another
+/// role.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) config: Config,
     pub(super) files: Option<Files>,
+    pub(super) owner: Option<String>,
 }
 
 impl Target {

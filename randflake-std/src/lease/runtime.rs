@@ -1,7 +1,9 @@
-//! What lets a blocking call wait for the client, which is asynchronous.
+//! What lets a blocking call wait for a database's client, which is asynchronous.
 
 use core::fmt::{self, Debug, Formatter};
+use core::mem;
 use std::panic;
+use std::process;
 use std::thread;
 
 use tokio::runtime::{self, Handle, Runtime};
@@ -9,7 +11,11 @@ use tokio::runtime::{self, Handle, Runtime};
 use crate::lease::StoreError;
 
 /// A runtime of one store's own, without threads: it runs while somebody waits in a call.
-pub(super) struct Blocking(Option<Runtime>);
+pub(super) struct Blocking {
+    runtime: Option<Runtime>,
+    /// The process that made it.
+    process: u32,
+}
 
 impl Blocking {
     pub(super) fn new() -> Result<Self, StoreError> {
@@ -17,7 +23,16 @@ impl Blocking {
             .enable_all()
             .build()
             .map_err(StoreError::unavailable)?;
-        Ok(Self(Some(runtime)))
+        Ok(Self {
+            runtime: Some(runtime),
+            process: process::id(),
+        })
+    }
+
+    /// Whether a forked child has it of its parent. It must not touch its connections then, not even to
+    /// close them.
+    pub(super) fn is_inherited(&self) -> bool {
+        self.process != process::id()
     }
 
     /// Waits for some work. A caller that is itself a task of a runtime could not: Tokio forbids one
@@ -26,7 +41,7 @@ impl Blocking {
         &self,
         work: impl FnOnce(&Runtime) -> Result<T, StoreError> + Send,
     ) -> Result<T, StoreError> {
-        let Some(runtime) = &self.0 else {
+        let Some(runtime) = &self.runtime else {
             return Err(StoreError::unavailable("the store is being dropped"));
         };
         if Handle::try_current().is_err() {
@@ -46,8 +61,14 @@ impl Blocking {
 
 impl Drop for Blocking {
     fn drop(&mut self) {
-        // Its own way to be dropped waits for its threads, which a task may not do.
-        if let Some(runtime) = self.0.take() {
+        let Some(runtime) = self.runtime.take() else {
+            return;
+        };
+        if self.is_inherited() {
+            // What it waits for is registered once for both processes.
+            mem::forget(runtime);
+        } else {
+            // Its own way to be dropped waits for its threads, which a task may not do.
             runtime.shutdown_background();
         }
     }

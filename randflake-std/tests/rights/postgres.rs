@@ -1,0 +1,179 @@
+//! PostgreSQL.
+
+use crate::engines::postgres::PostgresServer;
+use crate::user::User;
+use crate::{guide, namespace, refused, uses};
+use randflake_std::lease::{StoreError, open};
+
+fn url(server: &PostgresServer, role: &str, database: &str) -> String {
+    format!("postgres://{role}@127.0.0.1:{}/{database}", server.port)
+}
+
+/// A role that may create a schema makes one as randflake does, with a function of its own, and waits for a
+/// superuser.
+#[test]
+fn a_superuser_runs_nothing_that_another_role_has_made() {
+    let server = PostgresServer::start();
+    let mut client = server.client("postgres");
+    client
+        .batch_execute("CREATE ROLE mallory LOGIN; GRANT CREATE ON DATABASE postgres TO mallory")
+        .unwrap();
+    let own = url(&server, "mallory", "postgres");
+    open(&own, &namespace()).unwrap();
+    client
+        .batch_execute(
+            "SET SESSION AUTHORIZATION mallory;
+            CREATE OR REPLACE FUNCTION randflake.fingerprint() RETURNS text LANGUAGE plpgsql AS $$
+            BEGIN
+                ALTER ROLE mallory SUPERUSER;
+                RETURN 'mine';
+            END $$;
+            RESET SESSION AUTHORIZATION",
+        )
+        .unwrap();
+    let answer = User::new().run(&["lease", "status", "--store", &server.url("postgres")]);
+    assert_ne!(answer.status, Some(0), "{answer:?}");
+    assert!(answer.stderr.contains("\"mallory\""), "{answer:?}");
+    assert!(answer.stderr.contains("owner=ROLE"), "{answer:?}");
+    let is_superuser = "SELECT rolsuper FROM pg_roles WHERE rolname = 'mallory'";
+    let row = client.query_one(is_superuser, &[]).unwrap();
+    assert!(!row.get::<_, bool>(0), "mallory is a superuser now");
+
+    // Not even a schema without anything in it.
+    client
+        .batch_execute(
+            "DROP SCHEMA randflake CASCADE; CREATE SCHEMA randflake AUTHORIZATION mallory",
+        )
+        .unwrap();
+    let told = refused(&server.url("postgres"));
+    assert!(told.contains("\"schema\" belongs"), "{told}");
+    let made = "SELECT count(*) FROM pg_class WHERE relnamespace = 'randflake'::regnamespace";
+    let row = client.query_one(made, &[]).unwrap();
+    assert_eq!(row.get::<_, i64>(0), 0);
+}
+
+/// What they would do, it does with the rights of whoever uses the store; or it forgets.
+#[test]
+fn a_schema_that_was_changed_is_refused() {
+    let server = PostgresServer::start();
+    let mut client = server.client("postgres");
+    for create in ["CREATE ROLE mallory LOGIN", "CREATE DATABASE made"] {
+        client.batch_execute(create).unwrap();
+    }
+    open(&server.url("made"), &namespace()).unwrap();
+    for (case, (change, found)) in [
+        (
+            "GRANT USAGE, CREATE ON SCHEMA randflake TO mallory",
+            "right to create",
+        ),
+        ("GRANT CREATE ON SCHEMA randflake TO PUBLIC", "\"PUBLIC\""),
+        (
+            "CREATE FUNCTION randflake.release(integer) RETURNS int LANGUAGE sql AS 'SELECT 1';
+            ALTER FUNCTION randflake.release(integer) OWNER TO mallory",
+            "function release",
+        ),
+        (
+            "ALTER TABLE randflake.page OWNER TO mallory",
+            "relation page",
+        ),
+        (
+            "ALTER TABLE randflake.counter RENAME TO c;
+            CREATE VIEW randflake.counter AS SELECT * FROM randflake.c",
+            "view or foreign table counter",
+        ),
+        (
+            "ALTER TABLE randflake.lease SET UNLOGGED",
+            "unlogged table lease",
+        ),
+        (
+            "ALTER TABLE randflake.lease ENABLE ROW LEVEL SECURITY",
+            "row level security of lease",
+        ),
+        (
+            "CREATE TRIGGER wakes BEFORE UPDATE ON randflake.lease
+                FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+            "trigger wakes",
+        ),
+        (
+            "CREATE RULE keeps AS ON UPDATE TO randflake.store DO INSTEAD NOTHING",
+            "rule keeps",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let database = format!("case_{case}");
+        let create = format!("CREATE DATABASE {database} TEMPLATE made");
+        client.batch_execute(&create).unwrap();
+        let mut inside = server.client(&database);
+        inside.batch_execute(change).unwrap();
+        let told = refused(&server.url(&database));
+        assert!(told.contains(found), "{change}: {told}");
+    }
+}
+
+#[test]
+fn the_guides_role_can_do_what_is_needed_and_a_missing_right_is_named() {
+    let server = PostgresServer::start();
+    let mut client = server.client("postgres");
+    for statement in guide("PostgreSQL", 0) {
+        client.batch_execute(statement).unwrap();
+    }
+    let owner = url(&server, "ids_owner", "ids");
+    let made = User::new().run(&[
+        "lease",
+        "status",
+        "--namespace",
+        "orders",
+        "--store",
+        &owner,
+    ]);
+    made.ok();
+    let mut client = server.client("ids");
+    client.batch_execute("SET ROLE ids_owner").unwrap();
+    for statement in guide("PostgreSQL", 1) {
+        client.batch_execute(statement).unwrap();
+    }
+
+    let app = url(&server, "ids_app", "ids");
+    let told = refused(&app);
+    assert!(told.contains("\"ids_owner\""), "{told}");
+    let app = format!("{app}?owner=ids_owner");
+    uses(&app).unwrap();
+    let mut as_app =
+        ::postgres::Client::connect(&url(&server, "ids_app", "ids"), ::postgres::NoTls);
+    let as_app = as_app.as_mut().unwrap();
+    for forbidden in [
+        "CREATE SCHEMA mine",
+        "CREATE TABLE randflake.mine (id integer)",
+        "DROP FUNCTION randflake.renew",
+        "DELETE FROM randflake.lease",
+    ] {
+        as_app.batch_execute(forbidden).unwrap_err();
+    }
+
+    for (right, named) in [
+        ("USAGE ON SCHEMA randflake", "schema randflake"),
+        ("SELECT ON randflake.store", "table store"),
+        ("UPDATE ON randflake.lease", "table lease"),
+        ("UPDATE ON randflake.page", "table page"),
+        ("INSERT ON randflake.counter", "table counter"),
+        (
+            "EXECUTE ON ALL FUNCTIONS IN SCHEMA randflake",
+            "function open_namespace",
+        ),
+    ] {
+        // Nothing is left of the one before: neither the fence nor the counter.
+        let forget = "UPDATE randflake.namespace SET fence_tick = 0; DELETE FROM randflake.counter";
+        client.batch_execute(forget).unwrap();
+        let revoke = format!("REVOKE {right} FROM ids_app");
+        client.batch_execute(&revoke).unwrap();
+        let error = uses(&app).unwrap_err();
+        assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+        let denied = format!("permission denied for {named}");
+        assert!(error.to_string().contains(&denied), "{right}: {error}");
+        client
+            .batch_execute(&format!("GRANT {right} TO ids_app"))
+            .unwrap();
+    }
+}
