@@ -2,6 +2,7 @@
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
+use core::hint::black_box;
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
@@ -154,6 +155,16 @@ impl Secret {
     }
 }
 
+/// In constant time.
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        let pairs = self.0.iter().zip(other.0.iter());
+        black_box(pairs.fold(0, |differing, (a, b)| differing | (a ^ b))) == 0
+    }
+}
+
+impl Eq for Secret {}
+
 #[cfg(unix)]
 fn new_private_file() -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
@@ -283,6 +294,21 @@ impl From<Refusal> for SecretError {
                 path,
                 source: io::Error::other(reason.to_string()),
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secret;
+
+    #[test]
+    fn every_bit_is_compared() {
+        let bytes = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef_u128;
+        let secret = |bytes: u128| Secret::from_bytes(bytes.to_be_bytes());
+        assert_eq!(secret(bytes), secret(bytes));
+        for bit in 0..128 {
+            assert_ne!(secret(bytes), secret(bytes ^ (1 << bit)));
         }
     }
 }

@@ -137,7 +137,8 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 pub struct AcquireRequest<'a> {
     /// Names the request; new for each, the same when it is repeated.
     pub token: Token,
-    /// Who asks: names one process, for people and against repetition by a copy of it.
+    /// Who asks: names one process, for people and against repetition by a copy of it. At most 128 bytes,
+    /// without control characters.
     pub holder: &'a str,
     /// How many node ids, at least 1.
     pub count: u32,
@@ -263,7 +264,17 @@ impl StoreError {
         namespace: &Namespace,
         max_ttl: Duration,
     ) -> Result<(), Self> {
-        let AcquireRequest { count, ttl, .. } = *request;
+        let AcquireRequest {
+            holder, count, ttl, ..
+        } = *request;
+        if !crate::holder::is_allowed(holder) {
+            return Err(Self::Invalid(format!(
+                "a holder's name of {} bytes or with control characters: at most {} bytes without them are \
+                 allowed",
+                holder.len(),
+                crate::holder::MAX_LEN
+            )));
+        }
         if count == 0 || u64::from(count) > namespace.node_ids() {
             let most = namespace.node_ids();
             return Err(Self::Invalid(format!(

@@ -13,17 +13,17 @@ use randflake_std::{Secret, private_file};
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output::stdout;
+use crate::secret::{SecretArgs, TICKET_VARIABLE as VARIABLE};
 use crate::state_directory;
 use crate::store::LeaseArgs;
-
-const VARIABLE: &str = "RANDFLAKE_TICKET_KEY";
 
 /// Lease a node id for a device, or renew its lease, and print the ticket
 ///
 /// A ticket is 32 bytes, printed as 64 hex digits, which hand the device its lease over any channel. It is
 /// authenticated under a key that server and device share, and good once: its counter is one more than
 /// that of the device's last ticket, which is kept in the state directory's folder `tickets`, unless it is
-/// given. A device that goes on after a reset takes a renewed lease only if its horizon survived.
+/// given. A device that goes on after a reset takes a renewed lease only if its horizon survived. The secret
+/// of ids is not needed; where it is known here, a ticket under the same key is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -53,6 +53,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(u32::MAX)))]
     counter: Option<u32>,
     #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
     store: LeaseArgs,
 }
 
@@ -66,6 +68,7 @@ pub(crate) fn device_id(text: &str) -> Result<u64, String> {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let key = self.key()?;
+        self.secret.differs_from(&key)?;
         let mut store = self.store.open()?;
         // First: a counter that was taken and not used does no harm.
         let counter = match self.counter {
