@@ -2,10 +2,11 @@
 
 use std::process::Command;
 
+use crate::cargo::{output_of, program};
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
-use crate::tools::{ETCD, LIBFAKETIME, MARIADB, MARIADB_INSTALL, POSTGRES, REDIS, Tool};
+use crate::tools::{ETCD, LIBFAKETIME, MARIADB, MARIADB_INSTALL, MKFS_EXT4, POSTGRES, REDIS, Tool};
 
 /// A tool, and the environment variable that tells tests where it is.
 type Told = (&'static Tool, &'static str);
@@ -16,6 +17,8 @@ const POSTGRES_PROGRAMS: Told = (&POSTGRES, "RANDFLAKE_POSTGRES");
 const MARIADB_SERVER: Told = (&MARIADB, "RANDFLAKE_MARIADBD");
 const MARIADB_SETUP: Told = (&MARIADB_INSTALL, "RANDFLAKE_MARIADB_INSTALL_DB");
 const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
+/// Whoever mounts a file system must be root too.
+const FILE_SYSTEM: Told = (&MKFS_EXT4, "RANDFLAKE_MKFS_EXT4");
 
 const ALL_ENGINES: &[Told] = &[
     REDIS_SERVER,
@@ -42,6 +45,10 @@ const TESTS: &[Test] = &[
             MARIADB_SETUP,
             WALL_CLOCK,
         ],
+    },
+    Test {
+        name: "volumes",
+        tools: &[FILE_SYSTEM],
     },
     Test {
         name: "contract_redis",
@@ -137,11 +144,23 @@ impl Test {
 
     /// With a command that is changed first.
     pub(crate) fn run_with(&self, report: &mut Report, change: impl FnOnce(&mut Command)) {
+        if self.mounts() && !is_root() {
+            report.leave_out(&format!(
+                "{} (mounts file systems, which needs root)",
+                self.name
+            ));
+            return;
+        }
         let mut command = separate_test(self.name);
         change(&mut command);
         if self.tell(report, &mut command) {
             report.tests(self.name, &mut command);
         }
+    }
+
+    fn mounts(&self) -> bool {
+        let mut variables = self.tools.iter().map(|(_, variable)| *variable);
+        variables.any(|variable| variable == FILE_SYSTEM.1)
     }
 
     /// Tells a program where the tools are, if all are there.
@@ -154,4 +173,8 @@ impl Test {
         }
         true
     }
+}
+
+fn is_root() -> bool {
+    output_of(&mut program("id", &["-u"])).is_some_and(|uid| uid.trim() == "0")
 }

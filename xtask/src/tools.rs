@@ -81,6 +81,13 @@ pub(crate) const MARIADB_INSTALL: Tool = Tool {
     packages: &["mariadb-server"],
 };
 
+/// With `mount`, which small images leave out as well.
+pub(crate) const MKFS_EXT4: Tool = Tool {
+    name: "mkfs.ext4",
+    find: || program_file("mkfs.ext4").filter(|_| program_file("mount").is_some()),
+    packages: &["e2fsprogs", "mount"],
+};
+
 pub(crate) const QEMU_AARCH64: Tool = Tool {
     name: "qemu-aarch64",
     find: || program_file("qemu-aarch64"),
