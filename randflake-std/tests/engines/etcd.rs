@@ -28,12 +28,22 @@ pub(crate) struct Member {
 impl EtcdCluster {
     /// A cluster of some members that has a leader.
     pub(crate) fn start(members: usize) -> Self {
+        Self::start_with(members, &[])
+    }
+
+    /// With further settings: `["--quota-backend-bytes", "4000000"]`.
+    pub(crate) fn start_with(members: usize, settings: &[&str]) -> Self {
+        let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
         let ports: Vec<_> = (0..members).map(|_| (free_port(), free_port())).collect();
         let peers: Vec<_> = ports.iter().map(|&(_, peer)| named(peer)).collect();
         let cluster = peers.join(",");
         let members = ports.iter().map(|&(port, peer)| {
-            let cluster = cluster.clone();
-            let command = move |folder: &Path| command(folder, "http", port, peer, &cluster);
+            let (cluster, settings) = (cluster.clone(), settings.clone());
+            let command = move |folder: &Path| {
+                let mut command = command(folder, "http", port, peer, &cluster);
+                command.args(&settings);
+                command
+            };
             let answers = move || is_healthy(port).unwrap_or(false);
             Member {
                 server: Server::prepared(TempDir::new().unwrap(), command, answers),
@@ -91,8 +101,14 @@ impl EtcdCluster {
 impl Member {
     /// The reply's body to a request of its JSON gateway, such as `kv/put`.
     pub(crate) fn post(&self, path: &str, body: &str) -> String {
+        self.post_with("", path, body)
+    }
+
+    /// With further header lines.
+    pub(crate) fn post_with(&self, header: &str, path: &str, body: &str) -> String {
         let length = body.len();
-        let request = format!("POST /v3/{path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{body}");
+        let request =
+            format!("POST /v3/{path} HTTP/1.0\r\n{header}Content-Length: {length}\r\n\r\n{body}");
         let reply = ask(self.port, &request).unwrap();
         reply.split_once("\r\n\r\n").unwrap().1.to_owned()
     }
