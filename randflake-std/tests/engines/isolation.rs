@@ -6,7 +6,7 @@ use std::{env, io};
 use super::program;
 
 /// Where `ip` is.
-pub(crate) const IP: &str = "RANDFLAKE_IP";
+const IP: &str = "RANDFLAKE_IP";
 
 /// Gives this process mounts and a network of its own, with nothing but a loopback interface, and a folder for
 /// temporary files in memory, where to sync takes no time. It must have one thread.

@@ -13,8 +13,10 @@ use randflake_std::{Layout, Plain};
 
 use crate::ledger::{Ledger, SharedLedger};
 
-pub(crate) const TTL: Duration = Duration::from_secs(3);
-const TTL_TICKS: u64 = 3_000;
+/// So long that no store takes a busy machine for one that does not answer.
+pub(crate) const LONG: Duration = Duration::from_secs(18);
+/// So short that a member that does not answer is soon left for another.
+pub(crate) const SHORT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(10);
 /// Of three answers about a lease one is to its release.
 const RENEWALS: u32 = 2;
@@ -40,7 +42,7 @@ impl Layout for Quick {
 pub(crate) const NAME: &str = "outage";
 
 pub(crate) fn open(url: &str) -> Result<Box<dyn LeaseStore>, StoreError> {
-    let namespace = Namespace::of::<Quick>(NAME).unwrap().with_max_ttl(TTL);
+    let namespace = Namespace::of::<Quick>(NAME).unwrap().with_max_ttl(LONG);
     lease::open(url, &namespace)
 }
 
@@ -48,13 +50,18 @@ pub(crate) fn acquire(
     store: &mut dyn LeaseStore,
     token: Token,
     holder: &str,
+    ttl: Duration,
 ) -> Result<Acquired, StoreError> {
     store.acquire(&AcquireRequest {
         token,
         holder,
         count: 1,
-        ttl: TTL_TICKS,
+        ttl: ticks(ttl),
     })
+}
+
+fn ticks(ttl: Duration) -> u64 {
+    u64::try_from(ttl.as_millis()).unwrap()
 }
 
 /// Clients that live through outages, and what they were answered.
@@ -65,12 +72,12 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// One for each URL.
-    pub(crate) fn new(urls: &[String]) -> Self {
+    /// One for each URL, with leases of a TTL.
+    pub(crate) fn new(urls: &[String], ttl: Duration) -> Self {
         let clients = urls.iter().enumerate();
         Self {
             all: clients
-                .map(|(number, url)| Client::new(number, url))
+                .map(|(number, url)| Client::new(number, url, ttl))
                 .collect(),
             ledger: SharedLedger::default(),
             stop: AtomicBool::new(false),
@@ -115,6 +122,7 @@ impl Drop for StopOnDrop<'_> {
 struct Client {
     holder: String,
     store: Box<dyn LeaseStore>,
+    ttl: Duration,
     /// Of an acquire that was not answered.
     asked: Option<Token>,
     held: Option<Grant>,
@@ -122,10 +130,11 @@ struct Client {
 }
 
 impl Client {
-    fn new(number: usize, url: &str) -> Self {
+    fn new(number: usize, url: &str, ttl: Duration) -> Self {
         Self {
             holder: format!("client-{number}"),
             store: open(url).unwrap(),
+            ttl,
             asked: None,
             held: None,
             renewals: 0,
@@ -151,7 +160,7 @@ impl Client {
 
     fn acquire(&mut self, ledger: &SharedLedger) -> Result<(), StoreError> {
         let token = *self.asked.get_or_insert_with(|| Token::random().unwrap());
-        let acquired = acquire(&mut *self.store, token, &self.holder)?;
+        let acquired = acquire(&mut *self.store, token, &self.holder, self.ttl)?;
         ledger.answer(|ledger| {
             ledger.granted(&acquired.grants);
             (self.asked, self.held) = (None, Some(acquired.grants[0]));
@@ -161,7 +170,7 @@ impl Client {
     }
 
     fn renew(&mut self, ledger: &SharedLedger, grant: Grant) -> Result<(), StoreError> {
-        let renewed = self.store.renew(&[grant], TTL_TICKS)?;
+        let renewed = self.store.renew(&[grant], ticks(self.ttl))?;
         ledger.answer(|ledger| {
             self.renewals += 1;
             // None: it was over before.

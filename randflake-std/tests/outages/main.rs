@@ -1,4 +1,4 @@
-//! Power and networks fail under the servers that people run. Clients acquire, renew and release meanwhile;
+//! Power, networks and sessions fail under the servers that people run. Clients acquire, renew and release meanwhile;
 //! what they are answered is kept, and no tick is granted twice.
 //!
 //! It needs root on Linux: it cuts the power of disks, and networks of its own.
@@ -22,10 +22,12 @@ mod engine;
 #[path = "../engines/mod.rs"]
 mod engines;
 mod ledger;
+mod network;
 mod power;
 #[expect(dead_code, reason = "other tests count what it has seen")]
 #[path = "../contract/referee.rs"]
 mod referee;
+mod sessions;
 
 use std::process::ExitCode;
 
@@ -38,7 +40,10 @@ fn main() -> ExitCode {
     engines::isolation::isolate();
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(AT_ONCE);
-    libtest_mimic::run(&arguments, power::trials()).exit_code()
+    let mut trials = power::trials();
+    trials.extend(network::trials());
+    trials.extend(sessions::trials());
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 fn trial(name: &str, run: impl FnOnce() + Send + 'static) -> Trial {

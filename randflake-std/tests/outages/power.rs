@@ -10,7 +10,7 @@ use mysql::prelude::Queryable;
 use randflake_std::lease::{Grant, LeaseStore, StoreError, Token};
 use tempfile::TempDir;
 
-use crate::clients::{Clients, NAME, TTL, acquire, open};
+use crate::clients::{Clients, LONG, NAME, acquire, open};
 use crate::disk::Disk;
 use crate::engine::{Engine, with_database};
 use crate::engines::etcd::EtcdCluster;
@@ -99,7 +99,7 @@ impl<E: Engine> Machine<E> {
         let beside = TempDir::new().unwrap();
         let disk = Disk::under(engine.server().folder(), beside, DISK_MEGABYTES);
         engine.server().restart();
-        let clients = Clients::new(&vec![engine.url(); CLIENTS]);
+        let clients = Clients::new(&vec![engine.url(); CLIENTS], LONG);
         ready(&engine);
         Self {
             engine,
@@ -193,8 +193,8 @@ fn not_synced_by_redis() {
         }
     });
     let mut store = open(&machine.engine.url()).unwrap();
-    match acquire(&mut *store, Token::random().unwrap(), "another") {
-        Err(StoreError::Fenced { retry_in }) => assert!(retry_in > TTL, "{retry_in:?}"),
+    match acquire(&mut *store, Token::random().unwrap(), "another", LONG) {
+        Err(StoreError::Fenced { retry_in }) => assert!(retry_in > LONG, "{retry_in:?}"),
         other => panic!("{other:?}"),
     }
 }
