@@ -143,6 +143,13 @@ impl<E: Engine> Machine<E> {
     }
 }
 
+impl<E: Engine> Drop for Machine<E> {
+    fn drop(&mut self) {
+        self.engine.server().kill();
+        end_all_in(self.engine.server().folder());
+    }
+}
+
 /// A machine without power runs none of a server's processes. Those of PostgreSQL may wait for one another for
 /// ever when one of them could not write.
 fn end_all_in(folder: &Path) {
