@@ -6,7 +6,9 @@ use crate::cargo::{output_of, program};
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
-use crate::tools::{ETCD, LIBFAKETIME, MARIADB, MARIADB_INSTALL, MKFS_EXT4, POSTGRES, REDIS, Tool};
+use crate::tools::{
+    ETCD, IP, LIBFAKETIME, MARIADB, MARIADB_INSTALL, MKFS_EXT4, POSTGRES, REDIS, Tool,
+};
 
 /// A tool, and the environment variable that tells tests where it is.
 type Told = (&'static Tool, &'static str);
@@ -19,6 +21,9 @@ const MARIADB_SETUP: Told = (&MARIADB_INSTALL, "RANDFLAKE_MARIADB_INSTALL_DB");
 const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
 /// Whoever mounts a file system must be root too.
 const FILE_SYSTEM: Told = (&MKFS_EXT4, "RANDFLAKE_MKFS_EXT4");
+
+/// The same for networks.
+const NETWORKS: Told = (&IP, "RANDFLAKE_IP");
 
 const ALL_ENGINES: &[Told] = &[
     REDIS_SERVER,
@@ -111,6 +116,20 @@ pub(crate) const FAULTS: Test = Test {
         MARIADB_SERVER,
         MARIADB_SETUP,
         WALL_CLOCK,
+    ],
+};
+
+/// Run by the part `faults`. Without root it is left out by name.
+pub(crate) const OUTAGES: Test = Test {
+    name: "outages",
+    tools: &[
+        REDIS_SERVER,
+        ETCD_SERVER,
+        POSTGRES_PROGRAMS,
+        MARIADB_SERVER,
+        MARIADB_SETUP,
+        FILE_SYSTEM,
+        NETWORKS,
     ],
 };
 

@@ -142,7 +142,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "faults",
-        about: "processes and engines killed, suspended, cut off, under clocks that jump (libfaketime, redis; three minutes)",
+        about: "processes and engines killed, suspended, cut off, without power, under clocks that jump (libfaketime, redis; three minutes)",
         needs: faults::needs,
         run: faults::run,
     },

@@ -121,6 +121,7 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "model", "model"),
     ("randflake-std", "processes", "faults"),
     ("randflake-std", "faults", "faults"),
+    ("randflake-std", "outages", "faults"),
     ("randflake-std", "soak", "soak"),
     ("randflake-std", "servers", "engines"),
     ("randflake-std", "volumes", "engines"),

@@ -88,6 +88,12 @@ pub(crate) const MKFS_EXT4: Tool = Tool {
     packages: &["e2fsprogs", "mount"],
 };
 
+pub(crate) const IP: Tool = Tool {
+    name: "ip",
+    find: || program_file("ip"),
+    packages: &["iproute2"],
+};
+
 pub(crate) const QEMU_AARCH64: Tool = Tool {
     name: "qemu-aarch64",
     find: || program_file("qemu-aarch64"),

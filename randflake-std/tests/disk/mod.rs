@@ -12,9 +12,10 @@
 
 use core::time::Duration;
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread;
@@ -30,25 +31,40 @@ const WITHOUT_FLUSH: u32 = 2;
 /// A process that was killed may keep its files open for a moment.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An empty file system, mounted until dropped. Whoever uses it must end before.
+/// A file system, mounted until dropped. Whoever uses it must end before.
 pub(crate) struct Disk {
+    /// Where the image is.
     folder: TempDir,
+    /// Where it is mounted.
+    place: PathBuf,
 }
 
 impl Disk {
-    /// Needs root. The image takes no more space than what is written to it.
+    /// An empty one. Needs root. The image takes no more space than what is written to it.
     pub(crate) fn new(megabytes: u64) -> Self {
         enter_private_mounts();
+        let folder = TempDir::new().unwrap();
+        let place = folder.path().join("mount");
+        fs::create_dir(&place).unwrap();
+        Self::under(&place, folder, megabytes)
+    }
+
+    /// One that all in a place moves to, and that is mounted there, with its image in a folder. The mounts of
+    /// this thread must be private already.
+    pub(crate) fn under(place: &Path, folder: TempDir, megabytes: u64) -> Self {
         let disk = Self {
-            folder: TempDir::new().unwrap(),
+            folder,
+            place: place.to_owned(),
         };
-        std::fs::create_dir(disk.path()).unwrap();
         let image = File::create_new(disk.image()).unwrap();
         image.set_len(megabytes << 20).unwrap();
         let mkfs = env::var_os(MKFS).expect("`cargo xtask` sets RANDFLAKE_MKFS_EXT4");
         let mut command = Command::new(mkfs);
         // Everything now: nothing is written in the background later.
         command.args(["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"]);
+        let owner = fs::metadata(place).unwrap();
+        let owner = format!("root_owner={}:{}", owner.uid(), owner.gid());
+        command.args(["-E", &owner, "-d"]).arg(place);
         succeeds(command.arg(disk.image()));
         disk.mount();
         disk
@@ -56,7 +72,7 @@ impl Disk {
 
     /// The folder that it is mounted on.
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join("mount")
+        self.place.clone()
     }
 
     fn image(&self) -> PathBuf {
@@ -68,12 +84,6 @@ impl Disk {
         let mut command = Command::new("mount");
         command.args(["-o", "loop,noauto_da_alloc"]);
         succeeds(command.arg(self.image()).arg(self.path()));
-    }
-
-    /// Shows this file system where another one is, above it.
-    pub(crate) fn mount_over(&self, other: &Self) {
-        let mut command = Command::new("mount");
-        succeeds(command.arg("--bind").arg(self.path()).arg(other.path()));
     }
 
     /// Cuts the power, while others are at work.
