@@ -9,6 +9,7 @@ mod bench;
 mod boards;
 mod cargo;
 mod counts;
+mod deny;
 mod emulated;
 mod engines;
 mod faults;
@@ -61,6 +62,12 @@ const PARTS: &[Part] = &[
         about: "rustfmt and clippy, warnings are errors",
         needs: lint::needs,
         run: lint::run,
+    },
+    Part {
+        name: "deny",
+        about: "licences, sources and duplicates of all dependencies (cargo-deny)",
+        needs: deny::needs,
+        run: deny::run,
     },
     Part {
         name: "doc",
