@@ -2,12 +2,11 @@
 
 use std::process::Command;
 
-use crate::cargo::{output_of, program};
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{
-    ETCD, IP, LIBFAKETIME, MARIADB, MARIADB_INSTALL, MKFS_EXT4, POSTGRES, REDIS, Tool,
+    ETCD, IP, LIBFAKETIME, MARIADB, MARIADB_INSTALL, MKFS_EXT4, POSTGRES, REDIS, Tool, is_root,
 };
 
 /// A tool, and the environment variable that tells tests where it is.
@@ -196,8 +195,4 @@ impl Test {
         }
         true
     }
-}
-
-fn is_root() -> bool {
-    output_of(&mut program("id", &["-u"])).is_some_and(|uid| uid.trim() == "0")
 }
