@@ -6,7 +6,6 @@ use std::path::Path;
 use std::{fs, thread};
 
 use libtest_mimic::Trial;
-use mysql::prelude::Queryable;
 use randflake_std::lease::{Grant, LeaseStore, StoreError, Token};
 use tempfile::TempDir;
 
@@ -84,7 +83,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// An engine on a disk whose power can be cut, and its clients.
-struct Machine<E> {
+struct Machine<E: Engine> {
     engine: E,
     disk: Disk,
     clients: Clients,

@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::thread;
 
 use libtest_mimic::Trial;
-use mysql::prelude::Queryable;
 
 use crate::clients::{Clients, SHORT, open};
 use crate::engine::{Engine, with_database};
