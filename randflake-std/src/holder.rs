@@ -4,9 +4,28 @@ use std::io;
 
 use crate::lease::Record;
 
+/// With the random number of [`unique`] behind the longest name of an application's choice, and more.
+pub(crate) const MAX_LEN: usize = 128;
+/// The longest name of an application's choice.
+pub(crate) const MAX_NAME_LEN: usize = 96;
+/// What the names of holders begin with that are devices; their numbers follow, in hex.
+pub(crate) const DEVICE: &str = "device/";
+
 /// `host/process id`.
 pub(crate) fn process_name() -> String {
-    format!("{}/{}", host_name(), std::process::id())
+    let host = host_name().replace(char::is_control, "?");
+    format!("{host}/{}", std::process::id())
+}
+
+/// Whether a store may keep it: it is shown to people.
+pub(crate) fn is_allowed(holder: &str) -> bool {
+    holder.len() <= MAX_LEN && !holder.contains(char::is_control)
+}
+
+/// Whether an application may choose it: also none that might be a device's.
+pub(crate) fn is_name_allowed(name: &str) -> bool {
+    let is_device = name == DEVICE.trim_end_matches('/') || name.starts_with(DEVICE);
+    (1..=MAX_NAME_LEN).contains(&name.len()) && is_allowed(name) && !is_device
 }
 
 /// The name with a random number behind it: a copy of the process, or one of the same number in

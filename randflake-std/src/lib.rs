@@ -8,6 +8,8 @@ mod holder;
 pub mod lease;
 pub mod ledger;
 pub mod observability;
+#[doc(hidden)] // For the command line tool.
+pub mod private_file;
 #[cfg(feature = "private-ip")]
 mod private_ip;
 mod secret;

@@ -2,13 +2,16 @@
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
+use core::hint::black_box;
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use randflake_core::Sparx64;
 use zeroize::Zeroizing;
+
+use crate::private_file::{self, Reason, Refusal};
 
 const LEN: usize = 16;
 const HEX_LEN: usize = 2 * LEN;
@@ -60,23 +63,25 @@ impl Secret {
 
     /// Reads a file of 32 hexadecimal digits, with or without a newline.
     ///
+    /// On Unix only its owner may read or write it, who is this process's user or root; a file of root's may be
+    /// readable by a group, for a process that is not root's. It may be reached through links, as
+    /// Kubernetes mounts it: these and their directories belong to the same users, and others may not write to
+    /// the directories unless they are sticky.
+    ///
     /// # Errors
     ///
-    /// [`SecretError::Readable`] on Unix when anybody but the owner may read or write the file,
+    /// [`SecretError::Readable`], [`SecretError::Owner`] and [`SecretError::Writable`] when that is not so,
     /// [`SecretError::File`] when it cannot be read, [`SecretError::Hex`] for other contents.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, SecretError> {
         let path = path.as_ref();
-        let file_error = |source| SecretError::File {
-            path: path.to_owned(),
-            source,
-        };
-        let file = File::open(path).map_err(file_error)?;
-        // The open file is asked, not the path: it cannot be another one by then.
-        check_mode(&file, path)?;
+        let file = private_file::open_key(path)?;
         let mut text = Zeroizing::new(String::new());
         file.take(MAX_FILE_LEN)
             .read_to_string(&mut text)
-            .map_err(file_error)?;
+            .map_err(|source| SecretError::File {
+                path: path.to_owned(),
+                source,
+            })?;
         Self::from_hex(text.trim())
     }
 
@@ -150,28 +155,15 @@ impl Secret {
     }
 }
 
-#[cfg(unix)]
-fn check_mode(file: &File, path: &Path) -> Result<(), SecretError> {
-    use std::os::unix::fs::MetadataExt;
-
-    const GROUP_AND_OTHERS: u32 = 0o077;
-    let metadata = file.metadata().map_err(|source| SecretError::File {
-        path: path.to_owned(),
-        source,
-    })?;
-    if metadata.mode() & GROUP_AND_OTHERS != 0 {
-        return Err(SecretError::Readable {
-            path: path.to_owned(),
-            mode: metadata.mode() & 0o777,
-        });
+/// In constant time.
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        let pairs = self.0.iter().zip(other.0.iter());
+        black_box(pairs.fold(0, |differing, (a, b)| differing | (a ^ b))) == 0
     }
-    Ok(())
 }
 
-#[cfg(not(unix))]
-fn check_mode(_: &File, _: &Path) -> Result<(), SecretError> {
-    Ok(())
-}
+impl Eq for Secret {}
 
 #[cfg(unix)]
 fn new_private_file() -> OpenOptions {
@@ -218,6 +210,22 @@ pub enum SecretError {
         /// Its permission bits.
         mode: u32,
     },
+    /// The file, a link to it, or its directory belongs to neither this process's user nor root.
+    Owner {
+        /// Which of them.
+        path: PathBuf,
+        /// To whom it belongs.
+        uid: u32,
+        /// As whom this process runs.
+        process: u32,
+    },
+    /// Others may write to the file's directory, and put another file there.
+    Writable {
+        /// Which directory.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
     /// The environment variable is not set.
     Unset {
         /// Which variable.
@@ -240,12 +248,19 @@ impl Display for SecretError {
                 )
             }
             Self::File { path, source } => write!(f, "secret file {}: {source}", path.display()),
-            Self::Readable { path, mode } => write!(
-                f,
-                "secret file {} has mode {mode:04o}, so that others may use it: 0600 and 0400 are \
-                 allowed",
-                path.display()
-            ),
+            Self::Readable { path, mode } => {
+                let why = Reason::Readable { mode: *mode };
+                write!(f, "secret file {} {why}", path.display())
+            }
+            Self::Owner { path, uid, process } => {
+                let (uid, process) = (*uid, *process);
+                let why = Reason::Owner { uid, process };
+                write!(f, "secret file: {} {why}", path.display())
+            }
+            Self::Writable { path, mode } => {
+                let why = Reason::Writable { mode: *mode };
+                write!(f, "secret file: {} {why}", path.display())
+            }
             Self::Unset { name } => write!(f, "the environment variable {name} is not set"),
             Self::Random(source) => {
                 write!(f, "the operating system has no random numbers: {source}")
@@ -258,7 +273,42 @@ impl Error for SecretError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::File { source, .. } | Self::Random(source) => Some(source),
-            Self::Hex { .. } | Self::Readable { .. } | Self::Unset { .. } => None,
+            Self::Hex { .. }
+            | Self::Readable { .. }
+            | Self::Owner { .. }
+            | Self::Writable { .. }
+            | Self::Unset { .. } => None,
+        }
+    }
+}
+
+impl From<Refusal> for SecretError {
+    fn from(Refusal { path, reason }: Refusal) -> Self {
+        match reason {
+            Reason::Owner { uid, process } => Self::Owner { path, uid, process },
+            Reason::Writable { mode } => Self::Writable { path, mode },
+            Reason::Readable { mode } => Self::Readable { path, mode },
+            Reason::Io(source) => Self::File { path, source },
+            // Said of files that are written, and a key is only read.
+            Reason::Link | Reason::NotAFile | Reason::Mounted => Self::File {
+                path,
+                source: io::Error::other(reason.to_string()),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secret;
+
+    #[test]
+    fn every_bit_is_compared() {
+        let bytes = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef_u128;
+        let secret = |bytes: u128| Secret::from_bytes(bytes.to_be_bytes());
+        assert_eq!(secret(bytes), secret(bytes));
+        for bit in 0..128 {
+            assert_ne!(secret(bytes), secret(bytes ^ (1 << bit)));
         }
     }
 }

@@ -14,6 +14,8 @@ mod contract;
 #[expect(dead_code, reason = "the tests of faults do more to servers")]
 mod engines;
 mod segment_contract;
+#[path = "etcd/trouble.rs"]
+mod trouble;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -13,6 +13,8 @@ mod continuity;
 mod contract;
 #[expect(dead_code, reason = "the tests of faults do more to servers")]
 mod engines;
+#[path = "redis/rights.rs"]
+mod rights;
 mod segment_contract;
 
 use std::collections::BTreeSet;

@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 use contract::referee::Referee;
 use contract::{
-    BEGIN_UNIX_MS, Backend, Eight, TTL, acquire, acquire_one, record_of, contract, eight, tick_at,
+    BEGIN_UNIX_MS, Backend, Eight, TTL, acquire, acquire_one, contract, eight, record_of, tick_at,
     ticks, token,
 };
 
@@ -303,6 +303,28 @@ fn a_write_that_was_cut_short_leaves_what_was_answered() {
         fs::write(place.path(), torn).unwrap();
         let end = place.store().list().unwrap()[0].grant.end;
         assert!(end == grant.end || end == grant.end + 5, "{written}: {end}");
+    }
+}
+
+/// What it leads to is neither made nor changed.
+#[cfg(unix)]
+#[test]
+fn a_link_is_refused() {
+    let place = Place::new();
+    let victim = place.folder.path().join("victim");
+    for target in ["victim", "nothing"] {
+        fs::write(&victim, "").unwrap();
+        std::os::unix::fs::symlink(target, place.path()).unwrap();
+        let sentence = unusable(place.try_store(NODE, &eight("orders")));
+        assert!(sentence.contains("node is a symbolic link"), "{sentence}");
+        fs::remove_file(place.path()).unwrap();
+        // Also when it is put there only then.
+        let mut store = place.store();
+        std::os::unix::fs::symlink(target, place.path()).unwrap();
+        unusable(acquire(&mut store, 1, 1));
+        assert_eq!(fs::read(&victim).unwrap(), b"");
+        assert!(!place.folder.path().join("nothing").exists());
+        fs::remove_file(place.path()).unwrap();
     }
 }
 

@@ -217,4 +217,15 @@ fn mariadb() {
         .unwrap();
     let plain = format!("mysql://root@{HOST}:{}/ids", mariadb.port);
     refused(&plain, "sslmode=verify-full");
+
+    // The certificate is another authority's; an option of a client's must not make up for that.
+    let another = files(&Authority::new(), Some(&authority));
+    let unverified = format!("{another}&danger_accept_invalid_certs=true");
+    let error = open(&url(HOST, &unverified), &namespace())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("the option \"danger_accept_invalid_certs\""),
+        "{error}"
+    );
 }

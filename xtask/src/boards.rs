@@ -1,10 +1,9 @@
 //! `boards`: `randflake-embedded/examples`: what is for a board compiles for it, and what needs none is tested.
 
-use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::cargo::{cargo, root};
+use crate::cargo::{cargo, root, target};
 use crate::lint::DENY;
 use crate::report::Report;
 use crate::setup::Need;
@@ -40,12 +39,10 @@ pub(crate) fn run(report: &mut Report) {
 
 /// Cargo in a folder of the examples: there its settings are found. Nobody debugs what is built here.
 fn inside(folder: &str, arguments: &[&str]) -> Command {
-    let target =
-        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let mut command = cargo(arguments);
     command
         .current_dir(workspace().join(folder))
-        .env("CARGO_TARGET_DIR", root().join(target).join("examples"))
+        .env("CARGO_TARGET_DIR", target().join("examples"))
         .env("CARGO_PROFILE_DEV_DEBUG", "false")
         .env("CARGO_INCREMENTAL", "0");
     command

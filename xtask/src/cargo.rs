@@ -13,6 +13,11 @@ pub(crate) fn root() -> PathBuf {
     here.parent().map_or(here.clone(), Path::to_path_buf)
 }
 
+/// Where cargo builds.
+pub(crate) fn target() -> PathBuf {
+    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// A program, run in the workspace root.
 pub(crate) fn program<S: AsRef<str>>(name: &str, arguments: &[S]) -> Command {
     let mut command = Command::new(name);

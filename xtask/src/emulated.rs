@@ -15,10 +15,12 @@ struct Machine {
     /// What the compiler is told beyond the target's name.
     flags: &'static str,
     emulator: &'static Tool,
-    /// What the emulator is told before the program.
+    /// What the emulator is told before the program; [`ROOT`] stands for where the linker's libraries are.
     arguments: &'static [&'static str],
     linker: Option<&'static Tool>,
 }
+
+const ROOT: &str = "{root}";
 
 const MACHINES: &[Machine] = &[
     Machine {
@@ -26,7 +28,7 @@ const MACHINES: &[Machine] = &[
         target: "aarch64-unknown-linux-gnu",
         flags: "",
         emulator: &QEMU_AARCH64,
-        arguments: &["-L", "/usr/aarch64-linux-gnu"],
+        arguments: &["-L", "{root}/usr/aarch64-linux-gnu"],
         linker: Some(&AARCH64_LINKER),
     },
     Machine {
@@ -34,7 +36,7 @@ const MACHINES: &[Machine] = &[
         target: "s390x-unknown-linux-gnu",
         flags: "",
         emulator: &QEMU_S390X,
-        arguments: &["-L", "/usr/s390x-linux-gnu"],
+        arguments: &["-L", "{root}/usr/s390x-linux-gnu"],
         linker: Some(&S390X_LINKER),
     },
     Machine {
@@ -95,6 +97,8 @@ pub(crate) fn run(report: &mut Report) {
 fn settings(report: &mut Report, machine: &Machine) -> Option<Vec<(String, String)>> {
     let what = format!("tests on {}", machine.what);
     let emulator = report.tool(machine.emulator, &what)?;
+    let libraries = machine.linker.map_or_else(|| "/".into(), Tool::root);
+    let libraries = text(&libraries);
     let mut runner = vec![text(&emulator)];
     for argument in machine.arguments {
         // Tests run in the folders of their packages.
@@ -102,7 +106,7 @@ fn settings(report: &mut Report, machine: &Machine) -> Option<Vec<(String, Strin
         runner.push(if file.is_file() {
             text(&file)
         } else {
-            (*argument).to_owned()
+            argument.replace(ROOT, libraries.trim_end_matches('/'))
         });
     }
     let prefix = format!(

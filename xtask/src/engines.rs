@@ -5,7 +5,9 @@ use std::process::Command;
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
-use crate::tools::{ETCD, LIBFAKETIME, MARIADB, MARIADB_INSTALL, POSTGRES, REDIS, Tool};
+use crate::tools::{
+    ETCD, IP, LIBFAKETIME, MARIADB, MARIADB_INSTALL, MKFS_EXT4, POSTGRES, REDIS, Tool, is_root,
+};
 
 /// A tool, and the environment variable that tells tests where it is.
 type Told = (&'static Tool, &'static str);
@@ -16,6 +18,11 @@ const POSTGRES_PROGRAMS: Told = (&POSTGRES, "RANDFLAKE_POSTGRES");
 const MARIADB_SERVER: Told = (&MARIADB, "RANDFLAKE_MARIADBD");
 const MARIADB_SETUP: Told = (&MARIADB_INSTALL, "RANDFLAKE_MARIADB_INSTALL_DB");
 const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
+/// Whoever mounts a file system must be root too.
+const FILE_SYSTEM: Told = (&MKFS_EXT4, "RANDFLAKE_MKFS_EXT4");
+
+/// The same for networks.
+const NETWORKS: Told = (&IP, "RANDFLAKE_IP");
 
 const ALL_ENGINES: &[Told] = &[
     REDIS_SERVER,
@@ -42,6 +49,10 @@ const TESTS: &[Test] = &[
             MARIADB_SETUP,
             WALL_CLOCK,
         ],
+    },
+    Test {
+        name: "volumes",
+        tools: &[FILE_SYSTEM],
     },
     Test {
         name: "contract_redis",
@@ -107,6 +118,20 @@ pub(crate) const FAULTS: Test = Test {
     ],
 };
 
+/// Run by the part `faults`. Without root it is left out by name.
+pub(crate) const OUTAGES: Test = Test {
+    name: "outages",
+    tools: &[
+        REDIS_SERVER,
+        ETCD_SERVER,
+        POSTGRES_PROGRAMS,
+        MARIADB_SERVER,
+        MARIADB_SETUP,
+        FILE_SYSTEM,
+        NETWORKS,
+    ],
+};
+
 /// Run by the subcommand `soak`.
 pub(crate) const SOAK: Test = Test {
     name: "soak",
@@ -141,11 +166,23 @@ impl Test {
 
     /// With a command that is changed first.
     pub(crate) fn run_with(&self, report: &mut Report, change: impl FnOnce(&mut Command)) {
+        if self.mounts() && !is_root() {
+            report.leave_out(&format!(
+                "{} (mounts file systems, which needs root)",
+                self.name
+            ));
+            return;
+        }
         let mut command = separate_test(self.name);
         change(&mut command);
         if self.tell(report, &mut command) {
             report.tests(self.name, &mut command);
         }
+    }
+
+    fn mounts(&self) -> bool {
+        let mut variables = self.tools.iter().map(|(_, variable)| *variable);
+        variables.any(|variable| variable == FILE_SYSTEM.1)
     }
 
     /// Tells a program where the tools are, if all are there.

@@ -1,5 +1,5 @@
 //! `faults`: what befalls whole processes and the engines that they lease from: being killed, being suspended, a wall
-//! clock that jumps, a network that fails.
+//! clock that jumps, a network that fails, a power cut.
 
 use crate::engines;
 use crate::matrix::separate_test;
@@ -12,6 +12,7 @@ const NEEDS_FAKETIME: &str = "wall_clocks_an_hour_apart_and_jumping";
 
 pub(crate) fn needs() -> Vec<Need> {
     let mut needs = engines::FAULTS.needs();
+    needs.extend(engines::OUTAGES.needs());
     needs.push(Need::Tool(&LIBFAKETIME));
     needs
 }
@@ -24,4 +25,5 @@ pub(crate) fn run(report: &mut Report) {
     };
     report.tests("processes", &mut command);
     engines::FAULTS.run(report);
+    engines::OUTAGES.run(report);
 }

@@ -9,6 +9,7 @@ mod bench;
 mod boards;
 mod cargo;
 mod counts;
+mod deny;
 mod emulated;
 mod engines;
 mod faults;
@@ -61,6 +62,12 @@ const PARTS: &[Part] = &[
         about: "rustfmt and clippy, warnings are errors",
         needs: lint::needs,
         run: lint::run,
+    },
+    Part {
+        name: "deny",
+        about: "licences, sources and duplicates of all dependencies (cargo-deny)",
+        needs: deny::needs,
+        run: deny::run,
     },
     Part {
         name: "doc",
@@ -142,10 +149,24 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "faults",
-        about: "processes and engines killed, suspended, cut off, under clocks that jump (libfaketime, redis; three minutes)",
+        about: "processes and engines killed, suspended, cut off, without power, under clocks that jump (libfaketime, redis; three minutes)",
         needs: faults::needs,
         run: faults::run,
     },
+];
+
+const SETUP: &str = "setup";
+
+/// Subcommands for all parts.
+const ALL: [(&str, &str); 2] = [
+    (
+        "test",
+        "all of the below, with a summary: the whole of what must pass",
+    ),
+    (
+        SETUP,
+        "what comes first: brings the tools that the parts need, and says what is missing",
+    ),
 ];
 
 /// A subcommand that is no part of `test`, and is given what was typed behind it.
@@ -213,22 +234,22 @@ fn main() -> ExitCode {
     };
     let parts: Vec<&Part> = PARTS
         .iter()
-        .filter(|part| name == "test" || name == part.name)
+        .filter(|part| name == part.name || ALL.iter().any(|(all, _)| *all == name))
         .collect();
     if parts.is_empty() {
         return usage_error(&format!("unknown subcommand `{name}`"));
     }
-    run(&parts, host_only)
+    run(&parts, name == SETUP, host_only)
 }
 
-fn run(parts: &[&Part], host_only: bool) -> ExitCode {
+fn run(parts: &[&Part], only_setup: bool, host_only: bool) -> ExitCode {
     let mut report = Report::new(host_only);
     let needs: Vec<Need> = parts.iter().flat_map(|part| (part.needs)()).collect();
     if !needs.is_empty() {
-        report.begin("setup");
+        report.begin(SETUP);
         setup::prepare(&needs, &mut report);
     }
-    for part in parts {
+    for part in parts.iter().filter(|_| !only_setup) {
         report.begin(part.name);
         (part.run)(&mut report);
     }
@@ -243,13 +264,8 @@ fn usage() -> String {
     use core::fmt::Write as _;
 
     let mut text = String::from("usage: cargo xtask <subcommand> [--host-only]\n\nsubcommands:\n");
-    let all = (
-        "test",
-        "all of the below, with a summary: the whole of what must pass",
-    );
-    for (name, about) in
-        core::iter::once(all).chain(PARTS.iter().map(|part| (part.name, part.about)))
-    {
+    let parts = PARTS.iter().map(|part| (part.name, part.about));
+    for (name, about) in ALL.iter().copied().chain(parts) {
         _ = writeln!(text, "  {name:10} {about}");
     }
     text.push_str("\napart:\n");

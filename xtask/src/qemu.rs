@@ -1,10 +1,9 @@
 //! `qemu`: `randflake-embedded/firmware`, run on emulated microcontrollers.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cargo::{cargo, program, root};
+use crate::cargo::{cargo, program, root, target};
 use crate::power_cuts;
 use crate::report::Report;
 use crate::setup::Need;
@@ -123,9 +122,7 @@ pub(crate) fn workspace() -> PathBuf {
 
 /// Where the workspace is built: beside the libraries, whose flags differ.
 pub(crate) fn target_folder() -> PathBuf {
-    let target =
-        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    root().join(target).join("firmware")
+    target().join("firmware")
 }
 
 fn build(report: &mut Report, target: &Target) -> bool {

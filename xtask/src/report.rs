@@ -127,7 +127,7 @@ impl Report {
             self.leave_out(&format!("{what} (needs {})", tool.name));
             return None;
         }
-        let found = (tool.find)();
+        let found = tool.find();
         if found.is_none() {
             self.verdict(what, Err(format!("{} is missing, see setup", tool.name)));
         }
@@ -175,7 +175,7 @@ impl Report {
         print_list("failed", &self.failures);
         print_list("left out", &self.left_out);
         if !self.remedies.is_empty() {
-            println!("to get what is missing: {}", self.remedies.join(" && "));
+            println!("to get what is missing: {}", self.remedies.join("; "));
         }
         println!("{passed} passed, {failed} failed");
         failed == 0

@@ -23,37 +23,40 @@ pub(crate) enum Need {
 /// afterwards, not what the installer said.
 pub(crate) fn prepare(needs: &[Need], report: &mut Report) {
     let mut names: Vec<String> = Vec::new();
-    let mut wanted_tools = Vec::new();
+    let mut missing_tools = Vec::new();
     for need in needs {
-        if names.contains(&need.name()) {
+        let name = need.name();
+        if names.contains(&name) {
             continue;
         }
-        names.push(need.name());
-        if let Need::Tool(tool) = need {
-            wanted_tools.push(*tool);
-        } else if !need.is_there() {
-            let remedy = need.bring();
-            if !need.is_there() {
-                report.missing(&need.name(), remedy);
+        match need {
+            Need::Tool(_) if report.host_only() => {}
+            Need::Tool(tool) if tool.find().is_none() => missing_tools.push(*tool),
+            _ if need.is_there() => _ = report.verdict(&name, Ok(())),
+            _ => {
+                let remedy = need.bring();
+                if need.is_there() {
+                    report.verdict(&name, Ok(()));
+                } else {
+                    report.missing(&name, remedy);
+                }
             }
         }
+        names.push(name);
     }
-    if report.host_only() {
+    if missing_tools.is_empty() {
         return;
     }
-    let missing = tools::missing(&wanted_tools);
-    if missing.is_empty() {
-        return;
-    }
-    tools::install(&missing);
-    let missing = tools::missing(&missing);
-    if !missing.is_empty() {
-        let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
-        report.missing(
-            &format!("{} (--host-only goes without)", names.join(", ")),
-            tools::apt_command(&missing),
-        );
-    }
+    tools::bring(&missing_tools, |tool, done| match done {
+        Ok(done) => {
+            println!("{}: {done}", tool.name);
+            report.verdict(tool.name, Ok(()));
+        }
+        Err(why) => {
+            let what = format!("{} (--host-only goes without): {why}", tool.name);
+            report.missing(&what, tool.command());
+        }
+    });
 }
 
 impl Need {
@@ -76,7 +79,7 @@ impl Need {
                     && libraries(nightly(&["rustc", "--print", "sysroot"]))
                         .is_some_and(|path| path.join("src/rust/library/Cargo.toml").is_file())
             }
-            Self::Tool(tool) => (tool.find)().is_some(),
+            Self::Tool(tool) => tool.find().is_some(),
         }
     }
 
@@ -102,7 +105,7 @@ impl Need {
                 let install = "rustup toolchain install nightly --profile minimal --component miri --component rust-src";
                 return install.to_owned();
             }
-            Self::Tool(tool) => return tools::apt_command(&[tool]),
+            Self::Tool(tool) => return tool.command(),
         };
         run(&mut command);
         shown(&command)

@@ -13,6 +13,7 @@ use super::shared::{Issuer, Shared};
 use super::tenant::Tenant;
 use super::{Handle, Owner};
 use crate::Secret;
+use crate::holder::{MAX_NAME_LEN, is_name_allowed};
 use crate::lease::{LeaseStore, StoreError};
 use crate::ledger::Seal;
 
@@ -92,6 +93,9 @@ impl<L: AnyLayout> Builder<L> {
 
     /// What the store's records call this process, `host/process id` unless set. A random number is
     /// added, so that no two processes share a name.
+    ///
+    /// 1 to 96 bytes without control characters. `device` and names that begin with `device/` are refused:
+    /// the leases of devices have such.
     pub fn holder(mut self, name: impl Into<String>) -> Self {
         self.holder = Some(name.into());
         self
@@ -131,6 +135,9 @@ impl<L: AnyLayout> Builder<L> {
             return Err(BuildError::Layout {
                 namespace: namespace.name().to_owned(),
             });
+        }
+        if let Some(name) = self.holder.as_ref().filter(|name| !is_name_allowed(name)) {
+            return Err(BuildError::Holder { name: name.clone() });
         }
         if self.ttl < MIN_TTL || namespace.ticks(self.ttl) < MIN_TTL_TICKS {
             let ticks = Duration::from_millis(spec.tick_ms().saturating_mul(MIN_TTL_TICKS));
@@ -182,6 +189,11 @@ pub enum BuildError {
         /// The shortest that is allowed.
         min: Duration,
     },
+    /// The holder's name is not allowed.
+    Holder {
+        /// The name given.
+        name: String,
+    },
     /// The tolerance is too large.
     Tolerance {
         /// The tolerance given.
@@ -222,6 +234,12 @@ impl Display for BuildError {
                     "a TTL of {ttl:?} is too short: at least {min:?} is allowed"
                 )
             }
+            Self::Holder { name } => write!(
+                f,
+                "holder {:?}: 1 to {MAX_NAME_LEN} bytes without control characters are allowed, and no \
+                 \"device\" or \"device/...\"",
+                name.chars().take(MAX_NAME_LEN).collect::<String>()
+            ),
             Self::Tolerance { ticks, max_ticks } => {
                 write!(
                     f,
@@ -241,7 +259,10 @@ impl Error for BuildError {
             Self::Store(source) => Some(source),
             Self::Lease(source) => Some(source),
             Self::Thread(source) => Some(source),
-            Self::Layout { .. } | Self::Ttl { .. } | Self::Tolerance { .. } => None,
+            Self::Layout { .. }
+            | Self::Ttl { .. }
+            | Self::Holder { .. }
+            | Self::Tolerance { .. } => None,
         }
     }
 }

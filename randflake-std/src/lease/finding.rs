@@ -13,8 +13,9 @@ use core::time::Duration;
 /// | `schema`                                  | version of what the store keeps there              |
 /// | a setting's own name, as `synchronous`    | as it is in effect for the store, one finding each |
 /// | `fingerprint`                             | what the store's continuity is known by            |
-/// | `quarantine`                              | none, or how long nothing is granted               |
+/// | `volume`                                  | of a store in a file: what its file is on          |
 /// | a promise that cannot be kept, in a word  | when it is broken, as a [`Verdict::Caution`]       |
+/// | `quarantine`                              | none, or how long nothing is granted               |
 ///
 /// Not among them, because whoever asks can see it from outside: the store's latency, the skew of its
 /// clock, its occupancy, and whether an acquire and a release work. No value holds a password.

@@ -37,6 +37,7 @@ mod store;
 mod ticket;
 mod token;
 pub(crate) mod url;
+mod volume;
 
 use core::time::Duration;
 

@@ -138,7 +138,8 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 pub struct AcquireRequest<'a> {
     /// Names the request; new for each, the same when it is repeated.
     pub token: Token,
-    /// Who asks: names one process, for people and against repetition by a copy of it.
+    /// Who asks: names one process, for people and against repetition by a copy of it. At most 128 bytes,
+    /// without control characters.
     pub holder: &'a str,
     /// Which node ids.
     pub nodes: NodeIds<'a>,

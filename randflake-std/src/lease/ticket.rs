@@ -8,6 +8,7 @@ use randflake_core::{AnyLayout, Custom, Lease, LeaseError, Spec, Ticket};
 
 use super::{AcquireRequest, Grant, LeaseStore, NodeIds, Record, StoreError, Token};
 use crate::Secret;
+use crate::holder::DEVICE;
 
 /// A node id leased for a device: a server holds the lease and hands the device [tickets](Ticket) of it,
 /// over whatever channel there is.
@@ -51,8 +52,10 @@ pub struct DeviceLease {
     grant: Grant,
 }
 
-/// What the names of holders begin with that are devices; their numbers follow, in hex.
-const HOLDER: &str = "device/";
+/// How the holder of a device's lease is named.
+fn holder_of(device_id: u64) -> String {
+    format!("{DEVICE}{device_id:016x}")
+}
 
 impl DeviceLease {
     /// Leases a node id for a device, for a time of at least a tick and at most the namespace's longest
@@ -69,7 +72,7 @@ impl DeviceLease {
     ) -> Result<Self, StoreError> {
         let request = AcquireRequest {
             token: Token::random().map_err(StoreError::unavailable)?,
-            holder: &format!("{HOLDER}{device_id:016x}"),
+            holder: &holder_of(device_id),
             nodes: NodeIds::Any(1),
             ttl: store.namespace().ticks(ttl),
         };
@@ -118,10 +121,12 @@ impl DeviceLease {
 
     /// The lease of a record, if its holder is a device.
     fn of(record: &Record, spec: Spec) -> Option<Self> {
-        let device_id = record.holder.strip_prefix(HOLDER)?;
-        Some(Self {
+        let number = record.holder.strip_prefix(DEVICE)?;
+        let device_id = u64::from_str_radix(number, 16).ok()?;
+        // No other spelling: other holders may have names that look like it.
+        (record.holder == holder_of(device_id)).then(|| Self {
             layout: spec.into(),
-            device_id: u64::from_str_radix(device_id, 16).ok()?,
+            device_id,
             grant: record.grant,
         })
     }
@@ -175,6 +180,9 @@ impl DeviceLease {
 
     /// The ticket of the lease as it is now, under the key of the device's tickets. The device refuses a
     /// counter that is not above that of the ticket before.
+    ///
+    /// The key must not be that of ids. Whoever has both compares them (`key == ids_key`, in constant time), as
+    /// `randflake lease ticket` does; this function has one of them only.
     ///
     /// # Errors
     ///
@@ -248,5 +256,78 @@ impl Error for DeviceLeaseError {
 impl From<StoreError> for DeviceLeaseError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use randflake_core::ManualClock;
+
+    use super::*;
+    use crate::lease::{MemoryStore, Namespace};
+    use crate::{Handle, Randflake};
+
+    #[test]
+    fn a_device_is_named_in_one_way() {
+        let clock = Arc::new(ManualClock::at_unix_ms(1_733_706_297_000));
+        let mut store = MemoryStore::new(Namespace::of::<Randflake>("meters").unwrap(), clock);
+        for (number, holder) in [
+            "device",
+            "device/",
+            "device/0d0e5a1b",
+            "device/00000000000000d0e5",
+            "device/000000000000D0E5",
+            "device/+00000000000d0e5",
+            "device/000000000000d0e5/1",
+            " device/000000000000d0e5",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let request = AcquireRequest {
+                token: Token::from_bytes([u8::try_from(number).unwrap(); 16]),
+                holder,
+                count: 1,
+                ttl: 60,
+            };
+            store.acquire(&request).unwrap();
+        }
+        assert!(DeviceLease::all(&mut store).unwrap().is_empty());
+        let ttl = Duration::from_secs(60);
+        let lease = DeviceLease::acquire(&mut store, 0xd0e5, ttl).unwrap();
+        let found = DeviceLease::find(&mut store, 0xd0e5).unwrap();
+        assert_eq!(found.grant(), lease.grant());
+        assert_eq!(DeviceLease::all(&mut store).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_process_is_not_named_like_a_device() {
+        let builder = |name: &str| {
+            let clock = Arc::new(crate::ExactSystemClock);
+            let store = MemoryStore::new(Namespace::of::<Randflake>("meters").unwrap(), clock);
+            Handle::builder(&Secret::from_bytes([7; 16]), store).holder(name)
+        };
+        for name in [
+            "device",
+            "device/",
+            "device/0d0e5",
+            "",
+            "a\nb",
+            "\u{9b}",
+            &"x".repeat(97),
+        ] {
+            let error = builder(name).build().unwrap_err();
+            assert!(matches!(error, crate::BuildError::Holder { .. }), "{error}");
+            let error = error.to_string();
+            assert!(
+                error.contains("1 to 96 bytes") && !error.contains('\n'),
+                "{error}"
+            );
+        }
+        for name in ["devices", "my device", "ä/1", &"x".repeat(96)] {
+            builder(name).build().unwrap();
+        }
     }
 }

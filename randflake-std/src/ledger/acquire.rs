@@ -158,6 +158,14 @@ impl Standing {
 }
 
 fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
+    if !crate::holder::is_allowed(asked.holder) {
+        return Err(StoreError::Invalid(format!(
+            "a holder's name of {} bytes or with control characters: at most {} bytes without them are \
+             allowed",
+            asked.holder.len(),
+            crate::holder::MAX_LEN
+        )));
+    }
     let max = standing.record.terms.spec.max_node_id();
     let most = u64::from(max) + 1;
     let count = asked.nodes.count();

@@ -15,6 +15,7 @@ use super::{
     release, renew,
 };
 use crate::clock::Monotonic;
+use crate::holder::DEVICE;
 #[cfg(doc)]
 use crate::lease::MAX_SKEW;
 use crate::lease::{
@@ -194,7 +195,11 @@ impl<B: Backend> Ledger<B> {
     /// What this process knows of a grant.
     fn held(&self, grant: &Grant) -> Held {
         let written = self.written.get(&grant.node_id);
-        let written = written.filter(|written| written.record.is_of(grant));
+        // A device's lease may be renewed by any server, in turns.
+        let is_ours = |written: &&Written| {
+            written.record.is_of(grant) && !written.record.holder.starts_with(DEVICE)
+        };
+        let written = written.filter(is_ours);
         Held {
             grant: *grant,
             serial: written.map(|written| written.record.serial),

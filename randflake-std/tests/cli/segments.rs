@@ -112,18 +112,3 @@ fn runs_at_once_and_killed_ones_repeat_nothing() {
     assert_eq!(numbers.len(), 3 * 73_000);
     assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), 3 * 73_000);
 }
-
-#[test]
-fn a_version_1_store_gets_counters() {
-    let user = User::new();
-    user.run_keyed(&["generate"]).ok();
-    let database = user.state("leases.db");
-    let earlier =
-        "DROP TABLE counter; ALTER TABLE store DROP COLUMN breaks; PRAGMA user_version = 1";
-    rusqlite::Connection::open(&database)
-        .unwrap()
-        .execute_batch(earlier)
-        .unwrap();
-    assert_eq!(user.run(&["segment"]).ok(), "1\n");
-    user.run_keyed(&["generate"]).ok();
-}

@@ -45,6 +45,36 @@ fn a_device_accepts_one_ticket_after_the_other() {
     assert!(list.contains("device/000000000000d0e5"), "{list}");
 }
 
+/// What a link leads to is neither emptied nor written.
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_tickets_folder_is_refused() {
+    use std::fs;
+
+    let user = User::new();
+    ticket(&user, &[]);
+    let victim = user.path("victim");
+    for name in ["lock", "000000000000d0e5", "000000000000d0e5.new"] {
+        fs::write(&victim, "7\n").unwrap();
+        let path = user.state("tickets").join(name);
+        _ = fs::remove_file(&path);
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        let arguments = ["lease", "ticket", "--device", "d0e5"];
+        let answer = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);
+        let said = format!("tickets/{name} is a symbolic link");
+        assert!(answer.stderr.contains(&said), "{}", answer.stderr);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "7\n");
+        fs::remove_file(path).unwrap();
+    }
+    // What is there is kept: only a regular lock file is locked, never emptied.
+    fs::write(user.state("tickets/lock"), "kept").unwrap();
+    ticket(&user, &[]);
+    assert_eq!(
+        fs::read_to_string(user.state("tickets/lock")).unwrap(),
+        "kept"
+    );
+}
+
 #[test]
 fn time_and_counter_may_be_given() {
     let user = User::new();

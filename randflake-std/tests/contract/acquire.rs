@@ -116,7 +116,22 @@ pub(crate) fn what_cannot_be_granted_is_refused(backend: &impl Backend) {
             "{refused:?}"
         );
     }
-    let grants = store.acquire(&ask(1, most)).unwrap().grants;
+    let longest = "x".repeat(128);
+    for holder in ["a\nb", "\u{1b}[2J", "\u{9b}", &format!("{longest}x")] {
+        let refused = store.acquire(&AcquireRequest {
+            holder,
+            ..ask(1, 1)
+        });
+        assert!(
+            matches!(refused, Err(StoreError::Invalid(_))),
+            "{refused:?}"
+        );
+    }
+    let longest = AcquireRequest {
+        holder: &longest,
+        ..ask(1, most)
+    };
+    let grants = store.acquire(&longest).unwrap().grants;
     for ttl in [0, most + 1] {
         let refused = store.renew(&grants, ttl);
         assert!(

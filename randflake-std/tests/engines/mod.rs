@@ -6,6 +6,8 @@
 pub(crate) mod certificates;
 pub(crate) mod clock;
 pub(crate) mod etcd;
+#[cfg(target_os = "linux")]
+pub(crate) mod isolation;
 #[cfg(feature = "mysql")]
 pub(crate) mod mariadb;
 pub(crate) mod postgres;

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::certificates::Authority;
 use super::clock::WallClock;
-use super::server::Server;
+use super::server::{Server, working_in};
 use super::unprivileged::Unprivileged;
 use super::{free_port, program};
 
@@ -84,7 +84,8 @@ impl PostgresServer {
         let port = free_port();
         let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
         let command = move |folder: &Path| {
-            while is_anything_in(&data(folder)) {
+            // None can be started before what is left of a killed one is gone.
+            while !working_in(&data(folder)).is_empty() {
                 thread::sleep(Duration::from_millis(10));
             }
             let mut command = match &clock {
@@ -174,12 +175,4 @@ fn succeeds(mut command: Command) {
     let output = command.output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {told}");
-}
-
-/// Whether any process works in a folder: a server that was killed leaves some for a moment, and none
-/// can be started before they are gone.
-fn is_anything_in(folder: &Path) -> bool {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut works_in = processes.map(|process| fs::read_link(process.path().join("cwd")));
-    works_in.any(|place| place.is_ok_and(|place| place == folder))
 }

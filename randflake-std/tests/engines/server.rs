@@ -152,6 +152,24 @@ pub(crate) fn spawn(command: Command) -> io::Result<Child> {
     child.recv().unwrap()
 }
 
+/// The processes that work in a folder or below: a server that was killed leaves some for a moment.
+pub(crate) fn working_in(folder: &Path) -> Vec<libc::pid_t> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let found = processes.filter(|process| {
+        fs::read_link(process.path().join("cwd")).is_ok_and(|place| place.starts_with(folder))
+    });
+    found
+        .filter_map(|process| process.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// `kill -9` of a process that is not this one's child. It may have ended meanwhile.
+#[expect(unsafe_code, reason = "sending a signal is a system call")]
+pub(crate) fn kill(process: libc::pid_t) {
+    // SAFETY: it touches no memory.
+    let _gone_already = unsafe { libc::kill(process, libc::SIGKILL) };
+}
+
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "only the child can ask for it")]
 fn die_with_parent(command: &mut Command) {

@@ -34,15 +34,8 @@ fn the_leader_is_lost() {
     let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * 6)).collect();
     for _ in 0..2 {
         thread::sleep(TTL);
-        let leader = cluster.members.iter().position(|member| {
-            let status = member.post("maintenance/status", "{}");
-            let id = |name: &str| {
-                let rest = status.split_once(&format!(r#""{name}":""#)).unwrap().1;
-                rest.split('"').next().unwrap().to_owned()
-            };
-            id("leader") == id("member_id")
-        });
-        let server = &mut cluster.members[leader.unwrap()].server;
+        let leader = cluster.leader(0).unwrap();
+        let server = &mut cluster.members[leader].server;
         server.kill();
         running.push(fleet.start(TTL));
         thread::sleep(TTL / 2);

@@ -167,6 +167,65 @@ mod unix {
         );
     }
 
+    /// What a link leads to is neither made nor changed.
+    #[test]
+    fn a_link_beside_the_database_is_refused() {
+        for name in ["leases.db.lock", "leases.db-journal", "leases.db-wal"] {
+            for target in ["victim", "nothing"] {
+                let place = Place::new();
+                let victim = place.path("victim");
+                fs::write(&victim, "").unwrap();
+                symlink(place.path(target), place.path(name)).unwrap();
+                let sentence = unusable(place.try_open(&place.database()));
+                assert!(
+                    sentence.contains(&format!("{name} is a symbolic link")),
+                    "{sentence}"
+                );
+                assert!(!place.path("nothing").exists());
+                assert_eq!(fs::read(&victim).unwrap(), b"");
+            }
+        }
+    }
+
+    #[test]
+    fn a_database_that_becomes_a_link_is_refused() {
+        let place = Place::new();
+        let mut store = place.open();
+        acquire(&mut store).unwrap();
+        fs::rename(place.database(), place.path("moved.db")).unwrap();
+        symlink(place.path("moved.db"), place.database()).unwrap();
+        let sentence = unusable(acquire(&mut store));
+        assert!(
+            sentence.contains("leases.db is a symbolic link"),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn a_folder_that_others_may_change_is_refused() {
+        let place = Place::new();
+        drop(place.open());
+        for (mode, is_refused) in [
+            (0o777, true),
+            (0o1777, false),
+            (0o770, false),
+            (0o755, false),
+        ] {
+            let mode_of_folder = PermissionsExt::from_mode(mode);
+            fs::set_permissions(place.folder.path(), mode_of_folder).unwrap();
+            match place.try_open(&place.database()) {
+                Ok(_) => assert!(!is_refused, "{mode:o}"),
+                Err(error) => {
+                    let sentence = unusable::<()>(Err(error));
+                    assert!(
+                        is_refused && sentence.contains("has mode 0777"),
+                        "{sentence}"
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_second_name_is_refused() {
         let place = Place::new();

@@ -8,8 +8,12 @@
 
 mod continuity;
 mod crowd;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod faults;
 mod files;
 mod processes;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod system_calls;
 
 use core::time::Duration;
 use std::fs;
@@ -36,6 +40,15 @@ impl Place {
         Self {
             folder: TempDir::new().unwrap(),
             clock: Arc::new(ManualClock::at_unix_ms(1_800_000_000_000)),
+        }
+    }
+
+    /// In memory, where nothing waits for a disk.
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    fn in_memory() -> Self {
+        Self {
+            folder: TempDir::new_in("/dev/shm").unwrap(),
+            ..Self::new()
         }
     }
 

@@ -9,7 +9,7 @@ use super::{target, text, workspace};
 use crate::cargo::{cargo, output_of, program, root, shown};
 use crate::report::Report;
 use crate::setup::Need;
-use crate::tools::Tool;
+use crate::tools::{Tool, Unpacked, packages};
 
 const RECORD: &str = "randflake-std/benches/record/instructions.csv";
 /// What one count covers: see `benches/instructions`.
@@ -18,8 +18,11 @@ const IDS: u64 = 1_024;
 const VALGRIND: Tool = Tool {
     name: "valgrind",
     find: || output_of(&mut program("valgrind", &["--version"])).map(PathBuf::from),
-    // The C library's symbols: without them valgrind does not start.
-    packages: &["valgrind", "libc6-dbg"],
+    // Without the C library's symbols it does not start.
+    source: packages(
+        &["valgrind", "libc6-dbg"],
+        Unpacked::Never("it looks for the C library's symbols in /usr/lib/debug"),
+    ),
 };
 
 pub(super) fn needs() -> Vec<Need> {

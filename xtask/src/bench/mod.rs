@@ -6,7 +6,6 @@ mod instructions;
 mod leases;
 mod peers;
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -118,9 +117,7 @@ fn workspace(name: &str) -> PathBuf {
 
 /// Where such a workspace is built.
 fn target(name: &str) -> PathBuf {
-    let target =
-        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    root().join(target).join(name)
+    crate::cargo::target().join(name)
 }
 
 fn text(path: &Path) -> String {

@@ -1,12 +1,14 @@
 //! How a command fails: one line on standard error, and an exit status.
 
 use core::fmt::{self, Display, Formatter};
-use std::io;
 use std::process::ExitCode;
+use std::{env, io};
 
 use clap::error::ErrorKind;
 use randflake_std::BuildError;
 use randflake_std::lease::{DeviceLeaseError, StoreError};
+
+use crate::output::visible;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -94,7 +96,7 @@ impl From<io::Error> for Failure {
 
 /// Writes one line to standard error, whatever the message has in it.
 pub(crate) fn say(message: &str) {
-    eprintln!("randflake: {}", one_line(message));
+    eprintln!("randflake: {}", visible(&one_line(message)));
 }
 
 pub(crate) fn one_line(message: &str) -> String {
@@ -117,10 +119,24 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
         // As in `report`, whoever has closed the output does not want the rest.
         let _closed = error.print();
     } else {
-        let text = error.render().to_string();
+        let text = without_urls(error.render().to_string());
         say(&short(text.strip_prefix("error: ").unwrap_or(&text)));
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+}
+
+/// A store's URL may hold a password, also where none belongs.
+fn without_urls(mut text: String) -> String {
+    for argument in env::args_os().skip(1) {
+        let argument = argument.to_string_lossy();
+        let value = argument.split_once('=').map(|(_, value)| value);
+        for given in [Some(&*argument), value].into_iter().flatten() {
+            if let Some((scheme, _)) = given.split_once("://") {
+                text = text.replace(given, &format!("{scheme}://..."));
+            }
+        }
+    }
+    text
 }
 
 /// Clap's paragraphs without the advice to look for help.

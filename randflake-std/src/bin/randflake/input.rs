@@ -1,6 +1,6 @@
 //! Values from the command line, or else from standard input.
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Read};
 
 use randflake_std::Id;
 
@@ -34,6 +34,9 @@ pub(crate) fn for_each_id(
     ids?.into_iter().try_for_each(each)
 }
 
+/// No id is nearly as long: what is longer is not read.
+const LONGEST_LINE: u64 = 4 << 10;
+
 /// The lines that are not blank, without the white space around them, numbered from 1.
 fn for_each_line(mut each: impl FnMut(u64, &str) -> Result<(), Failure>) -> Result<(), Failure> {
     let mut stdin = io::stdin().lock();
@@ -43,9 +46,17 @@ fn for_each_line(mut each: impl FnMut(u64, &str) -> Result<(), Failure>) -> Resu
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let read = stdin.read_until(b'\n', &mut line);
-        if read.map_err(|error| Failure::failed(format!("standard input: {error}")))? == 0 {
+        let read = (&mut stdin)
+            .take(LONGEST_LINE + 1)
+            .read_until(b'\n', &mut line)
+            .map_err(|error| Failure::failed(format!("standard input: {error}")))?;
+        if read == 0 {
             break;
+        }
+        if read as u64 > LONGEST_LINE && !line.ends_with(b"\n") {
+            return Err(Failure::usage(format!(
+                "line {number}: longer than {LONGEST_LINE} bytes, as no id is"
+            )));
         }
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {

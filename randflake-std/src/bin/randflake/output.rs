@@ -1,5 +1,6 @@
-//! Standard output.
+//! Standard output, and text that others wrote.
 
+use core::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 const CAPACITY: usize = 64 * 1024;
@@ -13,4 +14,17 @@ pub(crate) fn stdout() -> Box<dyn Write> {
     } else {
         Box::new(BufWriter::with_capacity(CAPACITY, stdout))
     }
+}
+
+/// Text without effect on a terminal and on the lines around it: control characters and others that are not
+/// seen, such as those that turn the direction of writing, are escaped.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\'' | '"' | '\\' => shown.push(c),
+            _ => drop(write!(shown, "{}", c.escape_debug())),
+        }
+    }
+    shown
 }

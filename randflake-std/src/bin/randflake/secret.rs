@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use randflake_std::{Secret, SecretError};
+use randflake_std::{Secret, SecretError, private_file};
 
 use crate::failure::{Failure, say};
 use crate::state_directory;
@@ -21,6 +21,9 @@ pub(crate) struct SecretArgs {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
+
+/// Of the key of devices' tickets.
+pub(crate) const TICKET_VARIABLE: &str = "RANDFLAKE_TICKET_KEY";
 
 /// Where the secret comes from.
 #[derive(Debug)]
@@ -61,6 +64,28 @@ impl SecretArgs {
         let source = self.source()?;
         source.read()?.ok_or_else(|| source.missing())
     }
+
+    /// Refuses a key of tickets that is the secret of ids, if that is known here.
+    pub(crate) fn differs_from(&self, ticket_key: &Secret) -> Result<(), Failure> {
+        // Without a home there is no file of it.
+        let secret = self.source().ok().map(|source| source.read()).transpose()?;
+        match secret.flatten() {
+            Some(secret) => differ(&secret, ticket_key),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An id is a block under its secret, and a ticket's authenticator is made of blocks under its key: with one
+/// key for both, ids help to forge tickets.
+fn differ(secret: &Secret, ticket_key: &Secret) -> Result<(), Failure> {
+    if secret == ticket_key {
+        return Err(Failure::failed(
+            "the key of tickets is the secret of ids: take another one for tickets, made with `randflake \
+             keygen`",
+        ));
+    }
+    Ok(())
 }
 
 impl Source {
@@ -71,7 +96,12 @@ impl Source {
             Self::Variable => Secret::from_env(VARIABLE),
         };
         match (read, self) {
-            (Ok(secret), _) => Ok(Some(secret)),
+            (Ok(secret), _) => {
+                if let Ok(ticket_key) = Secret::from_env(TICKET_VARIABLE) {
+                    differ(&secret, &ticket_key)?;
+                }
+                Ok(Some(secret))
+            }
             (Err(error), Self::Default(_)) if is_not_found(&error) => Ok(None),
             // What a variable holds was given, what a file holds was found.
             (Err(error), Self::Variable) => Err(Failure::usage(format!("{VARIABLE}: {error}"))),
@@ -118,21 +148,11 @@ fn make(path: &Path) -> Result<(), Failure> {
     let is_ours = linked.is_ok();
     match linked {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(failed(error)),
-        _ => sync(directory).map_err(failed)?,
+        // After a crash of the machine the name must be there: ids were made under that secret.
+        _ => private_file::sync_name(path).map_err(failed)?,
     }
     if is_ours {
         say(&format!("made a new secret in {}", path.display()));
     }
-    Ok(())
-}
-
-/// After a crash of the machine the name must be there: ids were made under that secret.
-#[cfg(unix)]
-fn sync(directory: &Path) -> std::io::Result<()> {
-    fs::File::open(directory)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync(_: &Path) -> std::io::Result<()> {
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! The directory of what is kept from run to run, when nothing else is said.
 
 use std::env;
-use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
+
+use randflake_std::private_file;
 
 use crate::failure::Failure;
 
@@ -25,27 +26,8 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
     Ok(state_home.join("randflake"))
 }
 
-/// Makes it, for its owner alone, if it is not there.
+/// Makes it, for its owner alone, if it is not there, and checks whose it is.
 pub(crate) fn create(path: &Path) -> Result<(), Failure> {
-    private_directory()
-        .recursive(true)
-        .create(path)
-        .map_err(|error| {
-            let path = path.display();
-            Failure::failed(format!("state directory {path}: {error}: {ALTERNATIVES}"))
-        })
-}
-
-#[cfg(unix)]
-fn private_directory() -> DirBuilder {
-    use std::os::unix::fs::DirBuilderExt;
-
-    let mut builder = DirBuilder::new();
-    builder.mode(0o700);
-    builder
-}
-
-#[cfg(not(unix))]
-fn private_directory() -> DirBuilder {
-    DirBuilder::new()
+    private_file::create_directory(path)
+        .map_err(|refusal| Failure::failed(format!("state directory {refusal}: {ALTERNATIVES}")))
 }

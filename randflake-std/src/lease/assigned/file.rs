@@ -1,12 +1,13 @@
 //! The file: two slots, written in turns, so that one is whole whatever happens during a write.
 
 use core::fmt::Display;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::slot::{LEN, Slot};
 use crate::lease::StoreError;
+use crate::private_file::{self, Refusal};
 
 /// The file's absolute path. Its directory must be there: one that is missing may be a volume that was
 /// not mounted, with the file in it.
@@ -25,11 +26,15 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
         }
         unusable(parent, &error)
     })?;
+    private_file::check_directory(&parent).map_err(refused)?;
     Ok(parent.join(name))
 }
 
 /// What the file says; `None` if it is not there, or nothing was written yet.
 pub(super) fn read(path: &Path) -> Result<Option<Slot>, StoreError> {
+    if private_file::look(path).map_err(refused)?.is_none() {
+        return Ok(None);
+    }
     match File::open(path) {
         Ok(file) => read_from(&file, path),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -66,10 +71,7 @@ pub(super) struct Guard {
 
 impl Guard {
     pub(super) fn lock(path: &Path, new: Slot) -> Result<Self, StoreError> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        os::private(&mut options);
-        let file = options.open(path).map_err(|error| unusable(path, &error))?;
+        let file = private_file::open(path).map_err(refused)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -87,9 +89,10 @@ impl Guard {
 
     /// Whether the file is still the one that others will find.
     pub(super) fn check_place(&self) -> Result<(), StoreError> {
-        let there = self.path.metadata();
+        let there = self.path.symlink_metadata();
         let ours = self.file.metadata();
-        let same = there.is_ok_and(|there| ours.is_ok_and(|ours| os::is_same(&there, &ours)));
+        let same =
+            there.is_ok_and(|there| ours.is_ok_and(|ours| private_file::is_same(&there, &ours)));
         if same {
             return Ok(());
         }
@@ -111,7 +114,7 @@ impl Guard {
             .and_then(|()| file.sync_all())
             .and_then(|()| {
                 if is_first {
-                    os::sync_directory(&self.path)
+                    private_file::sync_name(&self.path)
                 } else {
                     Ok(())
                 }
@@ -122,6 +125,12 @@ impl Guard {
     }
 }
 
+/// A file or directory that is not to be trusted, or cannot be opened.
+#[expect(clippy::needless_pass_by_value, reason = "it maps an error")]
+fn refused(refusal: Refusal) -> StoreError {
+    StoreError::Unusable(refusal.to_string())
+}
+
 /// The sentence that names the file.
 pub(super) fn unusable(path: &Path, why: &dyn Display) -> StoreError {
     StoreError::Unusable(format!("{}: {why}", path.display()))
@@ -129,45 +138,4 @@ pub(super) fn unusable(path: &Path, why: &dyn Display) -> StoreError {
 
 fn unavailable(path: &Path, error: &io::Error) -> StoreError {
     StoreError::unavailable(format!("{}: {error}", path.display()))
-}
-
-#[cfg(unix)]
-mod os {
-    use std::fs::{File, Metadata, OpenOptions};
-    use std::io;
-    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-    use std::path::Path;
-
-    pub(super) fn private(options: &mut OpenOptions) {
-        options.mode(0o600);
-    }
-
-    pub(super) fn is_same(a: &Metadata, b: &Metadata) -> bool {
-        (a.dev(), a.ino()) == (b.dev(), b.ino())
-    }
-
-    /// A new file is on disk only with its name.
-    pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
-        path.parent()
-            .map_or(Ok(()), |directory| File::open(directory)?.sync_all())
-    }
-}
-
-#[cfg(not(unix))]
-mod os {
-    use std::fs::{Metadata, OpenOptions};
-    use std::io;
-    use std::path::Path;
-
-    pub(super) fn private(_: &mut OpenOptions) {}
-
-    /// A file that is open cannot be deleted here.
-    pub(super) fn is_same(_: &Metadata, _: &Metadata) -> bool {
-        true
-    }
-
-    #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-    pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
-        Ok(())
-    }
 }

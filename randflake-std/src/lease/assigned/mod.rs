@@ -3,7 +3,6 @@
 mod file;
 mod node;
 mod slot;
-mod volume;
 
 use core::fmt::{self, Debug, Formatter};
 use std::path::{Path, PathBuf};
@@ -16,13 +15,16 @@ pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
 use self::slot::Slot;
 #[cfg(doc)]
 use super::LeaseStore;
-use super::{Finding, Namespace, StoreError};
+use super::{Finding, Namespace, StoreError, volume};
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::ledger::{
     Backend, Change, Committed, Continuity, Ledger, Node, NodeRecord, VERSION, View, Wanted,
     read_clock,
 };
+
+const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
+                        meanwhile repeats ids; mount a persistent volume";
 
 /// A lease store for one node id that was assigned: by configuration, by a variable, or as the ordinal
 /// of a pod in a Kubernetes `StatefulSet`. See [`NodeIdSource`].
@@ -41,6 +43,8 @@ use crate::ledger::{
 /// | it was deleted or replaced under a holder | the holder cannot renew                               |
 /// | the directory is missing                  | refused: its volume may not be mounted                |
 /// | it is another node id's or namespace's    | refused                                               |
+/// | it is a link, or mounted alone            | refused: mount its directory                          |
+/// | others may write to it or its directory   | refused; so is a file of neither this user nor root   |
 /// | the node id is beyond the layout's        | refused                                               |
 /// | it ends over 20 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
 ///
@@ -245,8 +249,8 @@ impl Backend for StaticFile {
                         can see that";
         Ok(vec![
             Finding::fine("schema", format!("version {VERSION}")),
-            volume::finding(&self.path),
             Finding::fine("fingerprint", shown),
+            volume::finding(&self.path, VANISHES),
             Finding::caution("assignment", self.node_id.to_string(), sentence),
         ])
     }

@@ -25,6 +25,10 @@ const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 const LARGEST_REPLY: u64 = 64 << 20;
 /// gRPC's code for a token that is not valid any more, or missing.
 const UNAUTHENTICATED: u64 = 16;
+/// Of a signed token that was made before the last change of users and roles.
+const OLD_TOKEN: &str = "etcdserver: revision of auth store is old";
+/// The alarm NOSPACE: a database has reached `--quota-backend-bytes`.
+const FULL: &str = "etcdserver: mvcc: database space exceeded";
 
 pub(super) struct Client {
     agent: Agent,
@@ -207,6 +211,11 @@ fn refusal(answer: &Value) -> Refusal {
         .unwrap_or("no reason given");
     match code {
         UNAUTHENTICATED => Refusal::Login,
+        _ if message == OLD_TOKEN => Refusal::Login,
+        _ if message == FULL => Refusal::Member(unusable(
+            "its database is full: compact and defragment it, or raise --quota-backend-bytes, then run \
+             `etcdctl alarm disarm`",
+        )),
         _ if LASTING.contains(&code) => Refusal::All(unusable(message)),
         _ => Refusal::Member(StoreError::unavailable(message)),
     }

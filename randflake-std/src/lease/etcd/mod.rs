@@ -43,7 +43,11 @@ const LISTED_AT_ONCE: u64 = 4_096;
 /// It speaks to the members' JSON gateways, one after another until one answers. Each operation reads
 /// what it needs at one moment, and writes if nothing of that has changed since. A request has a
 /// twelfth of the TTL, at most 5 s. Compaction must be on (`--auto-compaction-retention`), or the
-/// renewals fill the cluster's space.
+/// renewals fill the cluster's space: then nothing is granted or renewed ([`StoreError::Unusable`]) until it
+/// has space again and the alarm `NOSPACE` is disarmed. What was granted before is kept.
+///
+/// A user's token that has expired, or that is older than the last change of users and roles, is replaced by
+/// a new login within the same operation.
 ///
 /// **Clock.** etcd has none, so it is that of the member that answers, as the `Date` of its replies
 /// shows it, carried on between the seconds by the monotonic clock here.

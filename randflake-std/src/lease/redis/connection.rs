@@ -9,7 +9,7 @@ use redis::{
     RedisError, RedisResult, ServerErrorKind,
 };
 
-use super::tls;
+use super::{rights, tls};
 use crate::lease::StoreError;
 use crate::lease::encryption::Files;
 use crate::lease::url::{Address, Host, Server, number};
@@ -81,12 +81,12 @@ impl Connection {
             open.time_limit = self.time_limit;
         }
         let outcome = commands(&mut open.redis);
-        // After a failure, a late reply would be taken for the next one's; and after a failover
-        // another server may be behind the address.
+        // After a failure, a late reply would be taken for the next one's; after a failover another server
+        // may be behind the address; and a transaction that the user may not end stays open.
         if outcome
             .as_ref()
             .err()
-            .is_none_or(|error| error.code().is_some() && !leads_elsewhere(error))
+            .is_none_or(|error| error.code().is_some() && !is_unfit(error))
         {
             self.open = Some(open);
         }
@@ -131,6 +131,9 @@ impl Connection {
                  one in the URL"
             ));
         }
+        if let Some(refused) = rights::refused(&error) {
+            return refused;
+        }
         if is_lasting(&error) {
             return StoreError::Unusable(format!("the Redis server refuses: {error}"));
         }
@@ -170,12 +173,14 @@ fn settings(server: &Server) -> Result<ConnectionInfo, StoreError> {
         .set_redis_settings(login))
 }
 
-/// The server has answered that another one is to be asked.
-fn leads_elsewhere(error: &RedisError) -> bool {
+/// The server has answered that another one is to be asked, or that the user has lost a right.
+fn is_unfit(error: &RedisError) -> bool {
     use ServerErrorKind as Kind;
     matches!(
         error.kind(),
-        ErrorKind::Server(Kind::ReadOnly | Kind::Moved | Kind::MasterDown | Kind::ClusterDown)
+        ErrorKind::Server(
+            Kind::ReadOnly | Kind::Moved | Kind::MasterDown | Kind::ClusterDown | Kind::NoPerm
+        )
     )
 }
 

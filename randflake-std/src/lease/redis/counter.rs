@@ -3,6 +3,7 @@
 use redis::Script;
 
 use super::RedisStore;
+use super::rights;
 use super::script::not_understood;
 use crate::lease::StoreError;
 use crate::segment::{CounterStatus, Segment, SegmentStore};
@@ -18,10 +19,18 @@ struct Reply {
 
 impl RedisStore {
     fn count(&mut self, operation: &str, number: u64) -> Result<Reply, StoreError> {
-        let script = Script::new(include_str!("lua/counter.lua"));
+        let script = Script::new(concat!(
+            include_str!("lua/rights.lua"),
+            include_str!("lua/counter.lua")
+        ));
         let mut invocation = script.key(format!("randflake:{{{}}}:counter", self.namespace.name()));
         invocation.arg(operation).arg(number);
         let reply: Vec<String> = self.connection.run(|redis| invocation.invoke(redis))?;
+        if let [status, lacking @ ..] = reply.as_slice()
+            && status == "rights"
+        {
+            return Err(rights::lacking(lacking));
+        }
         let [status, next, rest @ ..] = reply.as_slice() else {
             return Err(not_understood());
         };

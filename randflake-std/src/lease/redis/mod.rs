@@ -3,6 +3,7 @@
 mod connection;
 mod counter;
 mod diagnosis;
+mod rights;
 mod script;
 #[cfg(feature = "redis-tls")]
 #[path = "tls/enabled.rs"]
@@ -35,8 +36,18 @@ use crate::segment::SegmentStore;
 /// call ends within a quarter of the TTL: connecting has a twelfth of it, at most 5 s, and each of
 /// two tries as much. The server's name is looked up without a limit.
 ///
-/// The user needs the permissions `+eval +evalsha +script|load +info +time +multi +exec` and those of
-/// hashes and sorted sets, on the keys `randflake:*`.
+/// # Rights
+///
+/// From Redis 6 on, a user needs these rights and no others, on the keys of the namespaces that it uses
+/// (`~randflake:{orders}:*` for one):
+///
+/// ```text
+/// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +multi +exec +del +exists +hdel +hget +hgetall +hincrby +hlen +hmget +hset +zadd +zcard +zrange +zrangebyscore +zscore
+/// ```
+///
+/// `+select` is needed where the URL has another database than 0, and `+config|get` for `randflake doctor` to know
+/// `appendfsync`. A user who lacks a right is refused as [`StoreError::Unusable`], with its name, before anything
+/// is written.
 ///
 /// **Redis Cluster.** The keys of a namespace stand on one node (they share a hash tag), and the URL must name
 /// that one: redirections are not followed, because another node that has the keys is a failover or a move,
@@ -147,6 +158,7 @@ impl RedisStore {
             seen_end: None,
         };
         diagnosis::check(&mut store.connection)?;
+        rights::check(&mut store.connection, &store.scripts.open)?;
         store.look()?;
         Ok(store)
     }
@@ -255,11 +267,12 @@ impl LeaseStore for RedisStore {
         let [_, ends, leases, _] = script::keys(&self.namespace);
         let (ends, leases): (Vec<(u32, f64)>, HashMap<u32, String>) =
             self.connection.run(|redis| {
-                redis::pipe()
-                    .atomic()
-                    .zrange_withscores(&ends, 0, -1)
+                let mut both = rights::transaction();
+                both.zrange_withscores(&ends, 0, -1)
+                    .ignore()
                     .hgetall(&leases)
-                    .query(redis)
+                    .ignore();
+                rights::ended(both, redis)
             })?;
         let record = |(node_id, end): (u32, f64)| {
             let lease = leases.get(&node_id)?;

@@ -5,6 +5,7 @@ use core::time::Duration;
 use redis::{Script, ScriptInvocation, Value, from_redis_value_ref};
 
 use super::connection::Connection;
+use super::rights;
 use crate::lease::Grant;
 use crate::lease::moment::Moment;
 use crate::lease::{MAX_SKEW, Namespace, Record, StoreError, Token};
@@ -14,7 +15,11 @@ const LARGEST: u64 = 1 << 53;
 
 macro_rules! script {
     ($name:literal) => {
-        Script::new(concat!(include_str!("lua/begin.lua"), include_str!($name)))
+        Script::new(concat!(
+            include_str!("lua/rights.lua"),
+            include_str!("lua/begin.lua"),
+            include_str!($name)
+        ))
     };
 }
 
@@ -102,10 +107,18 @@ pub(super) struct Reply {
 
 impl Reply {
     fn read(values: &[Value], namespace: &Namespace) -> Result<Self, StoreError> {
-        let [status, now_ms, rest @ ..] = values else {
+        let [status, rest @ ..] = values else {
             return Err(not_understood());
         };
         let status: String = from_redis_value_ref(status).map_err(|_| not_understood())?;
+        if status == "rights" {
+            let lacking = rest.iter().map(from_redis_value_ref::<String>);
+            let lacking: Result<Vec<_>, _> = lacking.collect();
+            return Err(rights::lacking(&lacking.map_err(|_| not_understood())?));
+        }
+        let [now_ms, rest @ ..] = rest else {
+            return Err(not_understood());
+        };
         let number = |at: usize| integer(rest.get(at));
         let now = Moment::at(
             Duration::from_millis(integer(Some(now_ms))?),

@@ -6,16 +6,16 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::failure::{Failure, unusable};
-use super::file::inode;
 use super::leases::{from_sql, sql};
 use super::lock::Mark;
 use crate::lease::{MAX_SKEW, Namespace, StoreError};
+use crate::private_file::{self, Identity};
 
 /// Where a database was found, and what else is known of it.
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
     pub(super) path: &'a Path,
-    pub(super) inode: Option<u64>,
+    pub(super) identity: Identity,
     /// From the lock file, and from this process's last operation.
     pub(super) marks: [Mark; 2],
 }
@@ -24,10 +24,11 @@ pub(super) struct Evidence<'a> {
 pub(super) fn begin(connection: &Connection, evidence: &Evidence<'_>) -> Result<(), Failure> {
     let id = getrandom::u64().map_err(StoreError::unavailable)?;
     connection.execute(
-        "INSERT INTO store VALUES (1, ?1, 0, ?2, ?3, 0, 0)",
+        "INSERT INTO store VALUES (1, ?1, 0, ?2, ?3, ?4, 0, 0)",
         params![
             id.cast_signed(),
-            evidence.inode.map(u64::cast_signed),
+            evidence.identity.inode.map(u64::cast_signed),
+            evidence.identity.born_ns,
             evidence.path.to_string_lossy()
         ],
     )?;
@@ -43,11 +44,15 @@ pub(super) fn check(
     namespace: &Namespace,
     now: Duration,
 ) -> Result<bool, Failure> {
-    let Evidence { path, marks, .. } = evidence;
+    let Evidence {
+        path,
+        identity,
+        marks,
+    } = evidence;
     let stored = Stored::read(connection)?;
     let name = path.to_string_lossy();
-    let moved = stored.inode != evidence.inode;
-    if moved && stored.path != name && stored.is_where_it_was() {
+    let moved = stored.identity != *identity;
+    if stored.path != name && stored.is_copied_to(path) {
         let why = format!(
             "this is a copy of the lease store {}, and both would grant the same node ids; use that \
              one, or remove it before this one is used in its place",
@@ -69,10 +74,11 @@ pub(super) fn check(
         0
     };
     connection.execute(
-        "UPDATE store SET inode = ?1, path = ?2,
-            fence_until_ms = max(fence_until_ms, ?3), breaks = breaks + ?4",
+        "UPDATE store SET inode = ?1, born_ns = ?2, path = ?3,
+            fence_until_ms = max(fence_until_ms, ?4), breaks = breaks + ?5",
         params![
-            evidence.inode.map(u64::cast_signed),
+            identity.inode.map(u64::cast_signed),
+            identity.born_ns,
             name,
             sql(fence_until_ms),
             is_broken
@@ -84,10 +90,16 @@ pub(super) fn check(
 /// What the continuity is known by, for people.
 pub(super) fn fingerprint(connection: &Connection) -> rusqlite::Result<String> {
     let Stored {
-        id, writes, inode, ..
+        id,
+        writes,
+        identity: Identity { inode, born_ns },
+        ..
     } = Stored::read(connection)?;
     let inode = inode.map_or_else(|| "unknown".to_owned(), |inode| inode.to_string());
-    Ok(format!("store {id:016x}, inode {inode}, {writes} writes"))
+    let born = born_ns.map_or_else(|| "unknown".to_owned(), |ns| format!("{ns} ns"));
+    Ok(format!(
+        "store {id:016x}, inode {inode}, born {born}, {writes} writes"
+    ))
 }
 
 /// When all leases are over that may have been granted in this file, also in namespaces that it has
@@ -117,25 +129,37 @@ fn millis(span: Duration) -> u64 {
 struct Stored {
     id: u64,
     writes: u64,
-    inode: Option<u64>,
+    identity: Identity,
     path: String,
 }
 
 impl Stored {
     fn read(connection: &Connection) -> rusqlite::Result<Self> {
-        connection.query_row("SELECT id, writes, inode, path FROM store", [], |row| {
+        let sql = "SELECT id, writes, inode, born_ns, path FROM store";
+        connection.query_row(sql, [], |row| {
+            let inode: Option<i64> = row.get(2)?;
+            let identity = Identity {
+                inode: inode.map(i64::cast_unsigned),
+                born_ns: row.get(3)?,
+            };
             Ok(Self {
                 id: row.get::<_, i64>(0)?.cast_unsigned(),
                 writes: from_sql(row, 1)?,
-                inode: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
-                path: row.get(3)?,
+                identity,
+                path: row.get(4)?,
             })
         })
     }
 
-    fn is_where_it_was(&self) -> bool {
-        let there = Path::new(&self.path).metadata();
-        there.is_ok_and(|metadata| self.inode.is_some() && inode(&metadata) == self.inode)
+    /// Whether what is at a path is a copy: the file that was recorded is still there, and is another one.
+    fn is_copied_to(&self, path: &Path) -> bool {
+        let Ok(Some(original)) = private_file::look(Path::new(&self.path)) else {
+            return false;
+        };
+        let is_here = path
+            .symlink_metadata()
+            .is_ok_and(|here| private_file::is_same(&here, &original.metadata));
+        self.identity.inode.is_some() && original.identity == self.identity && !is_here
     }
 }
 

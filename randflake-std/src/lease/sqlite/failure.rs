@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 
 use crate::lease::StoreError;
+use crate::private_file::{Reason, Refusal};
 
 /// An error inside a transaction, before it has its path.
 #[derive(Debug)]
@@ -75,6 +76,14 @@ pub(super) fn io(path: &Path, error: io::Error) -> StoreError {
             path: path.to_owned(),
             source: error,
         }),
+    }
+}
+
+/// A file or directory that is not to be trusted, or fails.
+pub(super) fn refused(refusal: Refusal) -> StoreError {
+    match refusal.reason {
+        Reason::Io(error) => io(&refusal.path, error),
+        _ => StoreError::Unusable(refusal.to_string()),
     }
 }
 

@@ -1,14 +1,17 @@
 //! The database file and those beside it.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::failure::{io, unusable};
+use super::failure::{io, refused, unusable};
 use crate::lease::StoreError;
+use crate::private_file::{self, Identity};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// What SQLite reads into a database when it opens it.
+const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Where the database and its lock file are, by names that all processes share.
 #[derive(Clone, Debug)]
@@ -20,11 +23,15 @@ pub(super) struct Place {
 impl Place {
     /// Resolves links and relative paths, and creates the directory.
     pub(super) fn resolve(path: &Path) -> Result<Self, StoreError> {
+        private_file::follow(path).map_err(refused)?;
         let database = match path.canonicalize() {
             Ok(database) => database,
             Err(error) if error.kind() == ErrorKind::NotFound => resolve_new(path)?,
             Err(error) => return Err(io(path, error)),
         };
+        if let Some(directory) = database.parent() {
+            private_file::check_directory(directory).map_err(refused)?;
+        }
         let lock = beside(&database, ".lock");
         if !lock.exists() {
             refuse_other_files(&database)?;
@@ -33,27 +40,21 @@ impl Place {
     }
 
     /// Sees to it that there is a file for SQLite to open, and says which.
-    pub(super) fn prepare(&self) -> Result<Option<u64>, StoreError> {
+    pub(super) fn prepare(&self) -> Result<Identity, StoreError> {
         let path = &self.database;
-        let failed = |error| io(path, error);
-        let metadata = match path.metadata() {
-            Ok(metadata) if metadata.len() > 0 => metadata,
-            Ok(metadata) if !metadata.is_file() => metadata,
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
-            Ok(_) | Err(_) => {
-                // SQLite would read into the new database what was not yet moved into a deleted one.
-                for suffix in ["-wal", "-shm", "-journal"] {
-                    remove_if_there(&beside(path, suffix))?;
-                }
-                open_private(path)
-                    .and_then(|file| file.metadata())
-                    .map_err(failed)?
-            }
-        };
-        if !metadata.is_file() {
-            return Err(not_a_file(path));
+        let there = private_file::look(path).map_err(refused)?;
+        for log in LOGS.map(|suffix| beside(path, suffix)) {
+            private_file::look(&log).map_err(refused)?;
         }
-        let links = links(&metadata);
+        let Some(found) = there.filter(|found| found.metadata.len() > 0) else {
+            // SQLite would read into the new database what was not yet moved into a deleted one.
+            for log in LOGS.map(|suffix| beside(path, suffix)) {
+                remove_if_there(&log)?;
+            }
+            private_file::open(path).map_err(refused)?;
+            return self.identity();
+        };
+        let links = private_file::links(&found.metadata);
         if links > 1 {
             let why = format!(
                 "the file has {links} names (hard links), and under two names SQLite loses what is \
@@ -61,15 +62,15 @@ impl Place {
             );
             return Err(unusable(path, &why));
         }
-        Ok(inode(&metadata))
+        Ok(found.identity)
     }
 
-    /// The inode of the file that is there now.
-    pub(super) fn inode(&self) -> Result<Option<u64>, StoreError> {
-        let metadata = self.database.metadata();
-        metadata
-            .map(|metadata| inode(&metadata))
-            .map_err(|error| io(&self.database, error))
+    /// What the file that is there now is known by.
+    pub(super) fn identity(&self) -> Result<Identity, StoreError> {
+        match private_file::look(&self.database).map_err(refused)? {
+            Some(found) => Ok(found.identity),
+            None => Err(io(&self.database, ErrorKind::NotFound.into())),
+        }
     }
 }
 
@@ -85,10 +86,9 @@ fn resolve_new(path: &Path) -> Result<PathBuf, StoreError> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    create_private_dir(parent)
-        .and_then(|()| parent.canonicalize())
-        .map(|parent| parent.join(name))
-        .map_err(|error| io(parent, error))
+    private_file::create_directory(parent).map_err(refused)?;
+    let parent = parent.canonicalize().map_err(|error| io(parent, error))?;
+    Ok(parent.join(name))
 }
 
 /// Leaves no lock file beside what is no database.
@@ -121,70 +121,5 @@ fn remove_if_there(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(io(path, error)),
         _ => Ok(()),
-    }
-}
-
-/// Opens a file to read and write, created for its owner alone if it is not there.
-pub(super) fn open_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    os::private_file(&mut options);
-    options.open(path)
-}
-
-fn create_private_dir(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    os::private_dir(&mut builder);
-    builder.create(path)
-}
-
-/// What tells a file from its copy; `None` where the system does not say.
-pub(super) fn inode(metadata: &Metadata) -> Option<u64> {
-    os::inode(metadata)
-}
-
-fn links(metadata: &Metadata) -> u64 {
-    os::links(metadata)
-}
-
-#[cfg(unix)]
-mod os {
-    use std::fs::{DirBuilder, Metadata, OpenOptions};
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-
-    pub(super) fn private_file(options: &mut OpenOptions) {
-        options.mode(0o600);
-    }
-
-    pub(super) fn private_dir(builder: &mut DirBuilder) {
-        builder.mode(0o700);
-    }
-
-    /// Without the device number: that may be another after each start of the machine.
-    #[expect(clippy::unnecessary_wraps, reason = "other systems do not know it")]
-    pub(super) fn inode(metadata: &Metadata) -> Option<u64> {
-        Some(metadata.ino())
-    }
-
-    pub(super) fn links(metadata: &Metadata) -> u64 {
-        metadata.nlink()
-    }
-}
-
-#[cfg(not(unix))]
-mod os {
-    use std::fs::{DirBuilder, Metadata, OpenOptions};
-
-    pub(super) fn private_file(_: &mut OpenOptions) {}
-
-    pub(super) fn private_dir(_: &mut DirBuilder) {}
-
-    pub(super) fn inode(_: &Metadata) -> Option<u64> {
-        None
-    }
-
-    pub(super) fn links(_: &Metadata) -> u64 {
-        1
     }
 }

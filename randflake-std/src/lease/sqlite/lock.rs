@@ -6,9 +6,9 @@ use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use super::failure::{io, unusable};
-use super::file;
+use super::failure::{io, refused, unusable};
 use crate::lease::StoreError;
+use crate::private_file;
 
 /// Longer than a thousand operations one after the other, well below a renewal's pause.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -71,7 +71,7 @@ impl<'p> Lock<'p> {
     pub(super) fn wait(path: &'p Path) -> Result<Self, StoreError> {
         let begin = Instant::now();
         loop {
-            let file = file::open_private(path).map_err(|error| io(path, error))?;
+            let file = private_file::open(path).map_err(refused)?;
             match file.try_lock() {
                 Ok(()) => {
                     let lock = Self { file, path };
@@ -99,8 +99,8 @@ impl<'p> Lock<'p> {
     /// was opened.
     fn is_in_place(&self) -> Result<bool, StoreError> {
         let ours = self.file.metadata().map_err(|error| io(self.path, error))?;
-        let theirs = self.path.metadata().ok();
-        Ok(theirs.is_some_and(|theirs| file::inode(&theirs) == file::inode(&ours)))
+        let theirs = self.path.symlink_metadata().ok();
+        Ok(theirs.is_some_and(|theirs| private_file::is_same(&theirs, &ours)))
     }
 
     pub(super) fn read(&mut self) -> Result<Mark, StoreError> {
@@ -119,8 +119,10 @@ impl<'p> Lock<'p> {
     }
 
     pub(super) fn write(&mut self, mark: Mark) -> Result<(), StoreError> {
+        // A first write that was cut short leaves a mark with zeros, not another program's file.
         self.file
-            .rewind()
+            .set_len(Mark::LEN as u64)
+            .and_then(|()| self.file.rewind())
             .and_then(|()| self.file.write_all(&mark.to_bytes()))
             .map_err(|error| io(self.path, error))
     }

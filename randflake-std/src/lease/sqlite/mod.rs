@@ -22,12 +22,13 @@ use self::failure::{Failure, unusable};
 use self::file::Place;
 use self::leases::Leases;
 use self::lock::{Lock, Mark};
-use self::schema::Tables;
 use super::moment::{self, Moment};
 use super::{
     AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+    volume,
 };
 use crate::ExactSystemClock;
+use crate::private_file::Identity;
 use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
 
 /// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
@@ -40,6 +41,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// the file system has to write its own journal.
 const JOURNAL: &str = "persist";
 
+const VANISHES: &str = "the leases vanish with it, and each container of an image has its own: then two grant the same \
+                        ids; mount a persistent volume that all of them share";
+
 /// A store of leases and counters in an SQLite database, shared by the processes of one machine.
 ///
 /// It is a file, and two of the same name with `.lock` and `-journal` at the end; they are created, for their
@@ -47,20 +51,31 @@ const JOURNAL: &str = "persist";
 /// one transaction that is on disk when it returns, and closes it: between operations nothing is
 /// held, no matter how many threads, processes and forks of them use it.
 ///
+/// Directory and files belong to this process's user or to root, and others may not write to them: anything else is
+/// refused, as whoever can change them decides which ids are issued. A directory may be writable by a group that this
+/// process is in, as Kubernetes gives a volume to a pod with an `fsGroup`, or by all if it is sticky. The path
+/// may be a link; what is beside the database is none, and no file is mounted without its directory.
+///
 /// # What it notices
 ///
-/// The database holds the inode and path of its file, a random number and a count of its writes; the
-/// lock file holds the last two as well.
+/// The database holds the inode number, the time of birth and the path of its file, a random number and a count of its
+/// writes; the lock file holds the last two as well, and so does each process that has used the store.
 ///
-/// | what happened                                     | what it does                           |
-/// |---------------------------------------------------|----------------------------------------|
-/// | neither file is there: a new store                | grants at once                         |
-/// | the database was deleted, the lock file was not   | a new store, fenced                    |
-/// | a backup was restored in place                    | fenced                                 |
-/// | the file is another: restored, moved to this disk | fenced                                 |
-/// | the file was renamed on its disk                  | nothing: it is the same                |
-/// | it is a copy, and the original is still there     | refused, until the original is removed |
-/// | both files were deleted while a process runs      | a new store, fenced by that process    |
+/// | what happened                                       | what it does                           |
+/// |-----------------------------------------------------|----------------------------------------|
+/// | neither file is there: a new store                  | grants at once                         |
+/// | the database was deleted, the lock file was not     | a new store, fenced                    |
+/// | a backup of the database was restored in place      | fenced                                 |
+/// | the file is another: its folder was restored,       | fenced                                 |
+/// | or it was moved to this disk                        |                                        |
+/// | the file was renamed on its disk                    | nothing: it is the same                |
+/// | it is a copy, and the original is at its path       | refused, until the original is removed |
+/// | it is a container's own copy of a file of its image | fenced                                 |
+/// | the file is mounted alone, as by                    | refused: its lock and journal would be |
+/// | `docker -v leases.db:/srv/leases.db`                | elsewhere; mount the directory         |
+/// | both files were deleted, or overwritten with        | fenced by that process's next          |
+/// | earlier ones, while a process runs                  | operation                              |
+/// | the power failed, a disk was full or broke          | nothing: what was answered is kept     |
 ///
 /// Fenced is [`StoreError::Fenced`]: for the longest TTL and 10 s, and until the last lease that the
 /// lock file knows of is over: that is long if a clock was far ahead once. Leases from before are not
@@ -74,11 +89,19 @@ const JOURNAL: &str = "persist";
 ///
 /// - A machine, or its disk, that was set back as a whole, with the lock file: call
 ///   [`fence`](LeaseStore::fence) then, and [`resume`](SegmentStore::resume) each counter further on.
-/// - Both files deleted, and a lease granted by the new store before any of the processes that still
-///   run has come back to it. Stop them first.
+/// - Two machines, or volumes, from one image or snapshot of a disk: their files have the same numbers and times.
+///   Delete database and lock file in the image.
+/// - A copy whose original is not at its path as seen from here: on another machine, or in another container.
+///   It is fenced once, then both grant the same node ids. The [`diagnose`](LeaseStore::diagnose) of each tells
+///   of a container's own layer.
+/// - Both files deleted, or both overwritten in place with those of a backup, and a lease granted before
+///   any of the processes that still run has come back to the store. Stop them first.
 /// - A path that is another disk's by mistake, because its own was not mounted: this is a new store.
-/// - File systems whose inodes are not stable make the store fence itself without need. Network file
-///   systems are not for SQLite.
+/// - A disk that says that it has written what it has not.
+/// - File systems without a time of birth (ext3, ext4 with inodes of 128 bytes) give a restored file's inode number
+///   to another: there a restored folder may go unnoticed. On those whose inodes are not stable the store fences
+///   itself without need. Network file systems are not for SQLite.
+/// - Linux before 5.8 and other systems do not tell of a file that is mounted alone.
 ///
 /// ```
 /// use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, SqliteStore, Token};
@@ -110,7 +133,8 @@ impl SqliteStore {
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when the file is another program's, a newer version's, a copy of a
-    /// store that is still there, damaged, or may not be written, and when it has the namespace with
+    /// store that is still there, damaged, or may not be written, when it or its directory belongs to
+    /// another user, others may write to it, or it is mounted alone, and when it has the namespace with
     /// another layout. [`StoreError::Unavailable`] when the disk fails, or another process does not
     /// let go of the lock for 10 s.
     pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<Self, StoreError> {
@@ -234,24 +258,26 @@ impl Session<'_> {
         &mut self,
         work: impl FnOnce(&mut Self, &mut Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let inode = self.place.prepare()?;
+        let before = self.place.prepare()?;
         let mut connection = connect(&self.place.database)?;
-        if self.place.inode()? != inode {
+        // Only now: a container makes a file of its image its own when it is opened to be written.
+        let identity = self.place.identity()?;
+        if identity.inode != before.inode {
             return Err(StoreError::unavailable("the database was replaced meanwhile").into());
         }
-        self.check(&mut connection, inode)?;
+        self.check(&mut connection, identity)?;
         work(self, &mut connection)
     }
 
     /// Creates what is missing and checks what is there. What it finds is kept even if the operation
     /// that follows is refused.
-    fn check(&mut self, connection: &mut Connection, inode: Option<u64>) -> Result<(), Failure> {
+    fn check(&mut self, connection: &mut Connection, identity: Identity) -> Result<(), Failure> {
         let evidence = Evidence {
             path: &self.place.database,
-            inode,
+            identity,
             marks: [self.mark, *self.seen],
         };
-        let tables = schema::look(connection, evidence.path)?;
+        let is_new = !schema::are_there(connection, evidence.path)?;
         let mode: String =
             connection.pragma_update_and_check(None, "journal_mode", JOURNAL, |row| row.get(0))?;
         if mode != JOURNAL {
@@ -259,18 +285,14 @@ impl Session<'_> {
             return Err(unusable(evidence.path, &why).into());
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        match tables {
-            Tables::All => {}
-            Tables::Earlier => schema::update(&transaction)?,
-            Tables::None => {
-                schema::create(&transaction)?;
-                continuity::begin(&transaction, &evidence)?;
-            }
+        if is_new {
+            schema::create(&transaction)?;
+            continuity::begin(&transaction, &evidence)?;
         }
         let now = moment::read(&**self.clock)?;
         let changed = continuity::check(&transaction, &evidence, self.namespace, now)?;
         let created = leases::ensure_namespace(&transaction, self.namespace)?;
-        if changed || created || tables != Tables::All {
+        if changed || created || is_new {
             let mark = continuity::count_write(&transaction)?;
             transaction.commit()?;
             self.remember(mark)?;
@@ -288,7 +310,9 @@ impl Session<'_> {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "synchronous", "full")?;
@@ -349,7 +373,9 @@ impl LeaseStore for SqliteStore {
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.operate(|leases| leases.diagnose())
+        let mut findings = self.operate(|leases| leases.diagnose())?;
+        findings.push(volume::finding(self.path(), VANISHES));
+        Ok(findings)
     }
 }
 

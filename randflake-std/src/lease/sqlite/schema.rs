@@ -8,7 +8,7 @@ use super::failure::{Failure, unusable};
 
 /// In the database's header, where `file` and other tools look: "rflk".
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rflk");
-pub(super) const VERSION: i32 = 2;
+pub(super) const VERSION: i32 = 1;
 
 /// - `store` has one row: what is known of the database itself.
 /// - `lease` has a row for each node id that was ever leased. Node ids come into use in order, so
@@ -22,9 +22,10 @@ const TABLES: &str = "
         id INTEGER NOT NULL,
         writes INTEGER NOT NULL,
         inode INTEGER,
+        born_ns INTEGER,
         path TEXT NOT NULL,
         fence_until_ms INTEGER NOT NULL,
-        breaks INTEGER NOT NULL DEFAULT 0
+        breaks INTEGER NOT NULL
     ) STRICT;
     CREATE TABLE namespace (
         id INTEGER PRIMARY KEY,
@@ -49,9 +50,6 @@ const TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX lease_by_end ON lease (namespace, end_tick);
     CREATE INDEX lease_by_token ON lease (namespace, token);
-";
-
-const COUNTER: &str = "
     CREATE TABLE counter (
         namespace INTEGER PRIMARY KEY,
         next INTEGER NOT NULL,
@@ -59,31 +57,16 @@ const COUNTER: &str = "
     ) STRICT;
 ";
 
-/// Version 1 had no counters.
-const FROM_1: &str = "ALTER TABLE store ADD COLUMN breaks INTEGER NOT NULL DEFAULT 0";
-
-/// What a file has of our tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tables {
-    /// None: it is new.
-    None,
-    /// Those of an earlier version.
-    Earlier,
-    /// All of them.
-    All,
-}
-
-/// What the file has of our tables already. It is not changed.
-pub(super) fn look(connection: &Connection, path: &Path) -> Result<Tables, Failure> {
+/// Whether the file has our tables already. It is not changed.
+pub(super) fn are_there(connection: &Connection, path: &Path) -> Result<bool, Failure> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     let application_id: i32 = pragma("application_id")?;
     let version: i32 = pragma("user_version")?;
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application_id, version) {
-        (APPLICATION_ID, VERSION) => Ok(Tables::All),
-        (APPLICATION_ID, 1) => Ok(Tables::Earlier),
-        (APPLICATION_ID | 0, 0) if tables == 0 => Ok(Tables::None),
+        (APPLICATION_ID, VERSION) => Ok(true),
+        (APPLICATION_ID | 0, 0) if tables == 0 => Ok(false),
         (APPLICATION_ID, _) if version > VERSION => {
             let why = format!(
                 "a newer randflake made this lease store (version {version}; this one knows \
@@ -98,16 +81,7 @@ pub(super) fn look(connection: &Connection, path: &Path) -> Result<Tables, Failu
 /// Creates the tables, in a transaction.
 pub(super) fn create(connection: &Connection) -> Result<(), Failure> {
     connection.execute_batch(TABLES)?;
-    connection.execute_batch(COUNTER)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", VERSION)?;
-    Ok(())
-}
-
-/// Adds what an earlier version lacks, in a transaction.
-pub(super) fn update(connection: &Connection) -> Result<(), Failure> {
-    connection.execute_batch(FROM_1)?;
-    connection.execute_batch(COUNTER)?;
     connection.pragma_update(None, "user_version", VERSION)?;
     Ok(())
 }

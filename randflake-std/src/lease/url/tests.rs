@@ -200,7 +200,7 @@ fn shown(url: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// The mark is in no message, so it is shown only where some of the password is.
     #[test]

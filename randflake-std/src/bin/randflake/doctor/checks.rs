@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use randflake_std::lease::{LeaseStore, MAX_SKEW};
 use randflake_std::randflake_core::{Codec, Spec};
-use randflake_std::{AnyPermutation, Builder, DEFAULT_TTL};
+use randflake_std::{AnyPermutation, Builder, DEFAULT_TTL, private_file};
 
 use super::Finding;
 use crate::lease::Snapshot;
@@ -49,16 +49,13 @@ fn clock(spec: Spec) -> Result<String, String> {
 
 /// Nobody else can put a secret or a store of their own into the directory.
 fn directory() -> Result<String, String> {
-    const GROUP_OR_OTHERS_WRITE: u32 = 0o022;
     let path = state_directory::path().map_err(problem)?;
     let shown = path.display();
-    match mode(&path) {
-        None => Ok(format!("{shown}, not made yet")),
-        Some(mode) if mode & GROUP_OR_OTHERS_WRITE != 0 => Err(format!(
-            "{shown} has mode {mode:04o}, so that others may write there: 0700 is best"
-        )),
-        Some(mode) => Ok(format!("{shown}, mode {mode:04o}")),
-    }
+    let Some(mode) = mode(&path) else {
+        return Ok(format!("{shown}, not made yet"));
+    };
+    private_file::check_directory(&path).map_err(problem)?;
+    Ok(format!("{shown}, mode {mode:04o}"))
 }
 
 fn secret_source(secret: &SecretArgs) -> Result<String, String> {

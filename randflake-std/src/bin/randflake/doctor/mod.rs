@@ -8,7 +8,7 @@ use randflake_std::lease::{Finding as StoreFinding, Verdict};
 use serde::Serialize;
 
 use crate::failure::{Failure, one_line};
-use crate::output::stdout;
+use crate::output::{stdout, visible};
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 
@@ -47,7 +47,7 @@ impl Finding {
     /// What is so, or what is wrong with it.
     fn new(check: &'static str, outcome: Result<String, String>) -> Self {
         let ok = outcome.is_ok();
-        let detail = one_line(&outcome.unwrap_or_else(|problem| problem));
+        let detail = visible(&one_line(&outcome.unwrap_or_else(|problem| problem)));
         Self {
             check,
             ok,
@@ -66,7 +66,7 @@ impl Finding {
         match verdict {
             Verdict::Fine => Self::new(name, Ok(value)),
             Verdict::Caution(sentence) => Self {
-                caution: Some(one_line(&sentence)),
+                caution: Some(visible(&one_line(&sentence))),
                 ..Self::new(name, Ok(value))
             },
             Verdict::Wrong(sentence) => Self::new(name, Err(format!("{value}: {sentence}"))),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::snapshot::{Snapshot, ms};
 use crate::failure::{Failure, say};
-use crate::output::stdout;
+use crate::output::{stdout, visible};
 use crate::record::utc;
 use crate::store::LeaseArgs;
 
@@ -95,7 +95,10 @@ impl Row<'_> {
         writeln!(
             out,
             "{:<6}  {}  {}  {remaining:<7}  {}",
-            self.node, self.start_utc, self.end_utc, self.holder
+            self.node,
+            self.start_utc,
+            self.end_utc,
+            visible(self.holder)
         )
     }
 }

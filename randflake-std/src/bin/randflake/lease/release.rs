@@ -10,7 +10,7 @@ use super::snapshot::{Snapshot, ms};
 use super::ticket::device_id;
 use crate::failure::Failure;
 use crate::number::{check, within};
-use crate::output::stdout;
+use crate::output::{stdout, visible};
 use crate::store::LeaseArgs;
 
 /// End leases by hand
@@ -91,7 +91,7 @@ impl Args {
     }
 
     fn check(&self, snapshot: &Snapshot, record: &Record) -> Result<(), Failure> {
-        let (node, holder) = (record.grant.node_id, &record.holder);
+        let (node, holder) = (record.grant.node_id, visible(&record.holder));
         let seconds = ms(snapshot.remaining(record)).div_ceil(1_000);
         if record.is_holder_running() == Some(true) {
             return Err(Failure::failed(format!(

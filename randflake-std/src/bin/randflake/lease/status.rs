@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::snapshot::{Snapshot, ms};
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::output::{stdout, visible};
 use crate::record::utc;
 use crate::store::LeaseArgs;
 
@@ -74,7 +74,10 @@ impl Status {
              store         {}\n\
              live leases   {} of {} node ids\n\
              soonest end   {soonest}\n",
-            self.namespace, self.store, self.live, self.total
+            self.namespace,
+            visible(&self.store),
+            self.live,
+            self.total
         )
     }
 }

@@ -1,28 +1,29 @@
 //! `randflake lease ticket`
 
+use core::error::Error;
 use core::time::Duration;
 use std::env;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use randflake_std::Secret;
 use randflake_std::lease::DeviceLease;
+use randflake_std::{Secret, private_file};
 
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output::stdout;
+use crate::secret::{SecretArgs, TICKET_VARIABLE as VARIABLE};
 use crate::state_directory;
 use crate::store::LeaseArgs;
-
-const VARIABLE: &str = "RANDFLAKE_TICKET_KEY";
 
 /// Lease a node id for a device, or renew its lease, and print the ticket
 ///
 /// A ticket is 32 bytes, printed as 64 hex digits, which hand the device its lease over any channel. It is
 /// authenticated under a key that server and device share, and good once: its counter is one more than
 /// that of the device's last ticket, which is kept in the state directory's folder `tickets`, unless it is
-/// given. A device that goes on after a reset takes a renewed lease only if its horizon survived.
+/// given. A device that goes on after a reset takes a renewed lease only if its horizon survived. The secret
+/// of ids is not needed; where it is known here, a ticket under the same key is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -52,6 +53,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(u32::MAX)))]
     counter: Option<u32>,
     #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
     store: LeaseArgs,
 }
 
@@ -65,6 +68,7 @@ pub(crate) fn device_id(text: &str) -> Result<u64, String> {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let key = self.key()?;
+        self.secret.differs_from(&key)?;
         let mut store = self.store.open()?;
         // First: a counter that was taken and not used does no harm.
         let counter = match self.counter {
@@ -111,24 +115,23 @@ fn next_counter(device: u64) -> Result<u32, Failure> {
         .map_err(|error| Failure::failed(format!("counter {}: {error}", path.display())))
 }
 
-fn count(directory: &Path, path: &Path) -> std::io::Result<u32> {
-    let lock = File::create(directory.join("lock"))?;
+fn count(directory: &Path, path: &Path) -> Result<u32, Box<dyn Error>> {
+    let lock = private_file::open(&directory.join("lock"))?;
     lock.lock()?;
-    let last = match fs::read_to_string(path) {
-        Ok(text) => text
-            .trim()
-            .parse::<u32>()
-            .map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => 0,
-        Err(error) => return Err(error),
+    let last = match private_file::look(path)? {
+        Some(_) => fs::read_to_string(path)?.trim().parse::<u32>()?,
+        None => 0,
     };
     let next = last
         .checked_add(1)
-        .ok_or_else(|| std::io::Error::other("it has reached its end, 4294967295"))?;
+        .ok_or("it has reached its end, 4294967295")?;
     let draft = path.with_extension("new");
-    let mut file = File::create(&draft)?;
+    let mut file = private_file::open(&draft)?;
+    // What a process that was killed has left.
+    file.set_len(0)?;
     writeln!(file, "{next}")?;
     file.sync_all()?;
     fs::rename(&draft, path)?;
+    private_file::sync_name(path)?;
     Ok(next)
 }

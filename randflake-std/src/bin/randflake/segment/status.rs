@@ -5,7 +5,7 @@ use std::io::Write;
 use randflake_std::segment::SegmentStore;
 
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::output::{stdout, visible};
 use crate::store::StoreArgs;
 
 /// Tell where the counter stands
@@ -45,7 +45,7 @@ impl Args {
             } else {
                 ""
             };
-            writeln!(out, "store      {}", status.store)?;
+            writeln!(out, "store      {}", visible(&status.store))?;
             writeln!(out, "namespace  {}", status.namespace)?;
             writeln!(out, "next       {}{doubt}", status.next)?;
         }

@@ -6,6 +6,7 @@ use rusqlite::{Params, StatementStatus, params};
 use super::*;
 use crate::Randflake;
 use crate::lease::sqlite::{continuity, schema};
+use crate::private_file::Identity;
 
 const NODE_IDS: u64 = 131_072;
 const NOW: u64 = 1_000;
@@ -18,7 +19,7 @@ fn namespace(taken: u64, used: u64) -> Connection {
     schema::create(&connection).unwrap();
     let evidence = continuity::Evidence {
         path: "leases.db".as_ref(),
-        inode: None,
+        identity: Identity::default(),
         marks: <_>::default(),
     };
     continuity::begin(&connection, &evidence).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::lease::Finding;
+use super::Finding;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -25,10 +25,9 @@ enum Kind {
     Other,
 }
 
-pub(super) fn finding(path: &Path) -> Finding {
+/// Tells of the volume, and in one sentence what it means for a store that the file vanishes with it.
+pub(super) fn finding(path: &Path, vanishes: &str) -> Finding {
     let name = "volume";
-    let vanishes = "the file vanishes with it: then each start waits as for a new file, and a clock \
-                    that goes back meanwhile repeats ids; mount a persistent volume";
     match os::kind(path) {
         Kind::Memory => Finding::caution(name, "in memory", vanishes),
         Kind::Container => Finding::caution(name, "a container's own layer", vanishes),

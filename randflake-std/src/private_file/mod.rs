@@ -1,0 +1,197 @@
+//! Files and directories that hold keys, leases and counters: the one rule of whom they may belong to.
+//!
+//! Whoever can put such a file in place, or change it, decides which ids are issued. So on Unix:
+//!
+//! - Files, directories and links belong to the user that this process runs as (its effective uid), or to root.
+//! - Others may not write to them, a group only if this process is in it (Kubernetes gives a volume so to a pod that has an
+//!   `fsGroup`). A directory with the sticky bit, as `/tmp`, may be anybody's to write.
+//! - What this process creates or locks is a file: no link, and not mounted by itself. A file mounted alone has its
+//!   lock and journal on one side of the mount only, and its replacement on the other.
+//! - A key, a database and the state directory may be reached through links, as Kubernetes mounts a key, if each link and
+//!   its directory fulfil the rule.
+//!
+//! Only the directory itself is looked at, not those above it. Elsewhere than on Unix nothing is checked.
+
+mod refusal;
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+use unix as os;
+#[cfg(not(unix))]
+mod other;
+#[cfg(not(unix))]
+use other as os;
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+pub use refusal::{Reason, Refusal};
+
+/// More links than Linux follows.
+const MOST_LINKS: usize = 40;
+
+/// What tells a file from another, as far as the system says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Unique in its file system while the file is there; given again afterwards.
+    pub inode: Option<u64>,
+    /// When it was made, in nanoseconds of Unix time. No copy has it, unless it is a copy of the whole file system.
+    pub born_ns: Option<i64>,
+}
+
+/// A file that fulfils the rule.
+#[derive(Debug)]
+pub struct Found {
+    /// What the system says of it.
+    pub metadata: Metadata,
+    /// What it can be known by later.
+    pub identity: Identity,
+}
+
+/// Opens a file to read and write and to lock; creates it, for its owner alone, if it is not there. What is in it stays.
+///
+/// # Errors
+///
+/// [`Refusal`] when it does not fulfil the rule or cannot be opened.
+pub fn open(path: &Path) -> Result<File, Refusal> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    os::private_file(&mut options);
+    let file = options.open(path).map_err(|error| {
+        // Whatever the error is called that says so here.
+        if path.is_symlink() {
+            return Refusal::link(path);
+        }
+        Refusal::io(path, error)
+    })?;
+    os::found(&file, path).and_then(|found| checked(found, path))?;
+    Ok(file)
+}
+
+/// Looks at a file that [`open`] would open; `None` if it is not there.
+///
+/// # Errors
+///
+/// As for [`open`].
+pub fn look(path: &Path) -> Result<Option<Found>, Refusal> {
+    match path.symlink_metadata() {
+        Ok(metadata) => checked(os::found_at(metadata, path), path).map(Some),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Refusal::io(path, error)),
+    }
+}
+
+fn checked((found, mount): (Found, os::Mount), path: &Path) -> Result<Found, Refusal> {
+    if found.metadata.is_symlink() {
+        return Err(Refusal::link(path));
+    }
+    if !found.metadata.is_file() {
+        return Err(Refusal::not_a_file(path));
+    }
+    os::check_owner(&found.metadata, path)?;
+    os::check_writers(&found.metadata, path)?;
+    if os::is_mounted_alone(mount, directory_of(path)) {
+        return Err(Refusal::mounted(path));
+    }
+    Ok(found)
+}
+
+/// Opens a key, which may be reached through links, to read it.
+///
+/// # Errors
+///
+/// [`Refusal`] when the file, a link to it or their directories do not fulfil the rule, when more than its owner may
+/// read it, or when it cannot be opened. Root's file may be readable by a group, for those who are not root.
+pub fn open_key(path: &Path) -> Result<File, Refusal> {
+    let file = File::open(path).map_err(|error| Refusal::io(path, error))?;
+    let place = follow(path)?;
+    check_directory(directory_of(&place))?;
+    // The open file is asked, not the path: it cannot be another one by then.
+    let metadata = file.metadata().map_err(|error| Refusal::io(path, error))?;
+    os::check_owner(&metadata, path)?;
+    os::check_readers(&metadata, path)?;
+    Ok(file)
+}
+
+/// Checks a directory, which may be reached through links.
+///
+/// # Errors
+///
+/// [`Refusal`] when it is not there, or does not fulfil the rule.
+pub fn check_directory(path: &Path) -> Result<(), Refusal> {
+    let place = follow(path)?;
+    let metadata = place.metadata().map_err(|error| Refusal::io(path, error))?;
+    os::check_owner(&metadata, path)?;
+    os::check_directory_writers(&metadata, path)
+}
+
+/// Where the links lead whose name a path is, each checked with its directory. Nothing need be there.
+///
+/// # Errors
+///
+/// [`Refusal`] when a link or its directory does not fulfil the rule.
+pub fn follow(path: &Path) -> Result<PathBuf, Refusal> {
+    let mut place = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(metadata) = place.symlink_metadata() else {
+            return Ok(place);
+        };
+        if !metadata.is_symlink() {
+            return Ok(place);
+        }
+        os::check_owner(&metadata, &place)?;
+        let directory = directory_of(&place);
+        let holder = directory.metadata();
+        let holder = holder.map_err(|error| Refusal::io(directory, error))?;
+        os::check_owner(&holder, directory)?;
+        os::check_directory_writers(&holder, directory)?;
+        let target = place.read_link();
+        place = directory.join(target.map_err(|error| Refusal::io(&place, error))?);
+    }
+    let too_many = io::Error::other("more than 40 links");
+    Err(Refusal::io(path, too_many))
+}
+
+/// Creates a directory for its owner alone, with those above it, unless it is there; and checks it.
+///
+/// # Errors
+///
+/// [`Refusal`] when it cannot be created, or is there and does not fulfil the rule.
+pub fn create_directory(path: &Path) -> Result<(), Refusal> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    os::private_directory(&mut builder);
+    builder
+        .create(path)
+        .map_err(|error| Refusal::io(path, error))?;
+    check_directory(path)
+}
+
+/// Waits until a file's name is on the disk: that of a new or renamed file is there only with its directory.
+///
+/// # Errors
+///
+/// What the system says.
+pub fn sync_name(path: &Path) -> io::Result<()> {
+    os::sync_directory(directory_of(path))
+}
+
+/// Whether two are the same file now.
+#[must_use]
+pub fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    os::is_same(a, b)
+}
+
+/// How many names a file has.
+#[must_use]
+pub fn links(metadata: &Metadata) -> u64 {
+    os::links(metadata)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}

@@ -1,0 +1,56 @@
+//! Where files have no owner and mode of Unix's kind.
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use super::refusal::Refusal;
+use super::{Found, Identity};
+
+pub(super) type Mount = ();
+
+pub(super) fn private_file(_: &mut OpenOptions) {}
+
+pub(super) fn private_directory(_: &mut DirBuilder) {}
+
+pub(super) fn found(file: &File, path: &Path) -> Result<(Found, Mount), Refusal> {
+    let metadata = file.metadata();
+    let metadata = metadata.map_err(|error| Refusal::io(path, error))?;
+    Ok(found_at(metadata, path))
+}
+
+pub(super) fn found_at(metadata: Metadata, _: &Path) -> (Found, Mount) {
+    let identity = Identity::default();
+    (Found { metadata, identity }, ())
+}
+
+pub(super) fn is_mounted_alone((): Mount, _: &Path) -> bool {
+    false
+}
+
+/// A file that is open cannot be deleted here.
+pub(super) fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
+pub(super) fn links(_: &Metadata) -> u64 {
+    1
+}
+
+macro_rules! unchecked {
+    ($($name:ident)*) => {
+        $(
+            #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+            pub(super) fn $name(_: &Metadata, _: &Path) -> Result<(), Refusal> {
+                Ok(())
+            }
+        )*
+    };
+}
+
+unchecked! { check_owner check_writers check_directory_writers check_readers }
+
+#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Why a file or directory is not used.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a file or directory is not used.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Which one: the file, a link to it, or their directory.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// What is wrong with it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It belongs to neither this process's user nor root.
+    Owner {
+        /// To whom.
+        uid: u32,
+        /// As whom this process runs.
+        process: u32,
+    },
+    /// Others may write to it.
+    Writable {
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// Others may read the key.
+    Readable {
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// It is a symbolic link.
+    Link,
+    /// It is a directory, a device or such.
+    NotAFile,
+    /// It is mounted alone, without its directory.
+    Mounted,
+    /// The system says so.
+    Io(io::Error),
+}
+
+impl Refusal {
+    pub(super) fn new(path: &Path, reason: Reason) -> Self {
+        let path = path.to_owned();
+        Self { path, reason }
+    }
+
+    pub(super) fn link(path: &Path) -> Self {
+        Self::new(path, Reason::Link)
+    }
+
+    pub(super) fn not_a_file(path: &Path) -> Self {
+        Self::new(path, Reason::NotAFile)
+    }
+
+    pub(super) fn mounted(path: &Path) -> Self {
+        Self::new(path, Reason::Mounted)
+    }
+
+    pub(super) fn io(path: &Path, error: io::Error) -> Self {
+        Self::new(path, Reason::Io(error))
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Owner { uid, process } => write!(
+                f,
+                "belongs to uid {uid}, and this process runs as uid {process}: only its own uid and \
+                 root are trusted; run as that user, or change the owner"
+            ),
+            Self::Writable { mode } => write!(
+                f,
+                "has mode {mode:04o}, so that others may write there: remove that right (chmod go-w)"
+            ),
+            Self::Readable { mode } => write!(
+                f,
+                "has mode {mode:04o}, so that others may use it: 0600 and 0400 are allowed"
+            ),
+            Self::Link => f.write_str(
+                "is a symbolic link, and what is written or locked here must not be elsewhere: \
+                 remove the link",
+            ),
+            Self::NotAFile => f.write_str("is not a file"),
+            Self::Mounted => f.write_str(
+                "is mounted alone, and what belongs beside it is on another file system: mount its \
+                 directory",
+            ),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { path, reason } = self;
+        let colon = if matches!(reason, Reason::Io(_)) {
+            ":"
+        } else {
+            ""
+        };
+        write!(f, "{}{colon} {reason}", path.display())
+    }
+}
+
+impl Error for Refusal {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.reason {
+            Reason::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

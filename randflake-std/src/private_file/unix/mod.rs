@@ -1,0 +1,120 @@
+//! Owners, modes and links of Unix.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as more;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+use elsewhere as more;
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::process::{getegid, geteuid, getgroups};
+
+use super::refusal::{Reason, Refusal};
+use super::{Found, Identity};
+
+const ROOT: u32 = 0;
+const STICKY: u32 = 0o1000;
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+
+/// The mount that a file is seen through, where the system says.
+pub(super) type Mount = Option<u64>;
+
+pub(super) fn private_file(options: &mut OpenOptions) {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    options.mode(0o600).custom_flags(flags.bits().cast_signed());
+}
+
+pub(super) fn private_directory(builder: &mut DirBuilder) {
+    builder.mode(0o700);
+}
+
+pub(super) fn found(file: &File, path: &Path) -> Result<(Found, Mount), Refusal> {
+    let metadata = file.metadata();
+    let metadata = metadata.map_err(|error| Refusal::io(path, error))?;
+    let (born_ns, mount) = more::of_file(file, &metadata);
+    Ok((with(metadata, born_ns), mount))
+}
+
+pub(super) fn found_at(metadata: Metadata, path: &Path) -> (Found, Mount) {
+    let (born_ns, mount) = more::of_path(path, &metadata);
+    (with(metadata, born_ns), mount)
+}
+
+fn with(metadata: Metadata, born_ns: Option<i64>) -> Found {
+    let identity = Identity {
+        inode: Some(metadata.ino()),
+        born_ns,
+    };
+    Found { metadata, identity }
+}
+
+pub(super) fn check_owner(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
+    let (uid, process) = (metadata.uid(), geteuid().as_raw());
+    if uid == process || uid == ROOT {
+        return Ok(());
+    }
+    Err(Refusal::new(path, Reason::Owner { uid, process }))
+}
+
+pub(super) fn check_writers(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
+    let mode = metadata.mode();
+    let others = mode & OTHERS_WRITE != 0;
+    if others || mode & GROUP_WRITES != 0 && !is_in_group(metadata.gid()) {
+        let mode = mode & 0o7777;
+        return Err(Refusal::new(path, Reason::Writable { mode }));
+    }
+    Ok(())
+}
+
+/// In a sticky directory nobody removes or renames another's file.
+pub(super) fn check_directory_writers(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
+    if metadata.mode() & STICKY != 0 {
+        return Ok(());
+    }
+    check_writers(metadata, path)
+}
+
+pub(super) fn check_readers(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
+    const GROUP_AND_OTHERS: u32 = 0o077;
+    const GROUP_READS: u32 = 0o040;
+    let mode = metadata.mode();
+    // Root hands a key to who is not root by a group or an access list, as Kubernetes and systemd do.
+    let is_handed = metadata.uid() == ROOT && !geteuid().is_root();
+    let allowed = if is_handed { GROUP_READS } else { 0 };
+    if mode & GROUP_AND_OTHERS & !allowed != 0 {
+        let mode = mode & 0o777;
+        return Err(Refusal::new(path, Reason::Readable { mode }));
+    }
+    Ok(())
+}
+
+fn is_in_group(gid: u32) -> bool {
+    let is_it = |group: &rustix::process::Gid| group.as_raw() == gid;
+    is_it(&getegid()) || getgroups().is_ok_and(|groups| groups.iter().any(is_it))
+}
+
+pub(super) fn is_mounted_alone(mount: Mount, directory: &Path) -> bool {
+    let around = more::mount_of(directory);
+    mount.is_some() && around.is_some() && mount != around
+}
+
+pub(super) fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+pub(super) fn links(metadata: &Metadata) -> u64 {
+    metadata.nlink()
+}
+
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}

@@ -1,0 +1,54 @@
+//! Power, networks and sessions fail under the servers that people run. Clients acquire, renew and release meanwhile;
+//! what they are answered is kept, and no tick is granted twice.
+//!
+//! It needs root on Linux: it cuts the power of disks, and networks of its own.
+
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod clients;
+#[expect(dead_code, reason = "other tests begin with an empty disk")]
+#[path = "../disk/mod.rs"]
+mod disk;
+#[expect(dead_code, reason = "other tests run the same on each engine")]
+#[path = "../faults/engine.rs"]
+mod engine;
+#[expect(dead_code, reason = "other tests do more to servers")]
+#[path = "../engines/mod.rs"]
+mod engines;
+mod ledger;
+mod network;
+mod power;
+#[expect(dead_code, reason = "other tests count what it has seen")]
+#[path = "../contract/referee.rs"]
+mod referee;
+mod sessions;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// The trials mostly wait.
+const AT_ONCE: usize = 12;
+
+fn main() -> ExitCode {
+    engines::isolation::isolate();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(AT_ONCE);
+    let mut trials = power::trials();
+    trials.extend(network::trials());
+    trials.extend(sessions::trials());
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(name: &str, run: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, || {
+        run();
+        Ok(())
+    })
+}

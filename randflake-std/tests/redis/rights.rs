@@ -1,0 +1,180 @@
+//! Users with the rights that the documentation lists, and with one of them missing.
+
+use randflake_std::lease::{LeaseStore, RedisStore, StoreError, open};
+use randflake_std::segment::SegmentStore;
+
+use crate::contract::{TTL, acquire, eight};
+use crate::engines::redis::RedisServer;
+
+/// The line of the documentation.
+fn documented() -> &'static str {
+    let docs = include_str!("../../src/lease/redis/mod.rs");
+    let line = docs
+        .lines()
+        .find_map(|line| line.strip_prefix("/// ACL SETUSER "));
+    line.unwrap()
+}
+
+fn rights() -> Vec<&'static str> {
+    let words = documented().split(' ');
+    let rights: Vec<_> = words.filter_map(|word| word.strip_prefix('+')).collect();
+    assert_eq!(rights.len(), 20);
+    rights
+}
+
+/// A server with the user of the documentation, and the user's URL.
+fn server() -> (RedisServer, String) {
+    let redis = RedisServer::start();
+    allow(&redis);
+    let url = format!("redis://ids:PASSWORD@127.0.0.1:{}", redis.port);
+    (redis, url)
+}
+
+fn allow(redis: &RedisServer) {
+    assert_eq!(
+        redis.ask(&format!("ACL SETUSER {}", documented())),
+        "+OK\r\n"
+    );
+}
+
+fn forbid(redis: &RedisServer, right: &str) {
+    assert_eq!(redis.ask(&format!("ACL SETUSER ids -{right}")), "+OK\r\n");
+}
+
+fn is_unfenced(redis: &RedisServer) {
+    redis.ask("HSET randflake:{orders}:namespace fence 0");
+}
+
+#[track_caller]
+fn names(error: &StoreError, right: &str) {
+    assert!(
+        matches!(error, StoreError::Unusable(_)),
+        "{right}: {error:?}"
+    );
+    let said = error.to_string();
+    assert!(
+        said.contains(&format!("lacks the rights +{right}:")),
+        "{right}: {said}"
+    );
+}
+
+#[test]
+fn the_documented_rights_are_enough() {
+    let (redis, url) = server();
+    let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
+    is_unfenced(&redis);
+    let grants = acquire(&mut store, 1, 2).unwrap().grants;
+    // Granted again, and in part: each way through the scripts.
+    assert_eq!(acquire(&mut store, 1, 2).unwrap().grants, grants);
+    acquire(&mut store, 1, 3).unwrap();
+    assert!(matches!(
+        acquire(&mut store, 2, 8),
+        Err(StoreError::Exhausted { .. })
+    ));
+    store.renew(&grants, TTL).unwrap();
+    store.release(&grants).unwrap();
+    store.list().unwrap();
+    store.now().unwrap();
+    store.diagnose().unwrap();
+    store.resume(5).unwrap();
+    store.reserve(5).unwrap();
+    store.counter().unwrap();
+    store.fence().unwrap();
+    redis.ask("DEL randflake:{orders}:ends");
+    store.now().unwrap();
+    assert!(matches!(
+        acquire(&mut store, 3, 1),
+        Err(StoreError::Fenced { .. })
+    ));
+}
+
+#[test]
+fn each_right_that_is_missing_is_named_and_nothing_is_written() {
+    let (redis, url) = server();
+    for right in rights() {
+        forbid(&redis, right);
+        names(&open(&url, &eight("orders")).unwrap_err(), right);
+        assert_eq!(redis.ask("KEYS *"), "*0\r\n", "{right}");
+        allow(&redis);
+    }
+    redis.ask("ACL SETUSER ids resetkeys ~other:*");
+    let refused = open(&url, &eight("orders")).unwrap_err();
+    assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
+    allow(&redis);
+    let elsewhere = url + "/1";
+    names(&open(&elsewhere, &eight("orders")).unwrap_err(), "select");
+    redis.ask("ACL SETUSER ids +select");
+    open(&elsewhere, &eight("orders")).unwrap();
+}
+
+#[test]
+fn a_right_that_is_taken_away_loses_nothing() {
+    let (redis, url) = server();
+    let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
+    let mut other = RedisStore::open(&redis.url(), &eight("orders")).unwrap();
+    is_unfenced(&redis);
+    let grants = acquire(&mut other, 1, 2).unwrap().grants;
+    let mine = acquire(&mut store, 2, 2).unwrap().grants;
+    store.resume(1).unwrap();
+    for right in rights() {
+        forbid(&redis, right);
+        // Those beside the scripts.
+        if ["multi", "exec", "zrange", "hgetall"].contains(&right) {
+            names(&store.list().unwrap_err(), right);
+        }
+        if right == "time" {
+            names(&store.now().unwrap_err(), right);
+        }
+        if !["script|load", "multi", "exec"].contains(&right) {
+            let before = other.list().unwrap();
+            for refused in [
+                acquire(&mut store, 3, 1).err(),
+                store.renew(&mine, TTL).err(),
+                store.release(&mine).err(),
+                store.fence().err(),
+                store.reserve(1).err(),
+                store.resume(1).err(),
+            ] {
+                names(&refused.unwrap(), right);
+            }
+            assert_eq!(other.list().unwrap(), before, "{right}");
+        }
+        allow(&redis);
+        for (store, grants) in [(&mut store, &mine), (&mut other, &grants)] {
+            let ends = store.renew(grants, TTL).unwrap().ends;
+            assert!(ends.iter().all(Option::is_some), "{right}");
+            store.list().unwrap();
+        }
+    }
+    // Nothing was taken for lost.
+    acquire(&mut store, 4, 1).unwrap();
+    assert_eq!(store.reserve(1).unwrap().first(), 1);
+}
+
+/// Before Redis 7 a server cannot be asked; what is done instead, on this one.
+#[test]
+fn an_older_server_names_them_too() {
+    let (redis, url) = server();
+    let rights_of = include_str!("../../src/lease/redis/lua/rights.lua");
+    let script =
+        rights_of.replace("if redis.acl_check_cmd then", "if false then") + "return lacking";
+    assert!(script.contains("if false then"));
+    let script = redis::Script::new(&script);
+    let lacking = || {
+        let mut connection = redis::Client::open(&*url)
+            .unwrap()
+            .get_connection()
+            .unwrap();
+        let lacking: Vec<String> = script.key("randflake:x").invoke(&mut connection).unwrap();
+        lacking
+    };
+    assert_eq!(lacking(), ["rights"]);
+    for right in rights() {
+        if !["script|load", "evalsha", "multi", "exec"].contains(&right) {
+            forbid(&redis, right);
+            assert_eq!(lacking(), ["rights", right]);
+            allow(&redis);
+        }
+    }
+    assert_eq!(redis.ask("KEYS *"), "*0\r\n");
+}

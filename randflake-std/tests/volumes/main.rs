@@ -1,0 +1,48 @@
+//! Keys and stores in files: whose they are, and what becomes of them on file systems that are cut off, full, copied,
+//! restored and mounted in pieces.
+//!
+//! Needs root, Linux and `mkfs.ext4`: `cargo xtask volumes`.
+
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod copies;
+mod cuts;
+#[path = "../disk/mod.rs"]
+mod disk;
+mod full;
+mod mounts;
+mod owners;
+mod tickets;
+
+use randflake_std::Randflake;
+use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError, Token};
+
+const TTL: u64 = 60;
+
+fn namespace(name: &str) -> Namespace {
+    Namespace::of::<Randflake>(name).unwrap()
+}
+
+fn acquire(store: &mut impl LeaseStore) -> Result<Grant, StoreError> {
+    let acquired = store.acquire(&AcquireRequest {
+        token: Token::random().unwrap(),
+        holder: "holder",
+        count: 1,
+        ttl: TTL,
+    })?;
+    Ok(acquired.grants[0])
+}
+
+/// The sentence of a refusal that trying again cannot help.
+fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+    match outcome {
+        Err(StoreError::Unusable(sentence)) => sentence,
+        other => panic!("{other:?}"),
+    }
+}
