@@ -14,7 +14,7 @@ use super::tenant::Tenant;
 use super::{Handle, Owner};
 use crate::Secret;
 use crate::holder::{MAX_NAME_LEN, is_name_allowed};
-use crate::lease::{LeaseStore, StoreError};
+use crate::lease::{LeaseStore, NodeIds, StoreError};
 use crate::ledger::Seal;
 
 /// How long a lease lasts unless it is renewed: 60 s.
@@ -36,6 +36,7 @@ pub struct Builder<L: AnyLayout = Randflake> {
     codec: Codec<L>,
     store: Box<dyn LeaseStore>,
     node_ids: u32,
+    chosen: Option<Box<[u32]>>,
     ttl: Duration,
     tolerance: u32,
     holder: Option<String>,
@@ -63,6 +64,7 @@ impl<L: AnyLayout> Builder<L> {
             codec,
             store: Box::new(store),
             node_ids: 1,
+            chosen: None,
             ttl: DEFAULT_TTL,
             tolerance: 0,
             holder: None,
@@ -73,6 +75,34 @@ impl<L: AnyLayout> Builder<L> {
     /// second in the Randflake layout.
     pub fn node_ids(mut self, count: u32) -> Self {
         self.node_ids = count;
+        self
+    }
+
+    /// Leases these node ids and no others, such as those of a machine's address. They come from the same records
+    /// as free ones, so who chooses and who takes any that is free exclude each other: while another process
+    /// has one of them, the handle is refused as [`StoreError::Exhausted`]. After a crash they are free again when
+    /// their leases expire.
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace, StoreError};
+    /// use randflake_std::{BuildError, Builder, Plain, Sonyflake, SystemClock};
+    /// use std::sync::Arc;
+    ///
+    /// let server = MemoryStore::new(Namespace::of::<Sonyflake>("orders")?, Arc::new(SystemClock));
+    /// // Of 10.0.18.103; the feature `private-ip` finds out the address.
+    /// let node_id = 18 << 8 | 103;
+    /// let build = || Builder::<Sonyflake>::new(Plain, server.clone()).choose([node_id]).build();
+    ///
+    /// let ids = build()?;
+    /// assert_eq!(ids.inspect(ids.generate()?).node_id, node_id);
+    ///
+    /// // A second machine of the same low 16 bits.
+    /// assert!(matches!(build(), Err(BuildError::Store(StoreError::Exhausted { .. }))));
+    /// ids.close()?; // The node id is free in the tick after its last id.
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn choose(mut self, node_ids: impl Into<Box<[u32]>>) -> Self {
+        self.chosen = Some(node_ids.into());
         self
     }
 
@@ -112,7 +142,11 @@ impl<L: AnyLayout> Builder<L> {
         let holder = crate::holder::unique(&holder).map_err(StoreError::unavailable)?;
         self.store.seal(Seal::of(self.codec.permutation()));
         let mut tenant = Tenant::new(self.store, holder, self.ttl);
-        let (acquired, sent) = acquire_first(&mut tenant, self.node_ids)?;
+        let wanted = match &self.chosen {
+            Some(chosen) => NodeIds::These(chosen),
+            None => NodeIds::Any(self.node_ids),
+        };
+        let (acquired, sent) = acquire_first(&mut tenant, wanted)?;
         let issuers: Result<Vec<_>, _> = acquired
             .grants
             .iter()
@@ -120,7 +154,12 @@ impl<L: AnyLayout> Builder<L> {
             .collect();
         let issuers = issuers.inspect_err(|_| tenant.release_unused(&acquired.grants))?;
         let shared = Arc::new(Shared::new(issuers, self.codec, self.tolerance));
-        let keeper = Keeper::new(Arc::clone(&shared), tenant, acquired.grants);
+        let keeper = Keeper::new(
+            Arc::clone(&shared),
+            tenant,
+            acquired.grants,
+            self.chosen.is_some(),
+        );
         thread::Builder::new()
             .name("randflake-keeper".to_owned())
             .spawn(move || keeper.run())
@@ -159,11 +198,11 @@ impl<L: AnyLayout> Builder<L> {
 
 fn acquire_first(
     tenant: &mut Tenant,
-    count: u32,
+    wanted: NodeIds<'_>,
 ) -> Result<(crate::lease::Acquired, crate::clock::Monotonic), StoreError> {
     let mut tries = 1;
     loop {
-        match tenant.acquire(count as usize) {
+        match tenant.acquire(wanted) {
             Err(StoreError::Unavailable(_)) if tries < ACQUIRE_TRIES => {
                 thread::sleep(ACQUIRE_PAUSE * tries);
                 tries += 1;

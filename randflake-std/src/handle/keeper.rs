@@ -7,7 +7,7 @@ use randflake_core::AnyLayout;
 
 use super::shared::{Issuer, Shared};
 use super::tenant::Tenant;
-use crate::lease::{Grant, StoreError};
+use crate::lease::{Grant, NodeIds, StoreError};
 use crate::ledger::Loss;
 use crate::observability::{events, figures};
 
@@ -23,6 +23,8 @@ pub(super) struct Keeper<L: AnyLayout> {
     tenant: Tenant,
     /// One for each slot.
     holdings: Vec<Holding>,
+    /// The node ids were chosen: no others do in their place.
+    is_chosen: bool,
     failures: u32,
 }
 
@@ -46,12 +48,18 @@ impl Holding {
 }
 
 impl<L: AnyLayout> Keeper<L> {
-    pub(super) fn new(shared: Arc<Shared<L>>, tenant: Tenant, grants: Vec<Grant>) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared<L>>,
+        tenant: Tenant,
+        grants: Vec<Grant>,
+        is_chosen: bool,
+    ) -> Self {
         let holdings = grants.into_iter().map(Holding::new).collect();
         Self {
             shared,
             tenant,
             holdings,
+            is_chosen,
             failures: 0,
         }
     }
@@ -161,7 +169,16 @@ impl<L: AnyLayout> Keeper<L> {
         if ending.is_empty() {
             return Ok(());
         }
-        let (acquired, sent) = self.tenant.acquire(ending.len())?;
+        let former: Vec<_> = ending
+            .iter()
+            .map(|(holding, _)| holding.grant.node_id)
+            .collect();
+        let wanted = if self.is_chosen {
+            NodeIds::These(&former)
+        } else {
+            NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))
+        };
+        let (acquired, sent) = self.tenant.acquire(wanted)?;
         let mut to_release = Vec::new();
         for ((holding, slot), grant) in ending.iter_mut().zip(acquired.grants) {
             let issuer = Issuer::new(self.shared.codec.layout(), &grant, acquired.now, sent)

@@ -14,7 +14,7 @@ pub(super) struct Tenant {
     ttl: Duration,
     ttl_ticks: u64,
     /// An acquire of unknown outcome, to be repeated unchanged.
-    pending: Option<Pending>,
+    pending: Option<Token>,
     /// The store's last answer.
     answer: Option<Answer>,
 }
@@ -29,12 +29,6 @@ struct Answer {
 
 /// What a store's clock may go wrong between two answers before it counts as a step.
 const STEP: Duration = Duration::from_secs(1);
-
-#[derive(Clone, Copy)]
-struct Pending {
-    token: Token,
-    count: u32,
-}
 
 impl Tenant {
     pub(super) fn new(store: Box<dyn LeaseStore>, holder: String, ttl: Duration) -> Self {
@@ -67,26 +61,26 @@ impl Tenant {
         Ok(())
     }
 
-    /// Acquires this many node ids, or as many as an acquire of unknown outcome asked for before.
-    pub(super) fn acquire(&mut self, count: usize) -> Result<(Acquired, Monotonic), StoreError> {
-        let pending = match self.pending {
-            Some(pending) => pending,
-            None => Pending {
-                token: Token::random().map_err(StoreError::unavailable)?,
-                count: u32::try_from(count).unwrap_or(u32::MAX),
-            },
+    /// Acquires node ids. After an acquire of unknown outcome the next one has its token, and so gets what that
+    /// one was granted.
+    pub(super) fn acquire(
+        &mut self,
+        nodes: NodeIds<'_>,
+    ) -> Result<(Acquired, Monotonic), StoreError> {
+        let token = match self.pending {
+            Some(token) => token,
+            None => Token::random().map_err(StoreError::unavailable)?,
         };
-        let Pending { token, count } = pending;
         let request = AcquireRequest {
             token,
             holder: &self.holder,
-            nodes: NodeIds::Any(count),
+            nodes,
             ttl: self.ttl_ticks,
         };
-        let _span = events::acquire(self.store.namespace().name(), count);
+        let _span = events::acquire(self.store.namespace().name(), nodes.count());
         let sent = Monotonic::exact();
         let outcome = self.store.acquire(&request);
-        self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(pending);
+        self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
         self.answered(acquired.now, sent);
         events::acquired(self.namespace(), &acquired.grants);

@@ -55,7 +55,7 @@ pub use postgres::PostgresStore;
 #[cfg(feature = "redis")]
 pub use redis::RedisStore;
 #[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
+pub use sqlite::{Sqlite, SqliteStore};
 pub use store::{
     AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Record, Renewed, StoreError,
 };

@@ -331,7 +331,11 @@ impl<B: Backend> LeaseStore for Ledger<B> {
             tried: &pending.nonces,
         };
         let (chosen, free) = match nodes {
-            NodeIds::Any(count) => (&[][..], count as usize),
+            // More than there are is for the rule to refuse.
+            NodeIds::Any(count) => (
+                &[][..],
+                u64::from(count).min(self.namespace.node_ids()) as usize,
+            ),
             NodeIds::These(chosen) => (chosen, 0),
         };
         let read = [&pending.nodes, chosen].concat();

@@ -79,15 +79,14 @@ impl<B: CounterBackend> Ledger<B> {
     ) -> Result<T, StoreError> {
         for _ in 0..TRIES {
             let view = self.backend.read_counter()?;
-            if let Some(fault) = &view.continuity.fault {
-                return Err(StoreError::Unusable(fault.clone()));
-            }
-            let (next, answer) = rule(status(&view))?;
+            let checked = match &view.continuity.fault {
+                Some(fault) => Err(StoreError::Unusable(fault.clone())),
+                None => rule(status(&view)),
+            };
+            let (next, answer) = checked.inspect_err(|_| self.backend.abandon())?;
             let vouched = view.continuity.fingerprint;
-            if self
-                .backend
-                .commit_counter(view.record.as_ref(), &CounterRecord { next, vouched })?
-            {
+            let after = CounterRecord { next, vouched };
+            if self.backend.commit_counter(view.record.as_ref(), &after)? {
                 return Ok(answer);
             }
         }
@@ -106,7 +105,9 @@ impl<B: CounterBackend> SegmentStore for Ledger<B> {
     }
 
     fn counter(&mut self) -> Result<CounterStatus, StoreError> {
-        self.backend.read_counter().map(|view| status(&view))
+        let view = self.backend.read_counter()?;
+        self.backend.abandon();
+        Ok(status(&view))
     }
 
     fn resume(&mut self, number: u64) -> Result<u64, StoreError> {

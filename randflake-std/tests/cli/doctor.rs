@@ -82,7 +82,7 @@ fn problems_are_told_and_counted() {
     let [secret, lease] = problems[..] else {
         panic!("{}", answer.stdout);
     };
-    let fence = answer
+    let wait = answer
         .stdout
         .lines()
         .find(|line| line.starts_with("caution  fence"));

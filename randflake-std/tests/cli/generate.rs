@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::process::Stdio;
 
 use randflake_std::Randflake;
-use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, SqliteStore, Token};
+use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, SqliteStore, Token};
 
 use crate::user::{Answer, KEY, User, objects, tells_of_a_fence};
 
@@ -192,7 +192,7 @@ fn a_store_without_free_node_ids_says_when_to_try_again() {
     let request = AcquireRequest {
         token: Token::random().unwrap(),
         holder: "a crowd",
-        count: 131_072,
+        nodes: NodeIds::Any(131_072),
         ttl: 300,
     };
     store.acquire(&request).unwrap();

@@ -126,7 +126,7 @@ fn all_are_released_or_none() {
 }
 
 #[test]
-fn a_fence_holds_new_leases_off() {
+fn a_quarantine_holds_new_leases_off() {
     let user = User::new();
     let mut endless = user.endless(&["--node-ids", "1"]);
     endless.read(1);

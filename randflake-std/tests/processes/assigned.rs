@@ -6,7 +6,9 @@ use std::thread;
 
 use libtest_mimic::Failed;
 use randflake_std::ExactSystemClock;
-use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, NodeIdSource, StaticStore, Token};
+use randflake_std::lease::{
+    AcquireRequest, Grant, LeaseStore, NodeIdSource, NodeIds, StaticStore, Token,
+};
 use randflake_std::randflake_core::{Clock, ManualClock};
 
 use crate::issuer::{Order, TTL, assert_distinct, ids, namespace};
@@ -49,7 +51,7 @@ fn use_a_minute_ago(path: &std::path::Path) -> Result<(), Failed> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random()?,
         holder: "before",
-        count: 1,
+        nodes: NodeIds::Any(1),
         ttl: 1,
     })?;
     let grant = acquired.grants[0];

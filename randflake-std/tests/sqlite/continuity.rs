@@ -8,7 +8,7 @@ use std::sync::Arc;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore};
 use rusqlite::Connection;
 
-use super::{Place, TTL, acquire, fenced, namespace, processes, unusable};
+use super::{Place, TTL, acquire, namespace, processes, quarantined, unusable};
 
 /// Puts a file's earlier content back, into the same file.
 fn restore_in_place(path: &Path, backup: &[u8]) {
@@ -24,13 +24,13 @@ fn restore_anew(path: &Path, backup: &[u8]) {
 
 /// The fence is as long as it must be; when it is over, all is well, and stays so.
 fn recovers(place: &Place, store: &mut SqliteStore) {
-    let fence = fenced(store);
+    let wait = quarantined(store);
     let due = store.namespace().max_ttl() + MAX_SKEW;
     assert!(
-        fence >= due && fence.as_secs() <= due.as_secs() + 2,
-        "{fence:?}"
+        wait >= due && wait.as_secs() <= due.as_secs() + 2,
+        "{wait:?}"
     );
-    place.pass(fence);
+    place.pass(wait);
     acquire(store).unwrap();
     acquire(&mut place.open()).unwrap();
 }
@@ -71,7 +71,7 @@ fn an_emptied_database_is_a_deleted_one() {
 }
 
 #[test]
-fn a_store_deleted_as_a_whole_is_fenced_by_a_process_that_remembers() {
+fn a_store_deleted_as_a_whole_is_quarantined_by_a_process_that_remembers() {
     let place = Place::new();
     let mut remembers = place.open();
     acquire(&mut remembers).unwrap();
@@ -82,7 +82,7 @@ fn a_store_deleted_as_a_whole_is_fenced_by_a_process_that_remembers() {
         acquire(&mut new).unwrap();
     }
     assert!(remembers.list().unwrap().len() == 10);
-    fenced(&mut new);
+    quarantined(&mut new);
     recovers(&place, &mut remembers);
 }
 
@@ -114,7 +114,7 @@ fn a_backup_that_lacks_only_a_renewal_is_noticed() {
 }
 
 #[test]
-fn a_namespace_that_the_backup_lacks_is_fenced_too() {
+fn a_namespace_that_the_backup_lacks_is_quarantined_too() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     let backup = fs::read(place.database()).unwrap();
@@ -124,39 +124,42 @@ fn a_namespace_that_the_backup_lacks_is_fenced_too() {
     };
     acquire(&mut open_users()).unwrap();
     restore_in_place(&place.database(), &backup);
-    fenced(&mut place.open());
-    fenced(&mut open_users());
+    quarantined(&mut place.open());
+    quarantined(&mut open_users());
 }
 
 #[test]
-fn a_fence_outlives_the_process_that_set_it() {
+fn a_quarantine_outlives_the_process_that_set_it() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     fs::remove_file(place.database()).unwrap();
     drop(place.open());
     place.clock.advance_ms(100_000);
-    let left = fenced(&mut place.open());
-    assert_eq!(left.as_secs(), 300 + 10 - 100 + 1);
-    place.open().fence().unwrap();
-    assert_eq!(fenced(&mut place.open()).as_secs(), 300 + 10);
+    let left = quarantined(&mut place.open());
+    assert_eq!(left.as_secs(), 300 + 20 - 100 + 1);
+    place.open().quarantine().unwrap();
+    assert_eq!(quarantined(&mut place.open()).as_secs(), 300 + 20);
 }
 
 #[test]
-fn a_second_loss_does_not_shorten_the_fence() {
+fn a_second_loss_does_not_shorten_the_quarantine() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     let backup = fs::read(place.database()).unwrap();
     acquire(&mut place.open()).unwrap();
     restore_in_place(&place.database(), &backup);
-    let first = fenced(&mut place.open());
+    let first = quarantined(&mut place.open());
     // The clock of who notices the second is behind.
     place.clock.turn_back_ms(100_000);
     restore_anew(&place.database(), &fs::read(place.database()).unwrap());
-    assert_eq!(fenced(&mut place.open()).as_secs(), first.as_secs() + 100);
+    assert_eq!(
+        quarantined(&mut place.open()).as_secs(),
+        first.as_secs() + 100
+    );
 }
 
 #[test]
-fn an_unharmed_store_is_never_fenced() {
+fn an_unharmed_store_is_never_quarantined() {
     let place = Place::new();
     let mut store = place.open();
     acquire(&mut store).unwrap();
@@ -199,12 +202,12 @@ fn a_copy_is_refused_while_the_original_is_there() {
 
     fs::remove_file(place.database()).unwrap();
     let mut copy = place.try_open(&copy).unwrap();
-    place.pass(fenced(&mut copy));
+    place.pass(quarantined(&mut copy));
     acquire(&mut copy).unwrap();
 }
 
 #[test]
-fn a_store_moved_to_another_disk_is_fenced() {
+fn a_store_moved_to_another_disk_is_quarantined() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     let moved = place.path("elsewhere/leases.db");
@@ -212,7 +215,7 @@ fn a_store_moved_to_another_disk_is_fenced() {
     fs::copy(place.database(), &moved).unwrap();
     fs::remove_file(place.database()).unwrap();
     let mut store = place.try_open(&moved).unwrap();
-    place.pass(fenced(&mut store));
+    place.pass(quarantined(&mut store));
     acquire(&mut store).unwrap();
     acquire(&mut place.try_open(&moved).unwrap()).unwrap();
 }

@@ -246,7 +246,7 @@ fn survives(place: &Place, damage: &str) {
         StoreError::Unusable(_) | StoreError::Unavailable(_) => {
             assert!(error.to_string().contains("leases.db"), "{damage}: {error}");
         }
-        StoreError::Fenced { .. } | StoreError::Exhausted { .. } => {}
+        StoreError::Quarantined { .. } | StoreError::Exhausted { .. } => {}
         _ => panic!("{damage}: {error}"),
     };
     let mut store = match place.try_open(&place.database()) {

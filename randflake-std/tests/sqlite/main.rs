@@ -23,7 +23,7 @@ use std::sync::Arc;
 use randflake_core::ManualClock;
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, Namespace, SqliteStore, StoreError, Token,
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, SqliteStore, StoreError, Token,
 };
 use tempfile::TempDir;
 
@@ -94,16 +94,16 @@ fn acquire(store: &mut SqliteStore) -> Result<Grant, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
-        count: 1,
+        nodes: NodeIds::Any(1),
         ttl: TTL,
     })?;
     Ok(acquired.grants[0])
 }
 
 /// How long an acquire is refused for, which it must be.
-fn fenced(store: &mut SqliteStore) -> Duration {
+fn quarantined(store: &mut SqliteStore) -> Duration {
     match acquire(store) {
-        Err(StoreError::Fenced { retry_in }) => retry_in,
+        Err(StoreError::Quarantined { retry_in }) => retry_in,
         other => panic!("{other:?}"),
     }
 }

@@ -15,9 +15,9 @@ fn open(path: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(path, &namespace("orders"))
 }
 
-fn is_fenced(store: &mut SqliteStore) {
+fn is_quarantined(store: &mut SqliteStore) {
     let refused = acquire(store);
-    let Err(StoreError::Fenced { retry_in }) = refused else {
+    let Err(StoreError::Quarantined { retry_in }) = refused else {
         panic!("{refused:?}");
     };
     let due = store.namespace().max_ttl() + MAX_SKEW;
@@ -48,12 +48,12 @@ fn a_copy_on_another_volume_is_refused_while_the_original_is_there() {
     }
     // As a restored store it begins with a fence.
     fs::remove_dir_all(here.path().join("store")).unwrap();
-    is_fenced(&mut open(&copied).unwrap());
+    is_quarantined(&mut open(&copied).unwrap());
 }
 
 /// Each container sees its copy where the original was.
 #[test]
-fn a_copy_on_another_volume_under_the_same_path_is_fenced() {
+fn a_copy_on_another_volume_under_the_same_path_is_quarantined() {
     let [here, there] = [Disk::new(16), Disk::new(16)];
     let original = here.path().join("store/leases.db");
     acquire(&mut open(&original).unwrap()).unwrap();
@@ -61,7 +61,7 @@ fn a_copy_on_another_volume_under_the_same_path_is_fenced() {
     let kept = inode(&original);
     there.mount_over(&here);
     assert_eq!(inode(&original), kept);
-    is_fenced(&mut open(&original).unwrap());
+    is_quarantined(&mut open(&original).unwrap());
 }
 
 /// The new files get the old ones' inode numbers.
@@ -81,12 +81,12 @@ fn a_folder_restored_under_a_holder_is_noticed_by_who_starts_next() {
         fs::remove_dir_all(&folder).unwrap();
         copy(&backup, &folder);
         same += usize::from(inode(&path) == before);
-        is_fenced(&mut open(&path).unwrap());
+        is_quarantined(&mut open(&path).unwrap());
         assert_eq!(
             holder.renew(&[grant, forgotten], TTL).unwrap().ends,
             [None, None]
         );
-        is_fenced(&mut holder);
+        is_quarantined(&mut holder);
         fs::remove_dir_all(&backup).unwrap();
     }
     assert!(same > 0, "the file system never gave an inode number again");
@@ -94,7 +94,7 @@ fn a_folder_restored_under_a_holder_is_noticed_by_who_starts_next() {
 
 /// Each container has its own layer above the image's files, and an image may have been made of a store in use.
 #[test]
-fn two_containers_of_one_image_are_fenced() {
+fn two_containers_of_one_image_are_quarantined() {
     let disk = Disk::new(16);
     let folder = |name: &str| {
         let path = disk.path().join(name);
@@ -128,6 +128,6 @@ fn two_containers_of_one_image_are_fenced() {
     let image = format!("{}:{}", disk.path().join("layer").display(), base.display());
     for name in ["first", "second"] {
         let path = container(name, &image, &format!("own-{name}")).join("leases.db");
-        is_fenced(&mut open(&path).unwrap());
+        is_quarantined(&mut open(&path).unwrap());
     }
 }

@@ -21,7 +21,9 @@ mod owners;
 mod tickets;
 
 use randflake_std::Randflake;
-use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError, Token};
+use randflake_std::lease::{
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
+};
 
 const TTL: u64 = 60;
 
@@ -33,7 +35,7 @@ fn acquire(store: &mut impl LeaseStore) -> Result<Grant, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
-        count: 1,
+        nodes: NodeIds::Any(1),
         ttl: TTL,
     })?;
     Ok(acquired.grants[0])

@@ -73,10 +73,13 @@ impl Args {
         let node_ids = self.node_ids(layout.spec())?;
         let codec = layout.codec_for_issuing(&self.secret)?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
-        let handle = Builder::of(codec, self.store.open()?)
+        let mut builder = Builder::of(codec, self.store.open()?)
             .node_ids(node_ids)
-            .ttl(DEFAULT_TTL.max(shortest))
-            .build()?;
+            .ttl(DEFAULT_TTL.max(shortest));
+        if let Some(chosen) = self.store.chosen_node_id()? {
+            builder = builder.choose([chosen]);
+        }
+        let handle = builder.build()?;
         let printed = self.print(&handle);
         if let Err(error) = handle.close() {
             say(&format!(
@@ -90,7 +93,6 @@ impl Args {
         let all = u64::from(spec.max_node_id()) + 1;
         match &self.node_ids {
             Some(asked) => check("--node-ids <K>", asked, 1..=all),
-            None if self.store.is_node_id_chosen() => Ok(1),
             None => Ok(enough_for(self.count, spec)),
         }
     }

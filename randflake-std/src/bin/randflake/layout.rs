@@ -27,9 +27,7 @@ pub(crate) struct LayoutArgs {
 /// A layout that was asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
-    name: &'static str,
     spec: Spec,
-    is_own: bool,
     encrypted: bool,
 }
 
@@ -65,9 +63,7 @@ impl FromStr for Chosen {
             None => read_preset(shape, times)?,
         };
         Ok(Self {
-            name,
             spec,
-            is_own: times.is_some(),
             encrypted: asked_encrypted || name == "randflake",
         })
     }
@@ -184,20 +180,17 @@ impl Chosen {
         self.spec.into()
     }
 
-    /// The namespace unless another is asked for: ids of two layouts must not share one.
+    /// The namespace unless another is asked for. It follows from the bits and the encryption, however the layout
+    /// was written: ids of two layouts must not share one, and one layout must not have two.
     pub(crate) fn namespace(&self) -> String {
-        let Self {
-            name,
-            spec,
-            is_own,
-            encrypted,
-        } = self;
-        if *name == "randflake" && !is_own {
-            return "default".to_owned();
-        }
-        let prefix = if *encrypted { "encrypted-" } else { "" };
-        if !is_own {
-            return format!("{prefix}{name}");
+        let fields = self.spec.fields();
+        let preset = PRESETS.iter().find(|(_, spec)| spec.fields() == fields);
+        let prefix = if self.encrypted { "encrypted-" } else { "" };
+        if let Some((name, _)) = preset {
+            return match (*name, self.encrypted) {
+                ("randflake", true) => "default".to_owned(),
+                _ => format!("{prefix}{name}"),
+            };
         }
         let Fields {
             timestamp,
@@ -205,11 +198,10 @@ impl Chosen {
             sequence,
             epoch_unix_ms,
             tick_ms,
-        } = spec.fields();
-        format!(
-            "{prefix}{name}-{}-{}-{}-{epoch_unix_ms}-{tick_ms}",
-            timestamp.bits, node_id.bits, sequence.bits
-        )
+        } = fields;
+        let places =
+            [timestamp, node_id, sequence].map(|field| format!("{}_{}", field.bits, field.shift));
+        format!("{prefix}{}-{epoch_unix_ms}-{tick_ms}", places.join("-"))
     }
 
     /// The codec, with a secret where there is something to encrypt.

@@ -4,9 +4,7 @@ use core::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
 
 use randflake_std::Randflake;
-use randflake_std::lease::{
-    self, LeaseStore, Namespace, Pinned, SqliteStore, StoreError, StoreUrl,
-};
+use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError, StoreUrl};
 use randflake_std::segment::{self, SegmentStore};
 
 use crate::failure::Failure;
@@ -46,8 +44,7 @@ pub(crate) struct LeaseArgs {
     layout: LayoutArgs,
     /// The node id to lease, instead of any that is free
     ///
-    /// While somebody else has it, it is refused. A fleet either chooses all its node ids or none: who takes
-    /// any that is free does not know of those that were chosen, so their ids may be the same.
+    /// While another process has it, chosen or free, it is refused.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node_id: Option<String>,
     #[command(flatten)]
@@ -59,21 +56,17 @@ impl LeaseArgs {
         &self.layout.layout
     }
 
-    pub(crate) fn is_node_id_chosen(&self) -> bool {
-        self.node_id.is_some()
+    pub(crate) fn chosen_node_id(&self) -> Result<Option<u32>, Failure> {
+        let all = 0..=u64::from(self.layout().spec().max_node_id());
+        let asked = self.node_id.as_ref();
+        asked
+            .map(|asked| check("--node-id <N>", asked, all))
+            .transpose()
     }
 
     pub(crate) fn open(&self) -> Result<Box<dyn LeaseStore>, Failure> {
-        let layout = self.layout();
-        let namespace = self.store.namespace_of(layout)?;
-        let place = self.store.place()?;
-        let Some(asked) = &self.node_id else {
-            return Ok(place.open(&namespace)?);
-        };
-        let all = 0..=u64::from(layout.spec().max_node_id());
-        let node_id = check("--node-id <N>", asked, all)?;
-        let store = Pinned::open(&namespace, node_id, |one| place.open(one))?;
-        Ok(Box::new(store))
+        let namespace = self.store.namespace_of(self.layout())?;
+        Ok(self.store.place()?.open(&namespace)?)
     }
 
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {

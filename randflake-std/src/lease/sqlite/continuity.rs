@@ -1,14 +1,14 @@
 //! Whether the database is what it was, or has lost leases that were granted.
 
-use core::time::Duration;
 use std::path::Path;
 
 use rusqlite::{Connection, params};
 
 use super::failure::{Failure, unusable};
-use super::leases::{from_sql, sql};
 use super::lock::Mark;
-use crate::lease::{MAX_SKEW, Namespace, StoreError};
+use super::records::{number, sql_number};
+use crate::lease::StoreError;
+use crate::ledger::Continuity;
 use crate::private_file::{self, Identity};
 
 /// Where a database was found, and what else is known of it.
@@ -35,15 +35,9 @@ pub(super) fn begin(connection: &Connection, evidence: &Evidence<'_>) -> Result<
     Ok(())
 }
 
-/// Compares the database with the evidence. If it may have forgotten leases, nothing is granted until
-/// these are over, and none that it knows is renewed: what became of it may be forgotten too. If it
-/// is a copy, it is refused. Says whether it changed anything.
-pub(super) fn check(
-    connection: &Connection,
-    evidence: &Evidence<'_>,
-    namespace: &Namespace,
-    now: Duration,
-) -> Result<bool, Failure> {
+/// Compares the database with the evidence, and counts a break if it may have forgotten something. If it is a
+/// copy, it is refused. Says whether it changed anything.
+pub(super) fn check(connection: &Connection, evidence: &Evidence<'_>) -> Result<bool, Failure> {
     let Evidence {
         path,
         identity,
@@ -66,25 +60,33 @@ pub(super) fn check(
     if !moved && !contradicted && stored.path == name {
         return Ok(false);
     }
-    let is_broken = moved || contradicted;
-    let fence_until_ms = if is_broken {
-        connection.execute("UPDATE lease SET held = 0", [])?;
-        fence(connection, namespace, marks, now)?
-    } else {
-        0
-    };
+    // The marks know of leases that a clock ahead of ours has granted.
+    let known_end_ms = marks.iter().map(|mark| mark.until_ms).max().unwrap_or(0);
     connection.execute(
-        "UPDATE store SET inode = ?1, born_ns = ?2, path = ?3,
-            fence_until_ms = max(fence_until_ms, ?4), breaks = breaks + ?5",
+        "UPDATE store SET inode = ?1, born_ns = ?2, path = ?3, breaks = breaks + ?4,
+            known_end_ms = max(known_end_ms, ?4 * ?5)",
         params![
             identity.inode.map(u64::cast_signed),
             identity.born_ns,
             name,
-            sql(fence_until_ms),
-            is_broken
+            moved || contradicted,
+            sql_number(known_end_ms),
         ],
     )?;
     Ok(true)
+}
+
+/// What namespaces and counters are told of the database.
+pub(super) fn told(connection: &Connection) -> rusqlite::Result<Continuity> {
+    connection.query_row("SELECT id, breaks, known_end_ms FROM store", [], |row| {
+        let (id, breaks) = (row.get::<_, i64>(0)?.cast_unsigned(), number(row, 1)?);
+        Ok(Continuity {
+            fingerprint: format!("{id:016x}/{breaks}"),
+            is_absence_certain: breaks == 0,
+            known_end_unix_ms: number(row, 2)?,
+            fault: None,
+        })
+    })
 }
 
 /// What the continuity is known by, for people.
@@ -100,30 +102,6 @@ pub(super) fn fingerprint(connection: &Connection) -> rusqlite::Result<String> {
     Ok(format!(
         "store {id:016x}, inode {inode}, born {born}, {writes} writes"
     ))
-}
-
-/// When all leases are over that may have been granted in this file, also in namespaces that it has
-/// forgotten. The marks know of leases that a clock ahead of ours has granted.
-fn fence(
-    connection: &Connection,
-    namespace: &Namespace,
-    marks: &[Mark; 2],
-    now: Duration,
-) -> Result<u64, Failure> {
-    let known = connection.query_row(
-        "SELECT coalesce(max(max_ttl_ms + tick_ms), 0) FROM namespace",
-        [],
-        |row| from_sql(row, 0),
-    )?;
-    let tick = Duration::from_millis(namespace.spec().tick_ms());
-    let ours = millis(namespace.max_ttl().saturating_add(tick));
-    let may_end = millis(now.saturating_add(MAX_SKEW)).saturating_add(ours.max(known));
-    let known_end = marks.iter().map(|mark| mark.until_ms).max().unwrap_or(0);
-    Ok(may_end.max(known_end))
-}
-
-fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 struct Stored {
@@ -144,7 +122,7 @@ impl Stored {
             };
             Ok(Self {
                 id: row.get::<_, i64>(0)?.cast_unsigned(),
-                writes: from_sql(row, 1)?,
+                writes: number(row, 1)?,
                 identity,
                 path: row.get(4)?,
             })
@@ -171,7 +149,7 @@ pub(super) fn count_write(connection: &Connection) -> rusqlite::Result<Mark> {
         |row| {
             Ok(Mark {
                 store: row.get::<_, i64>(0)?.cast_unsigned(),
-                writes: from_sql(row, 1)?,
+                writes: number(row, 1)?,
                 until_ms: 0,
             })
         },

@@ -1,18 +1,13 @@
 //! What the database says of itself.
 
-use core::time::Duration;
-
 use rusqlite::Connection;
 
 use super::failure::Failure;
 use super::{continuity, schema};
 use crate::lease::Finding;
 
-/// In a transaction; nothing is granted while the fence is left.
-pub(super) fn findings(
-    connection: &Connection,
-    fence_left: Duration,
-) -> Result<Vec<Finding>, Failure> {
+/// In a transaction.
+pub(super) fn findings(connection: &Connection) -> Result<Vec<Finding>, Failure> {
     let schema = format!("version {}", schema::VERSION);
     Ok(vec![
         Finding::fine("server", format!("SQLite {}", rusqlite::version())),
@@ -21,7 +16,6 @@ pub(super) fn findings(
         synchronous(connection)?,
         quick_check(connection)?,
         Finding::fine("fingerprint", continuity::fingerprint(connection)?),
-        Finding::fence(fence_left),
     ])
 }
 
@@ -44,7 +38,7 @@ fn quick_check(connection: &Connection) -> Result<Finding, Failure> {
         Finding::fine("quick_check", first)
     } else {
         let sentence = "the database is damaged: end all its users, delete it and keep the file \
-                        `.lock` beside it; a new one is fenced for as long as it must be";
+                        `.lock` beside it; a new one is quarantined for as long as it must be";
         Finding::wrong("quick_check", first, sentence)
     })
 }

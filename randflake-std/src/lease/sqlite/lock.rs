@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::failure::{io, refused, unusable};
@@ -57,24 +57,27 @@ impl Mark {
 
 /// The lock, held until dropped. Nobody else, thread or process, works on the database meanwhile.
 #[derive(Debug)]
-pub(super) struct Lock<'p> {
+pub(super) struct Lock {
     file: File,
-    path: &'p Path,
+    path: PathBuf,
 }
 
-impl<'p> Lock<'p> {
+impl Lock {
     /// Waits for the lock.
     ///
     /// SQLite's own way of waiting lets some of many processes starve. This one asks at random
     /// intervals that do not grow; a lock without time limit would hang behind a process that was
     /// paused while it had it.
-    pub(super) fn wait(path: &'p Path) -> Result<Self, StoreError> {
+    pub(super) fn wait(path: &Path) -> Result<Self, StoreError> {
         let begin = Instant::now();
         loop {
             let file = private_file::open(path).map_err(refused)?;
             match file.try_lock() {
                 Ok(()) => {
-                    let lock = Self { file, path };
+                    let lock = Self {
+                        file,
+                        path: path.to_owned(),
+                    };
                     if lock.is_in_place()? {
                         return Ok(lock);
                     }
@@ -98,7 +101,10 @@ impl<'p> Lock<'p> {
     /// Whether the file locked is the one that others will find: it may have been deleted since it
     /// was opened.
     fn is_in_place(&self) -> Result<bool, StoreError> {
-        let ours = self.file.metadata().map_err(|error| io(self.path, error))?;
+        let ours = self
+            .file
+            .metadata()
+            .map_err(|error| io(&self.path, error))?;
         let theirs = self.path.symlink_metadata().ok();
         Ok(theirs.is_some_and(|theirs| private_file::is_same(&theirs, &ours)))
     }
@@ -109,10 +115,10 @@ impl<'p> Lock<'p> {
         self.file
             .rewind()
             .and_then(|()| (&self.file).take(one_too_many).read_to_end(&mut bytes))
-            .map_err(|error| io(self.path, error))?;
+            .map_err(|error| io(&self.path, error))?;
         Mark::from_bytes(&bytes).ok_or_else(|| {
             unusable(
-                self.path,
+                &self.path,
                 &"this is not the lock file of a lease store, but has its name",
             )
         })
@@ -124,11 +130,11 @@ impl<'p> Lock<'p> {
             .set_len(Mark::LEN as u64)
             .and_then(|()| self.file.rewind())
             .and_then(|()| self.file.write_all(&mark.to_bytes()))
-            .map_err(|error| io(self.path, error))
+            .map_err(|error| io(&self.path, error))
     }
 }
 
-impl Drop for Lock<'_> {
+impl Drop for Lock {
     fn drop(&mut self) {
         // Closing would not be enough: a child that was forked meanwhile has the file open as well.
         let _closing_unlocks_too = self.file.unlock();

@@ -1,45 +1,35 @@
 //! Leases and counters in a file of this machine.
 
 mod continuity;
-mod counter;
 mod diagnosis;
 mod failure;
 mod file;
-mod leases;
 mod lock;
+mod records;
 mod schema;
+mod session;
 
 use core::fmt::{self, Debug, Formatter};
-use core::time::Duration;
 use std::path::Path;
 use std::sync::Arc;
 
 use randflake_core::Clock;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use self::continuity::Evidence;
-use self::failure::{Failure, unusable};
+use self::failure::Failure;
 use self::file::Place;
-use self::leases::Leases;
-use self::lock::{Lock, Mark};
-use super::moment::{self, Moment};
-use super::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
-    volume,
-};
+use self::lock::Mark;
+use self::records::Records;
+use self::session::Session;
+#[cfg(doc)]
+use super::LeaseStore;
+use super::{Finding, Namespace, StoreError, volume};
 use crate::ExactSystemClock;
-use crate::private_file::Identity;
-use crate::segment::{Counter, CounterStatus, Segment, SegmentStore};
-
-/// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What a transaction writes over is saved in a file that stays where it is, so that its five waits for the
-/// disk are for blocks that are there: of that file twice and of its directory, of the database, and of the
-/// file again. A write-ahead log has to be moved into the database and deleted at the end of each operation,
-/// because what is left in it would be read into a backup that is restored in place: as many waits, in which
-/// the file system has to write its own journal.
-const JOURNAL: &str = "persist";
+use crate::ledger::{
+    Backend, Change, Committed, Continuity, CounterBackend, CounterRecord, CounterView, Ledger,
+    NodeRecord, View, Wanted, read_clock,
+};
+#[cfg(doc)]
+use crate::segment::SegmentStore;
 
 const VANISHES: &str = "the leases vanish with it, and each container of an image has its own: then two grant the same \
                         ids; mount a persistent volume that all of them share";
@@ -64,47 +54,47 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// | what happened                                       | what it does                           |
 /// |-----------------------------------------------------|----------------------------------------|
 /// | neither file is there: a new store                  | grants at once                         |
-/// | the database was deleted, the lock file was not     | a new store, fenced                    |
-/// | a backup of the database was restored in place      | fenced                                 |
-/// | the file is another: its folder was restored,       | fenced                                 |
+/// | the database was deleted, the lock file was not     | a new store, quarantined                    |
+/// | a backup of the database was restored in place      | quarantined                                 |
+/// | the file is another: its folder was restored,       | quarantined                                 |
 /// | or it was moved to this disk                        |                                        |
 /// | the file was renamed on its disk                    | nothing: it is the same                |
 /// | it is a copy, and the original is at its path       | refused, until the original is removed |
-/// | it is a container's own copy of a file of its image | fenced                                 |
+/// | it is a container's own copy of a file of its image | quarantined                                 |
 /// | the file is mounted alone, as by                    | refused: its lock and journal would be |
 /// | `docker -v leases.db:/srv/leases.db`                | elsewhere; mount the directory         |
-/// | both files were deleted, or overwritten with        | fenced by that process's next          |
+/// | both files were deleted, or overwritten with        | quarantined by that process's next          |
 /// | earlier ones, while a process runs                  | operation                              |
 /// | the power failed, a disk was full or broke          | nothing: what was answered is kept     |
 ///
-/// Fenced is [`StoreError::Fenced`]: for the longest TTL and 10 s, and until the last lease that the
-/// lock file knows of is over: that is long if a clock was far ahead once. Leases from before are not
-/// renewed any more.
+/// Quarantined is [`StoreError::Quarantined`]: nothing is granted for the longest TTL and 20 s, and until the last lease
+/// that the lock file knows of has expired: that is long if a clock was far ahead once. Of a namespace whose record is
+/// lost the longest TTL is taken for 300 s at least. A lease from before that the store still knows is renewed.
 ///
-/// No time heals a counter that may have gone back. Where leases are fenced, counters are refused as
+/// No time heals a counter that may have gone back. Where leases are quarantined, counters are refused as
 /// [`StoreError::CounterLost`], those too that the store does not know, until somebody says where each
 /// goes on: [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
 /// - A machine, or its disk, that was set back as a whole, with the lock file: call
-///   [`fence`](LeaseStore::fence) then, and [`resume`](SegmentStore::resume) each counter further on.
+///   [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter further on.
 /// - Two machines, or volumes, from one image or snapshot of a disk: their files have the same numbers and times.
 ///   Delete database and lock file in the image.
 /// - A copy whose original is not at its path as seen from here: on another machine, or in another container.
-///   It is fenced once, then both grant the same node ids. The [`diagnose`](LeaseStore::diagnose) of each tells
+///   It is quarantined once, then both grant the same node ids. The [`diagnose`](LeaseStore::diagnose) of each tells
 ///   of a container's own layer.
 /// - Both files deleted, or both overwritten in place with those of a backup, and a lease granted before
 ///   any of the processes that still run has come back to the store. Stop them first.
 /// - A path that is another disk's by mistake, because its own was not mounted: this is a new store.
 /// - A disk that says that it has written what it has not.
 /// - File systems without a time of birth (ext3, ext4 with inodes of 128 bytes) give a restored file's inode number
-///   to another: there a restored folder may go unnoticed. On those whose inodes are not stable the store fences
-///   itself without need. Network file systems are not for SQLite.
+///   to another: there a restored folder may go unnoticed. On those whose inodes are not stable the store
+///   quarantines itself without need. Network file systems are not for SQLite.
 /// - Linux before 5.8 and other systems do not tell of a file that is mounted alone.
 ///
 /// ```
-/// use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, SqliteStore, Token};
+/// use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, SqliteStore, Token};
 /// use randflake_std::Randflake;
 ///
 /// # let folder = std::env::temp_dir().join(format!("randflake-doc-{}", std::process::id()));
@@ -112,30 +102,34 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// let namespace = Namespace::of::<Randflake>("orders")?;
 /// let mut store = SqliteStore::open(&path, &namespace)?;
 /// let token = Token::random()?;
-/// let acquired = store.acquire(&AcquireRequest { token, holder: "example", count: 1, ttl: 60 })?;
+/// let acquired = store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 })?;
 /// assert_eq!(acquired.grants[0].node_id, 0);
 /// store.release(&acquired.grants)?;
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct SqliteStore {
+pub type SqliteStore = Ledger<Sqlite>;
+
+/// An SQLite database with leases and counters.
+pub struct Sqlite {
     place: Place,
     namespace: Namespace,
     clock: Arc<dyn Clock + Send + Sync>,
-    /// The database as this process left it: it fences a store that lost its lock file too.
+    /// The database as this process left it: it tells of a store that lost its lock file too.
     seen: Mark,
+    /// From a read to its commit.
+    session: Option<Session>,
 }
 
-impl SqliteStore {
-    /// Opens the store at a path, creating file and namespace if they are not there.
+impl Ledger<Sqlite> {
+    /// Opens the store at a path, creating the file if it is not there.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when the file is another program's, a newer version's, a copy of a
     /// store that is still there, damaged, or may not be written, when it or its directory belongs to
     /// another user, others may write to it, or it is mounted alone, and when it has the namespace with
-    /// another layout. [`StoreError::Unavailable`] when the disk fails, or another process does not
+    /// other terms. [`StoreError::Unavailable`] when the disk fails, or another process does not
     /// let go of the lock for 10 s.
     pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<Self, StoreError> {
         Self::open_with_clock(path, namespace, Arc::new(ExactSystemClock))
@@ -155,240 +149,143 @@ impl SqliteStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let mut store = Self {
+        let database = Sqlite {
             place: Place::resolve(path.as_ref())?,
             namespace: namespace.clone(),
             clock,
             seen: Mark::default(),
+            session: None,
         };
-        store.locked(|_, _| Ok(()))?;
+        let mut store = Self::over(database, namespace.clone());
+        store.check()?;
         Ok(store)
     }
 
     /// The database's path, without links.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.place.database
+        &self.backend.place.database
+    }
+}
+
+impl Sqlite {
+    /// Begins a transaction.
+    fn begin(&mut self) -> Result<Session, StoreError> {
+        self.session = None;
+        Session::begin(&self.place, &mut self.seen)
+            .map_err(|failure| failure.at(&self.place.database))
     }
 
-    /// One operation on the leases, in a transaction.
-    fn operate<T>(
-        &mut self,
-        operation: impl FnOnce(&mut Leases<'_>) -> Result<T, Failure>,
-    ) -> Result<T, StoreError> {
-        self.locked(|session, connection| {
-            let transaction =
-                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // Only now: a transaction that waited would grant from an old time.
-            let now = Moment::read(&**session.clock, session.namespace.spec())?;
-            let mut leases = Leases::load(&transaction, session.namespace, now)?;
-            let answer = operation(&mut leases)?;
-            let Leases { changed, until, .. } = leases;
-            if changed {
-                let mark = continuity::count_write(&transaction)?;
-                transaction.commit()?;
-                session.remember(Mark {
-                    until_ms: session.namespace.spec().unix_ms(until),
-                    ..mark
-                })?;
-            }
-            Ok(answer)
+    fn records<'s>(&'s self, session: &'s Session) -> Records<'s> {
+        Records {
+            connection: &session.connection,
+            name: self.namespace.name(),
+            max_node_id: self.namespace.spec().max_node_id(),
+        }
+    }
+
+    fn at<T>(&self, outcome: Result<T, Failure>) -> Result<T, StoreError> {
+        outcome.map_err(|failure| failure.at(&self.place.database))
+    }
+
+    fn view(&self, session: &Session, wanted: &Wanted<'_>) -> Result<View, Failure> {
+        // Only now: a transaction that waited would grant from an old time.
+        let now = read_clock(&*self.clock)?;
+        let tick = self.namespace.spec().tick_at(now).unwrap_or(0);
+        let records = self.records(session);
+        let (nodes, free_from) = records.nodes(wanted, tick)?;
+        let is_absence_certain = session.continuity.is_absence_certain && !records.any()?;
+        Ok(View {
+            now,
+            continuity: Continuity {
+                is_absence_certain,
+                ..session.continuity.clone()
+            },
+            namespace: records.namespace()?,
+            nodes,
+            is_sole: false,
+            free_from,
         })
     }
-
-    /// One operation on the counter, in a transaction.
-    fn count<T>(
-        &mut self,
-        operation: impl FnOnce(&mut Counter, u64) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.locked(|session, connection| {
-            let transaction =
-                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let (answer, is_changed) =
-                counter::operate(&transaction, session.namespace, operation)?;
-            if is_changed {
-                let mark = continuity::count_write(&transaction)?;
-                transaction.commit()?;
-                session.remember(mark)?;
-            }
-            Ok(answer)
-        })
-    }
-
-    /// Work on the database under the lock, after its continuity was checked.
-    fn locked<T>(
-        &mut self,
-        work: impl FnOnce(&mut Session<'_>, &mut Connection) -> Result<T, Failure>,
-    ) -> Result<T, StoreError> {
-        let Self {
-            place,
-            namespace,
-            clock,
-            seen,
-        } = self;
-        let mut lock = Lock::wait(&place.lock)?;
-        let mark = lock.read()?;
-        let mut session = Session {
-            place,
-            namespace,
-            clock,
-            lock,
-            mark,
-            seen,
-        };
-        session
-            .run(work)
-            .map_err(|failure| failure.at(&place.database))
-    }
 }
 
-/// One operation's time under the lock.
-struct Session<'s> {
-    place: &'s Place,
-    namespace: &'s Namespace,
-    clock: &'s Arc<dyn Clock + Send + Sync>,
-    lock: Lock<'s>,
-    /// What the lock file says.
-    mark: Mark,
-    seen: &'s mut Mark,
-}
-
-impl Session<'_> {
-    fn run<T>(
-        &mut self,
-        work: impl FnOnce(&mut Self, &mut Connection) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let before = self.place.prepare()?;
-        let mut connection = connect(&self.place.database)?;
-        // Only now: a container makes a file of its image its own when it is opened to be written.
-        let identity = self.place.identity()?;
-        if identity.inode != before.inode {
-            return Err(StoreError::unavailable("the database was replaced meanwhile").into());
-        }
-        self.check(&mut connection, identity)?;
-        work(self, &mut connection)
-    }
-
-    /// Creates what is missing and checks what is there. What it finds is kept even if the operation
-    /// that follows is refused.
-    fn check(&mut self, connection: &mut Connection, identity: Identity) -> Result<(), Failure> {
-        let evidence = Evidence {
-            path: &self.place.database,
-            identity,
-            marks: [self.mark, *self.seen],
-        };
-        let is_new = !schema::are_there(connection, evidence.path)?;
-        let mode: String =
-            connection.pragma_update_and_check(None, "journal_mode", JOURNAL, |row| row.get(0))?;
-        if mode != JOURNAL {
-            let why = "SQLite cannot keep a rollback journal here";
-            return Err(unusable(evidence.path, &why).into());
-        }
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if is_new {
-            schema::create(&transaction)?;
-            continuity::begin(&transaction, &evidence)?;
-        }
-        let now = moment::read(&**self.clock)?;
-        let changed = continuity::check(&transaction, &evidence, self.namespace, now)?;
-        let created = leases::ensure_namespace(&transaction, self.namespace)?;
-        if changed || created || is_new {
-            let mark = continuity::count_write(&transaction)?;
-            transaction.commit()?;
-            self.remember(mark)?;
-        }
-        Ok(())
-    }
-
-    /// Notes a commit in the lock file and in this process.
-    fn remember(&mut self, mut mark: Mark) -> Result<(), StoreError> {
-        mark.until_ms = mark.until_ms.max(self.mark.until_ms);
-        *self.seen = mark;
-        self.mark = mark;
-        self.lock.write(mark)
-    }
-}
-
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.pragma_update(None, "synchronous", "full")?;
-    // macOS: on the disk, not only in its cache.
-    connection.pragma_update(None, "fullfsync", true)?;
-    Ok(connection)
-}
-
-impl Debug for SqliteStore {
+impl Debug for Sqlite {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore")
+        f.debug_struct("Sqlite")
             .field("path", &self.place.database)
-            .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }
 }
 
-impl LeaseStore for SqliteStore {
-    fn namespace(&self) -> &Namespace {
-        &self.namespace
+impl Backend for Sqlite {
+    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
+        let session = self.begin()?;
+        let view = self.at(self.view(&session, wanted))?;
+        self.session = Some(session);
+        Ok(view)
     }
 
-    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.operate(|leases| {
-            Ok(Acquired {
-                grants: leases.acquire(request)?,
-                now: leases.now.unix,
-            })
-        })
+    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
+        let Some(session) = self.session.take() else {
+            return Ok(Committed::Stale);
+        };
+        let now = read_clock(&*self.clock)?;
+        let records = self.records(&session);
+        // Nobody else has worked on the database since the read.
+        if !self.at(records.allow(change))? {
+            return Ok(Committed::Stale);
+        }
+        self.at(records.apply(change))?;
+        let ends = change.nodes.iter().map(|node| node.after.end);
+        let until_ms = ends
+            .max()
+            .map_or(0, |end| self.namespace.spec().unix_ms(end));
+        let committed = session.commit(until_ms, &mut self.seen);
+        self.at(committed)?;
+        Ok(Committed::Done { now })
     }
 
-    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.operate(|leases| {
-            Ok(Renewed {
-                ends: leases.renew(grants, ttl)?,
-                now: leases.now.unix,
-            })
-        })
+    fn abandon(&mut self) {
+        self.session = None;
     }
 
-    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        self.operate(|leases| leases.release(grants))
-    }
-
-    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        self.operate(|leases| leases.list())
-    }
-
-    fn fence(&mut self) -> Result<Duration, StoreError> {
-        self.operate(|leases| {
-            leases.raise_fence()?;
-            Ok(leases.now.until(leases.fence()))
-        })
-    }
-
-    fn now(&mut self) -> Result<Duration, StoreError> {
-        moment::read(&*self.clock)
+    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
+        let session = self.begin()?;
+        self.at(self.records(&session).list())
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        let mut findings = self.operate(|leases| leases.diagnose())?;
-        findings.push(volume::finding(self.path(), VANISHES));
+        let session = self.begin()?;
+        let mut findings = self.at(diagnosis::findings(&session.connection))?;
+        findings.push(volume::finding(&self.place.database, VANISHES));
         Ok(findings)
     }
 }
 
-impl SegmentStore for SqliteStore {
-    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError> {
-        self.count(|counter, breaks| counter.reserve(count, breaks))
+impl CounterBackend for Sqlite {
+    fn read_counter(&mut self) -> Result<CounterView, StoreError> {
+        let session = self.begin()?;
+        let record = self.at(self.records(&session).counter())?;
+        let continuity = session.continuity.clone();
+        self.session = Some(session);
+        Ok(CounterView { record, continuity })
     }
 
-    fn counter(&mut self) -> Result<CounterStatus, StoreError> {
-        self.count(|counter, breaks| Ok(counter.status(breaks)))
-    }
-
-    fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
-        self.count(|counter, breaks| counter.resume(number, breaks))
+    fn commit_counter(
+        &mut self,
+        before: Option<&CounterRecord>,
+        after: &CounterRecord,
+    ) -> Result<bool, StoreError> {
+        let Some(session) = self.session.take() else {
+            return Ok(false);
+        };
+        let records = self.records(&session);
+        if self.at(records.counter())?.as_ref() != before {
+            return Ok(false);
+        }
+        self.at(records.put_counter(after))?;
+        let committed = session.commit(0, &mut self.seen);
+        self.at(committed)?;
+        Ok(true)
     }
 }

@@ -1,7 +1,8 @@
 //! `randflake lease`
 
-mod fence;
+mod init;
 mod list;
+mod quarantine;
 mod release;
 mod snapshot;
 mod status;
@@ -24,7 +25,8 @@ enum Command {
     List(list::Args),
     Status(status::Args),
     Release(release::Args),
-    Fence(fence::Args),
+    Quarantine(quarantine::Args),
+    Init(init::Args),
     Ticket(ticket::Args),
 }
 
@@ -34,7 +36,8 @@ impl Args {
             Command::List(args) => args.run(),
             Command::Status(args) => args.run(),
             Command::Release(args) => args.run(),
-            Command::Fence(args) => args.run(),
+            Command::Quarantine(args) => args.run(),
+            Command::Init(args) => args.run(),
             Command::Ticket(args) => args.run(),
         }
     }

@@ -1,0 +1,34 @@
+//! `randflake lease init`
+
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::store::LeaseArgs;
+
+/// Declare that the namespace is new, so that it grants at once
+///
+/// A server that has lost its data looks like a new one. Where the two cannot be told apart, a new namespace
+/// waits until every lease that may have been forgotten has expired, unless this declares that there was none.
+/// A namespace that has leases is refused.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: LeaseArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut store = self.store.open()?;
+        let leases = store.list()?.len();
+        if leases > 0 {
+            return Err(Failure::failed(format!(
+                "namespace {:?} is not new, it has leases of {leases} node ids; to end a quarantine that was set \
+                 wrongly: randflake lease quarantine --end",
+                store.namespace().name()
+            )));
+        }
+        store.end_quarantine()?;
+        let mut out = stdout();
+        writeln!(out, "the namespace grants leases")?;
+        Ok(out.flush()?)
+    }
+}

@@ -1,0 +1,36 @@
+//! `randflake lease quarantine`
+
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::store::LeaseArgs;
+
+/// Grant nothing until every lease that there may be has expired
+///
+/// For a store that was set back in a way that it cannot notice, as when the whole machine or its disk
+/// was: it may have forgotten leases that are in use. Leases that it knows are renewed meanwhile.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// End a quarantine that was set wrongly, such as by a clock that was ahead
+    ///
+    /// Whoever ends one too early lets ids repeat: no process may hold a lease that the store has forgotten.
+    #[arg(long)]
+    end: bool,
+    #[command(flatten)]
+    store: LeaseArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut store = self.store.open()?;
+        let mut out = stdout();
+        if self.end {
+            store.end_quarantine()?;
+            writeln!(out, "the namespace grants leases")?;
+        } else {
+            let wait = store.quarantine()?;
+            let seconds = wait.as_millis().div_ceil(1_000);
+            writeln!(out, "nothing is granted for {seconds} s")?;
+        }
+        Ok(out.flush()?)
+    }
+}
