@@ -60,7 +60,7 @@ impl Namespace {
         let terms = Terms {
             spec: layout.spec(),
             seal: None,
-            max_ttl_ms: ms(DEFAULT_MAX_TTL),
+            max_ttl_ms: None,
         };
         Self::checked(name.to_owned(), terms)
     }
@@ -79,7 +79,7 @@ impl Namespace {
     /// nothing is granted for this long, so a shorter one recovers sooner.
     #[must_use]
     pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
-        self.terms.max_ttl_ms = ms(max_ttl).max(self.spec().tick_ms());
+        self.terms.max_ttl_ms = Some(ms(max_ttl).max(self.spec().tick_ms()));
         self
     }
 

@@ -289,7 +289,7 @@ mod tests {
             let request = AcquireRequest {
                 token: Token::from_bytes([u8::try_from(number).unwrap(); 16]),
                 holder,
-                count: 1,
+                nodes: NodeIds::Any(1),
                 ttl: 60,
             };
             store.acquire(&request).unwrap();

@@ -34,7 +34,7 @@ pub struct Ledger<B> {
     pub(crate) backend: B,
     namespace: Namespace,
     /// This machine's clock, which the store's is compared with; none in simulations.
-    machine: Option<Arc<dyn Clock + Send + Sync>>,
+    pub(crate) machine: Option<Arc<dyn Clock + Send + Sync>>,
     seen: Seen,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
@@ -108,7 +108,27 @@ impl<B: Backend> Ledger<B> {
     ///
     /// [`StoreError::Unusable`] when the engine has the namespace with other terms; and those of the engine.
     pub fn check(&mut self) -> Result<(), StoreError> {
-        self.look().map(|_| ())
+        // A quarantine begins when it is noticed. To make a record is for who knows its terms.
+        let note_quarantine = |view: &View, asking: &Asking<'_>| match Standing::of(view, asking) {
+            Ok(standing) if view.namespace.is_some() && !standing.quarantine_left().is_zero() => {
+                Decision {
+                    change: standing.into_change(),
+                    answer: Ok(()),
+                }
+            }
+            Ok(_) => Decision {
+                change: Change::none(view),
+                answer: Ok(()),
+            },
+            Err(refusal) => Decision::refused(refusal),
+        };
+        match self.run(&Wanted::default(), false, note_quarantine) {
+            Err(Undone {
+                error: StoreError::ClockSkew { .. },
+                ..
+            }) => self.look().map(drop),
+            outcome => outcome.map(drop).map_err(|undone| undone.error),
+        }
     }
 
     /// The namespace as it stands; nothing is written.

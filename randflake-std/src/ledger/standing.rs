@@ -88,7 +88,10 @@ impl Standing {
             record: match &view.namespace {
                 Some(stored) => stored.clone(),
                 None => NamespaceRecord {
-                    terms: *asking.terms,
+                    terms: Terms {
+                        max_ttl_ms: Some(ms(asking.terms.max_ttl())),
+                        ..*asking.terms
+                    },
                     origin: asking.fresh.0,
                     writes: 0,
                     quarantine: 0,
@@ -212,4 +215,8 @@ impl Standing {
             window: None,
         }
     }
+}
+
+fn ms(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -5,6 +5,8 @@ use core::time::Duration;
 
 use randflake_core::{Field, Permutation, Sparx64, Spec};
 
+use crate::lease::DEFAULT_MAX_TTL;
+
 /// What all holders of a namespace agree on. It is stored with the namespace, and whoever brings other terms is
 /// refused: two layouts, two secrets or plain beside encrypted ids would make equal ids out of different leases.
 ///
@@ -16,8 +18,8 @@ pub struct Terms {
     /// Plain or encrypted, and under which key; `None` from one who has no key, as a server that leases for
     /// devices.
     pub seal: Option<Seal>,
-    /// The longest TTL of any lease, in milliseconds.
-    pub max_ttl_ms: u64,
+    /// The longest TTL of any lease, in milliseconds; `None` from one who takes what is stored.
+    pub max_ttl_ms: Option<u64>,
 }
 
 /// How raw ids become public.
@@ -52,10 +54,11 @@ impl Seal {
 }
 
 impl Terms {
-    /// The longest TTL as a time span.
+    /// The longest TTL as a time span, [`DEFAULT_MAX_TTL`] unless it is said.
     #[must_use]
     pub fn max_ttl(&self) -> Duration {
-        Duration::from_millis(self.max_ttl_ms)
+        self.max_ttl_ms
+            .map_or(DEFAULT_MAX_TTL, Duration::from_millis)
     }
 
     /// A time span in ticks, rounded up.
@@ -68,14 +71,14 @@ impl Terms {
     /// Whether both mean the same ids and leases, as far as both say.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
-        let seals_agree = match (self.seal, other.seal) {
-            (Some(ours), Some(theirs)) => ours == theirs,
-            _ => true,
-        };
         self.spec.fields() == other.spec.fields()
-            && seals_agree
-            && self.max_ttl_ms == other.max_ttl_ms
+            && agree(self.seal, other.seal)
+            && agree(self.max_ttl_ms, other.max_ttl_ms)
     }
+}
+
+fn agree<T: PartialEq>(ours: Option<T>, theirs: Option<T>) -> bool {
+    ours.zip(theirs).is_none_or(|(ours, theirs)| ours == theirs)
 }
 
 impl Display for Terms {
@@ -96,7 +99,7 @@ impl Display for Terms {
                 Some(Seal::Key(check)) =>
                     format!("encrypted under the key of check value {check:08x}"),
             },
-            self.max_ttl_ms
+            self.max_ttl().as_millis()
         )
     }
 }

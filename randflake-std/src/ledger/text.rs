@@ -128,7 +128,7 @@ impl Terms {
         format!(
             "{},{epoch_unix_ms},{tick_ms},{},{seal}",
             places.join(","),
-            self.max_ttl_ms
+            self.max_ttl().as_millis()
         )
     }
 
@@ -146,7 +146,7 @@ impl Terms {
         };
         Some(Self {
             spec: Spec::new(fields).ok()?,
-            max_ttl_ms: number(part()?)?,
+            max_ttl_ms: Some(number(part()?)?),
             seal: match part()? {
                 "unknown" => None,
                 "plain" => Some(Seal::Plain),
@@ -221,7 +221,7 @@ mod tests {
                 terms: Terms {
                     spec,
                     seal,
-                    max_ttl_ms: 300_000,
+                    max_ttl_ms: Some(300_000),
                 },
                 origin: 1,
                 writes: 2,

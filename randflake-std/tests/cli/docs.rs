@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "keygen",
     "generate",
     "inspect",
@@ -19,7 +19,8 @@ const COMMANDS: [&str; 17] = [
     "lease list",
     "lease status",
     "lease release",
-    "lease fence",
+    "lease quarantine",
+    "lease init",
     "lease ticket",
     "doctor",
     "completions",

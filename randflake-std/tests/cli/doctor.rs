@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::user::{KEY, User, objects, tells_of_a_fence};
+use crate::user::{KEY, User, objects, tells_of_a_quarantine};
 
 #[test]
 fn a_fresh_home_is_well() {
@@ -18,7 +18,7 @@ fn a_fresh_home_is_well() {
         "acquired in ",
         "0 of 131072",
         "synchronous  2",
-        "fence        none",
+        "quarantine   none",
     ] {
         assert!(told.contains(said), "{said}: {told}");
     }
@@ -85,8 +85,8 @@ fn problems_are_told_and_counted() {
     let wait = answer
         .stdout
         .lines()
-        .find(|line| line.starts_with("caution  fence"));
-    assert!(fence.is_some_and(tells_of_a_fence), "{}", answer.stdout);
+        .find(|line| line.starts_with("caution  quarantine"));
+    assert!(wait.is_some_and(tells_of_a_quarantine), "{}", answer.stdout);
     assert!(secret.contains("mode 0644"), "{problems:?}");
     assert!(lease.contains("lost its continuity"), "{problems:?}");
     assert_eq!(answer.fails(1), "2 problems");

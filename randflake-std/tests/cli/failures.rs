@@ -29,7 +29,7 @@ fn an_unknown_word_is_said_with_what_it_may_mean() {
         ),
         (
             "man lease relase",
-            "no subcommand \"relase\": list, status, release, fence, ticket are allowed",
+            "no subcommand \"relase\": list, status, release, quarantine, init, ticket are allowed",
         ),
         (
             "man generate more",

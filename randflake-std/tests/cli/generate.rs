@@ -7,7 +7,7 @@ use std::process::Stdio;
 use randflake_std::Randflake;
 use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, SqliteStore, Token};
 
-use crate::user::{Answer, KEY, User, objects, tells_of_a_fence};
+use crate::user::{Answer, KEY, User, objects, tells_of_a_quarantine};
 
 #[track_caller]
 fn assert_distinct<'a>(ids: impl IntoIterator<Item = &'a str>, count: usize) {
@@ -209,7 +209,7 @@ fn a_store_that_was_deleted_says_how_long_it_waits() {
     fs::remove_file(user.state("leases.db")).unwrap();
     let said = user.run_keyed(&["generate"]).fails(1);
     assert!(
-        said.contains("lost its continuity") && tells_of_a_fence(&said),
+        said.contains("lost its continuity") && tells_of_a_quarantine(&said),
         "{said}"
     );
 }

@@ -17,11 +17,12 @@ const URLS: [&str; 7] = [
     "me_too:hunter2@127.0.0.1",
 ];
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "lease status --json",
     "lease status",
     "lease list",
-    "lease fence",
+    "lease quarantine",
+    "lease init",
     "segment status",
     "doctor",
     "doctor --json",

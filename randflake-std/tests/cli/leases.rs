@@ -1,6 +1,6 @@
 //! `lease list`, `lease status` and `lease release`
 
-use crate::user::{User, objects, tells_of_a_fence};
+use crate::user::{User, objects, tells_of_a_quarantine};
 
 #[test]
 fn without_leases_all_say_so() {
@@ -130,10 +130,10 @@ fn a_quarantine_holds_new_leases_off() {
     let user = User::new();
     let mut endless = user.endless(&["--node-ids", "1"]);
     endless.read(1);
-    let told = user.run(&["lease", "fence"]).ok();
-    assert!(tells_of_a_fence(&told), "{told}");
+    let told = user.run(&["lease", "quarantine"]).ok();
+    assert!(tells_of_a_quarantine(&told), "{told}");
     let said = user.run_keyed(&["generate"]).fails(1);
-    assert!(tells_of_a_fence(&said), "{said}");
+    assert!(tells_of_a_quarantine(&said), "{said}");
     // What is leased already goes on.
     endless.read(200_000);
     endless.stop_reading().ok();

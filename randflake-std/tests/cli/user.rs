@@ -172,11 +172,11 @@ impl Answer {
     }
 }
 
-/// Whether a line says that a fence has begun: of 311 s, the longest TTL, a tick and 10 s, of which some are over
+/// Whether a line says that a quarantine has begun: of 320 s, the longest TTL and 20 s, of which some are over
 /// where the machine is slow.
-pub(crate) fn tells_of_a_fence(line: &str) -> bool {
+pub(crate) fn tells_of_a_quarantine(line: &str) -> bool {
     let mut numbers = line.split(' ').filter_map(|word| word.parse::<u64>().ok());
-    line.contains("nothing") && numbers.any(|seconds| (250..320).contains(&seconds))
+    line.contains("nothing") && numbers.any(|seconds| (250..=320).contains(&seconds))
 }
 
 /// The words of a line.

@@ -212,7 +212,9 @@ impl Debug for Memory {
 impl Clone for Ledger<Memory> {
     fn clone(&self) -> Self {
         let Memory { namespace, .. } = &self.backend;
-        Self::over(self.backend.clone(), namespace.clone())
+        let mut client = Self::over(self.backend.clone(), namespace.clone());
+        client.machine.clone_from(&self.machine);
+        client
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use self::failure::Failure;
+use self::failure::{Failure, unusable};
 use self::file::Place;
 use self::lock::Mark;
 use self::records::Records;
@@ -233,7 +233,8 @@ impl Backend for Sqlite {
         let records = self.records(&session);
         // Nobody else has worked on the database since the read.
         if !self.at(records.allow(change))? {
-            return Ok(Committed::Stale);
+            let why = "the database is damaged: its index and its table differ";
+            return Err(unusable(&self.place.database, &why));
         }
         self.at(records.apply(change))?;
         let ends = change.nodes.iter().map(|node| node.after.end);

@@ -1,8 +1,10 @@
 //! The records of a namespace, in a transaction.
 
+use std::path::Path;
+
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
-use super::failure::Failure;
+use super::failure::{Failure, unusable};
 use crate::lease::{StoreError, Token};
 use crate::ledger::{Change, CounterRecord, NamespaceRecord, Node, NodeChange, NodeRecord, Wanted};
 
@@ -32,7 +34,11 @@ impl Records<'_> {
             .optional()?;
         let read = |text: String| {
             NamespaceRecord::from_text(&text).map_err(|why| {
-                StoreError::Unusable(format!("the record of namespace {:?}: {why}", self.name))
+                let path = Path::new(self.connection.path().unwrap_or_default());
+                unusable(
+                    path,
+                    &format!("the record of namespace {:?}: {why}", self.name),
+                )
             })
         };
         Ok(text.map(read).transpose()?)
