@@ -33,6 +33,8 @@ fn it_says_where_the_secret_comes_from_and_never_what_it_is() {
     let told = user.run(&["doctor"]).ok();
     assert!(told.contains("/randflake/key, mode 0600"), "{told}");
     assert!(!told.contains(secret.trim()));
+    // The namespace is that of the other secret.
+    let user = User::new();
     let told = user.run_keyed(&["doctor", "--json"]).ok();
     let findings = objects(&told);
     assert!(

@@ -58,6 +58,11 @@ pub(crate) struct Args {
         conflicts_with = "node_id"
     )]
     node_ids: Option<String>,
+    /// The node id to lease, instead of any that is free
+    ///
+    /// While another process has it, chosen or free, it is refused.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    node_id: Option<String>,
     #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
@@ -76,8 +81,9 @@ impl Args {
         let mut builder = Builder::of(codec, self.store.open()?)
             .node_ids(node_ids)
             .ttl(DEFAULT_TTL.max(shortest));
-        if let Some(chosen) = self.store.chosen_node_id()? {
-            builder = builder.choose([chosen]);
+        if let Some(asked) = &self.node_id {
+            let all = 0..=u64::from(layout.spec().max_node_id());
+            builder = builder.choose([check("--node-id <N>", asked, all)?]);
         }
         let handle = builder.build()?;
         let printed = self.print(&handle);

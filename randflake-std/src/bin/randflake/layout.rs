@@ -201,7 +201,10 @@ impl Chosen {
         } = fields;
         let places =
             [timestamp, node_id, sequence].map(|field| format!("{}_{}", field.bits, field.shift));
-        format!("{prefix}{}-{epoch_unix_ms}-{tick_ms}", places.join("-"))
+        format!(
+            "{prefix}custom-{}-{epoch_unix_ms}-{tick_ms}",
+            places.join("-")
+        )
     }
 
     /// The codec, with a secret where there is something to encrypt.

@@ -9,7 +9,6 @@ use randflake_std::segment::{self, SegmentStore};
 
 use crate::failure::Failure;
 use crate::layout::{Chosen, LayoutArgs};
-use crate::number::check;
 use crate::state_directory;
 
 #[derive(Debug, clap::Args)]
@@ -42,11 +41,6 @@ pub(crate) struct StoreArgs {
 pub(crate) struct LeaseArgs {
     #[command(flatten)]
     layout: LayoutArgs,
-    /// The node id to lease, instead of any that is free
-    ///
-    /// While another process has it, chosen or free, it is refused.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    node_id: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -54,14 +48,6 @@ pub(crate) struct LeaseArgs {
 impl LeaseArgs {
     pub(crate) fn layout(&self) -> &Chosen {
         &self.layout.layout
-    }
-
-    pub(crate) fn chosen_node_id(&self) -> Result<Option<u32>, Failure> {
-        let all = 0..=u64::from(self.layout().spec().max_node_id());
-        let asked = self.node_id.as_ref();
-        asked
-            .map(|asked| check("--node-id <N>", asked, all))
-            .transpose()
     }
 
     pub(crate) fn open(&self) -> Result<Box<dyn LeaseStore>, Failure> {

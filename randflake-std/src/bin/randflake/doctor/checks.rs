@@ -5,9 +5,10 @@ use core::time::Duration;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use randflake_std::lease::{LeaseStore, MAX_SKEW};
-use randflake_std::randflake_core::{Codec, Spec};
-use randflake_std::{AnyPermutation, Builder, DEFAULT_TTL, private_file};
+use randflake_std::lease::{AcquireRequest, LeaseStore, MAX_SKEW, NodeIds, Token};
+use randflake_std::ledger::Seal;
+use randflake_std::randflake_core::Spec;
+use randflake_std::{DEFAULT_TTL, private_file};
 
 use super::Finding;
 use crate::lease::Snapshot;
@@ -92,7 +93,7 @@ fn opened_store(mut opened: Box<dyn LeaseStore>, store: &LeaseArgs) -> Vec<Findi
         Err(error) => findings.push(Finding::new("settings", Err(problem(error)))),
     }
     findings.extend([
-        Finding::new("lease", lease(store)),
+        Finding::new("lease", lease(secret, store)),
         Finding::new("occupancy", occupancy(&mut *opened)),
     ]);
     findings
@@ -131,15 +132,25 @@ fn skew(store: &mut dyn LeaseStore) -> Result<String, String> {
     }
 }
 
-/// Leases a node id as `generate` does, without issuing an id.
-fn lease(store: &LeaseArgs) -> Result<String, String> {
-    // It encrypts nothing, so it needs no secret.
-    let codec = Codec::of(store.layout().layout(), AnyPermutation::Plain);
-    let store = store.open().map_err(problem)?;
+/// Leases a node id as `generate` does, without issuing an id; under the secret, if there is one.
+fn lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
+    let mut store = args.open().map_err(problem)?;
+    if let Ok(codec) = args.layout().codec(secret) {
+        store.seal(Seal::of(codec.permutation()));
+    }
+    let request = AcquireRequest {
+        token: Token::random().map_err(problem)?,
+        holder: "randflake doctor",
+        nodes: NodeIds::Any(1),
+        ttl: store.namespace().ticks(DEFAULT_TTL),
+    };
     let started = Instant::now();
-    let handle = Builder::of(codec, store).build().map_err(problem)?;
+    let mut grants = store.acquire(&request).map_err(problem)?.grants;
     let acquired = started.elapsed();
-    handle.close().map_err(problem)?;
+    for grant in &mut grants {
+        grant.end = grant.start;
+    }
+    store.release(&grants).map_err(problem)?;
     let released = started.elapsed().saturating_sub(acquired);
     Ok(format!(
         "acquired in {:.1} ms, released in {:.1} ms",
