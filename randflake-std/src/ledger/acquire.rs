@@ -1,5 +1,7 @@
 //! Granting node ids.
 
+use std::collections::BTreeSet;
+
 use super::{Asking, Decision, Moment, NodeChange, NodeRecord, Standing, View};
 use crate::lease::{NodeIds, StoreError, Token};
 
@@ -52,8 +54,11 @@ fn grants(
     check(asked, standing)?;
     let now = standing.now;
     let wanted = asked.nodes.count() as usize;
-    let mut changes: Vec<_> = view
-        .nodes
+    // An engine may offer what was tried before.
+    let mut known = BTreeSet::new();
+    let mut nodes: Vec<_> = view.nodes.iter().collect();
+    nodes.retain(|node| known.insert(node.node_id));
+    let mut changes: Vec<_> = nodes
         .iter()
         .filter_map(|node| claim(node.record.as_ref()?, now, asked, asking))
         .collect();
@@ -65,7 +70,7 @@ fn grants(
     if !view.is_sole {
         standing.check_quarantine()?;
     }
-    let free = view.nodes.iter().filter(|node| {
+    let free = nodes.iter().filter(|node| {
         let has_ended = node
             .record
             .as_ref()
@@ -98,8 +103,7 @@ fn grants(
         });
     }
     if changes.len() < wanted {
-        let ends = view
-            .nodes
+        let ends = nodes
             .iter()
             .filter_map(|node| Some(node.record.as_ref()?.end));
         let ends = ends.filter(|end| now.tick < *end);
@@ -174,12 +178,18 @@ fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
             "{count} node ids asked for: 1 to {most} are allowed"
         )));
     }
-    if let NodeIds::These(chosen) = asked.nodes
-        && let Some(node_id) = chosen.iter().find(|node_id| **node_id > max)
-    {
-        return Err(StoreError::Invalid(format!(
-            "node id {node_id} is out of range: 0 to {max} are allowed"
-        )));
+    if let NodeIds::These(chosen) = asked.nodes {
+        if let Some(node_id) = chosen.iter().find(|node_id| **node_id > max) {
+            return Err(StoreError::Invalid(format!(
+                "node id {node_id} is out of range: 0 to {max} are allowed"
+            )));
+        }
+        let mut known = BTreeSet::new();
+        if let Some(node_id) = chosen.iter().find(|node_id| !known.insert(**node_id)) {
+            return Err(StoreError::Invalid(format!(
+                "node id {node_id} is asked for twice: once is allowed"
+            )));
+        }
     }
     standing.check_ttl(asked.ttl)
 }

@@ -14,7 +14,8 @@ use crate::lease::{Finding, StoreError};
 ///    the store's clock and the engine's [`Continuity`](super::Continuity) of then. What it creates for itself (tables,
 ///    a file) is empty.
 /// 2. **Commit** writes all of a [`Change`] or nothing. It writes only if the namespace's record and each node's
-///    still are what the change says, and the clock is in its window. It answers [`Committed::Done`] only when
+///    still are what the change says, and the clock is in its window; and only where was read: over the same
+///    connection, or after a look at the fingerprint. It answers [`Committed::Done`] only when
 ///    the write survives a crash.
 /// 3. Records appear when they are first written: opening costs the same with 2 and with 2^32 node ids.
 /// 4. The cost of reading and committing does not grow with the number of leases or node ids.

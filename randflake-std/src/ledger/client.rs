@@ -196,7 +196,8 @@ impl<B: Backend> Ledger<B> {
                 }
             };
             let record = change.namespace_after.or(change.namespace_before);
-            self.answered(record, Carried::new(now, sent));
+            // What the rules have looked at: by the write the clock may have leapt.
+            self.answered(record, Carried::new(view.now, sent));
             return Ok(Done {
                 answer: answer?,
                 now,

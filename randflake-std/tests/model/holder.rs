@@ -3,32 +3,39 @@
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
-use randflake_core::{Clock, ExtendError, Field, Fields, Lease, Plain, Sequencer, Spec};
-use randflake_std::Layout;
+use randflake_core::{AnyLayout, Clock, Custom, ExtendError, Lease as Interval, Sequencer};
 
-use crate::store::{Grant, Reply, Request};
-
-/// One node id, two ids a tick, and ticks as long as the skew that is allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tiny;
-
-impl Layout for Tiny {
-    type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
-        timestamp: Field { bits: 20, shift: 0 },
-        node_id: Field { bits: 0, shift: 0 },
-        sequence: Field { bits: 0, shift: 0 },
-        epoch_unix_ms: 1_700_000_000_000,
-        tick_ms: 10_000,
-    });
-}
+use crate::operation::{Asked, Flight};
+use crate::records::{Change, Lease, NameVersion, layout_of, small, time};
 
 /// A clock at the beginning of a tick.
-pub(crate) struct At(pub(crate) u8);
+struct At(u8);
 
 impl Clock for At {
     fn now(&self) -> Option<Duration> {
-        Some(Duration::from_millis(Tiny::SPEC.unix_ms(self.0.into())))
+        Some(time(self.0))
+    }
+}
+
+/// What a holder knows of its grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Grant {
+    pub(crate) node_id: u8,
+    pub(crate) start: u8,
+    pub(crate) end: u8,
+    pub(crate) fencing_token: u8,
+    pub(crate) token: u8,
+}
+
+impl Grant {
+    pub(crate) fn of(node_id: u8, lease: Lease) -> Self {
+        Self {
+            node_id,
+            start: lease.start,
+            end: lease.end,
+            fencing_token: lease.fencing_token,
+            token: lease.token,
+        }
     }
 }
 
@@ -36,99 +43,124 @@ impl Clock for At {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Holding {
     pub(crate) grant: Grant,
-    /// The raw id issued last, which is (tick, sequence) as there is one node id.
+    /// The tick issued last: there is one id a tick.
     last: Option<u8>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Holder {
-    pub(crate) holding: Option<Holding>,
-    /// Sent, and not answered as far as the holder knows.
-    pub(crate) request: Option<Request>,
-    /// The store's answer to it, on its way.
-    pub(crate) reply: Option<Reply>,
-    /// Sent by a process that crashed since, and on its way all the same.
-    pub(crate) late: Option<Request>,
+    terms: u8,
+    /// A copy has it too, and no renewal was answered since.
+    pub(crate) copied: bool,
 }
 
 impl Holding {
-    fn new(grant: Grant) -> Self {
-        Self { grant, last: None }
+    pub(crate) fn new(grant: Grant, terms: u8) -> Self {
+        Self {
+            grant,
+            last: None,
+            terms,
+            copied: false,
+        }
+    }
+
+    fn interval(&self, end: u8) -> Interval<Custom> {
+        let Grant { node_id, start, .. } = self.grant;
+        let layout = layout_of(self.terms);
+        Interval::of(layout, node_id.into(), start.into(), end.into()).unwrap()
     }
 
     /// The sequencer as it was left. Issuing all of a tick up to the last id brings a new one there.
-    fn sequencer(self) -> Sequencer<Tiny, AtomicU64> {
-        let Grant { start, end, .. } = self.grant;
-        let lease = Lease::new(0, start.into(), end.into()).unwrap();
-        let sequencer = Sequencer::new(lease).unwrap();
+    fn sequencer(&self) -> Sequencer<Custom, AtomicU64> {
+        let sequencer = Sequencer::new(self.interval(self.grant.end)).unwrap();
         if let Some(last) = self.last {
-            assert_eq!(sequencer.take(&At(last), 0), Ok(last.into()));
+            sequencer.take(&At(last), 0).unwrap();
         }
         sequencer
     }
 
-    /// An id, when the holder's clock shows this tick.
+    /// A raw id, when the holder's clock shows this tick.
     pub(crate) fn take(&mut self, now: u8) -> Option<u8> {
         // A tolerance gives nothing that some clock does not.
         let id = self.sequencer().take(&At(now), 0).ok()?;
-        let id = u8::try_from(id).unwrap();
-        self.last = Some(id);
-        Some(id)
+        self.last = Some(small(layout_of(self.terms).spec().unpack(id).tick));
+        Some(small(id))
     }
 
     /// The store has moved the end.
-    fn extend(&mut self, end: u8, now: u8) {
+    pub(crate) fn extend(&mut self, end: u8, now: u8) {
         let sequencer = self.sequencer();
-        let Grant { start, .. } = self.grant;
-        let longer = Lease::new(0, start.into(), end.max(self.grant.end).into()).unwrap();
-        match sequencer.extend(longer, &At(now)) {
-            Ok(()) => self.grant.end = u8::try_from(sequencer.lease().end()).unwrap(),
+        match sequencer.extend(self.interval(end.max(self.grant.end)), &At(now)) {
+            Ok(()) => self.grant.end = small(sequencer.lease().end()),
             Err(ExtendError::Expired { .. }) => {}
             Err(error) => panic!("{error}"),
         }
     }
 
     /// The grant cut to what was used.
-    pub(crate) fn sealed(self) -> Grant {
-        let unused_from = self.sequencer().seal().unwrap();
+    pub(crate) fn sealed(&self) -> Grant {
         Grant {
-            end: u8::try_from(unused_from).unwrap(),
+            end: small(self.sequencer().seal().unwrap()),
             ..self.grant
         }
     }
 }
 
-impl Holder {
-    /// Takes the reply, when the holder's clock shows this tick.
-    pub(crate) fn receive(&mut self, now: u8) {
-        match self.reply.take() {
-            Some(Reply::Granted(grant)) => {
-                self.holding = Some(Holding::new(grant));
-                self.request = None;
+/// A process: what it holds, and what its `Ledger` remembers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Process {
+    pub(crate) holding: Option<Holding>,
+    /// What the last write of the lease gave, and the nonces of later ones of unknown outcome.
+    pub(crate) serial: Option<u8>,
+    pub(crate) tried: u32,
+    /// Not answered yet.
+    pub(crate) asked: Option<Asked>,
+    /// On its way to the store, or back.
+    pub(crate) flight: Option<Flight>,
+    /// Given up by the process, or by one that has crashed, and on its way all the same.
+    pub(crate) late: Option<Change>,
+    pub(crate) seen_name: Option<NameVersion>,
+    pub(crate) seen_ends: [u8; 2],
+    /// The store's clock minus the time, as last answered.
+    pub(crate) offset: Option<i8>,
+    /// The next random number, if a copy draws the same.
+    pub(crate) next_token: Option<u8>,
+}
+
+impl Process {
+    /// The outcome of what is on its way will not be known.
+    pub(crate) fn give_up(&mut self) {
+        let Some(flight) = self.flight.take() else {
+            return;
+        };
+        if !flight.done {
+            self.late = Some(flight.change);
+        }
+        let nonce = 1 << flight.nonce;
+        match &mut self.asked {
+            Some(Asked::Acquire { tried, nodes, .. }) => {
+                *tried |= nonce;
+                *nodes |= flight.change.lease.map_or(0, |lease| 1 << lease.place);
             }
-            Some(Reply::Renewed(Some(end))) => {
-                if let Some(holding) = &mut self.holding {
-                    holding.extend(end, now);
-                }
-                self.request = None;
+            Some(Asked::Renew) => {
+                self.tried |= nonce;
+                self.asked = None;
             }
-            // It is lost: the keeper seals it, and acquires another.
-            Some(Reply::Renewed(None)) => (self.holding, self.request) = (None, None),
-            Some(Reply::Released) => self.request = None,
-            // It asks again.
-            Some(Reply::Refused) | None => {}
+            Some(Asked::Release(_)) => self.tried |= nonce,
+            None => {}
         }
     }
 
-    /// The process is killed and started again. What it had sent may still arrive.
+    /// Killed, and started again. What it had sent may still arrive.
     pub(crate) fn crash(&mut self) {
-        self.late = self.request.or(self.late);
-        (self.holding, self.request, self.reply) = (None, None, None);
+        self.give_up();
+        *self = Self {
+            late: self.late,
+            ..Self::default()
+        };
     }
 
     /// Goes on after a restart as if nothing had been.
     pub(crate) fn crash_and_go_on(&mut self) {
-        let holding = self.holding.map(|holding| Holding::new(holding.grant));
+        let holding = self
+            .holding
+            .map(|holding| Holding::new(holding.grant, holding.terms));
         self.crash();
         self.holding = holding;
     }

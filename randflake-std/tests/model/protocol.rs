@@ -1,51 +1,61 @@
-//! Everything that may happen to two processes and one node id, in any order.
+//! Everything that may happen to two processes and their node ids, in any order.
 
 use stateright::{Model, Property};
 
-use crate::holder::{Holder, Holding};
-use crate::rules::{Flaw, Rules};
-use crate::store::{Reply, Request, Store};
-use crate::{CLOCK_READINGS, HOLDERS, MAX_ACQUIRES, MAX_LOSSES};
+use crate::holder::{Holding, Process};
+use crate::operation::{Asked, Place};
+use crate::records::{Change, Lease, LeaseVersion, Name, NameVersion, Records, Store};
+use crate::rules::{Clocks, Flaw, Loss, Rules};
+use crate::{HOLDERS, MAX_LOSSES};
 
 pub(crate) const NO_ID_REPEATS: &str = "no id repeats";
 pub(crate) const ONE_ID_AFTER_A_LOSS: &str = "an id is issued after the store lost its leases";
+pub(crate) const A_COPY_IS_TOLD: &str = "a copy learns that its lease is contested";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct World {
-    pub(crate) store: Store,
-    pub(crate) holders: [Holder; HOLDERS],
+    store: Store,
+    processes: [Process; HOLDERS],
     /// How many acquires were begun: each has a token of its own.
     acquires: u8,
-    /// The raw ids issued, as bits.
-    issued: u32,
+    /// The raw ids issued, as bits; and those of a lease that two processes had unknowingly.
+    issued: u128,
+    shared: u128,
     repeated: bool,
-    losses: u8,
-    /// Once only: else a copy of the copy would have the name of a process that has crashed.
+    /// Once only.
     copied: bool,
+    /// The store has forgotten leases, and nobody knows.
+    unnoticed: bool,
     issued_after_loss: bool,
-    /// The latest time that the store's clock showed, where that matters.
-    latest: u8,
+    /// What the machines' clocks show, where they agree.
+    time: u8,
 }
 
-/// Clocks have no state: whoever reads one gets any tick. To pause is to do nothing meanwhile.
+/// Clocks have no state, but for the machines' where they agree: whoever reads one gets any tick. To pause is to do
+/// nothing meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Also what makes another process of the holder: it has lost its lease, or has released it.
-    Acquire(usize),
-    Renew(usize),
-    /// Seals, and asks for the release.
+    /// Reads the store and sends what the rules say, for the first time or again.
+    Acquire {
+        holder: usize,
+        offered: u8,
+        now: u8,
+    },
+    Renew {
+        holder: usize,
+        now: u8,
+    },
+    /// No clock plays a part.
     Release(usize),
-    /// The store does what a holder asked for, the first time or again.
-    Execute {
+    /// The store gets what was sent. Its answer arrives at once, when the holder's clock shows this; or later.
+    Commit {
         holder: usize,
-        now: u8,
+        answered: Option<u8>,
     },
-    /// The store does what a process that crashed had asked for.
-    ExecuteLate {
-        holder: usize,
-        now: u8,
-    },
-    LoseReply(usize),
+    /// The store gets what nobody waits for any more.
+    CommitLate(usize),
+    /// No answer arrives in time.
+    GiveUp(usize),
     Receive {
         holder: usize,
         now: u8,
@@ -55,11 +65,11 @@ pub(crate) enum Action {
         now: u8,
     },
     Crash(usize),
-    /// The other process becomes a copy of this one, which has asked for a lease.
+    /// The other process becomes a copy of this one.
     Copy(usize),
-    Flush,
+    Lose(Loss),
     Replicate,
-    Promote,
+    PassTime,
 }
 
 impl Model for Rules {
@@ -67,65 +77,37 @@ impl Model for Rules {
     type Action = Action;
 
     fn init_states(&self) -> Vec<World> {
-        vec![World::default()]
+        let store = if self.is_made {
+            Store::made()
+        } else {
+            Store::default()
+        };
+        // So that a store's clock can be behind.
+        let time = if self.has_any_clocks() { 0 } else { 2 };
+        vec![World {
+            store,
+            time,
+            ..World::default()
+        }]
     }
 
     fn actions(&self, world: &World, actions: &mut Vec<Action>) {
         if world.repeated {
             return; // What comes after is of no interest.
         }
-        let readings = 0..CLOCK_READINGS;
-        let store_readings = match self.store_steps_back {
-            Some(ticks) => world.latest.saturating_sub(ticks)..CLOCK_READINGS,
-            None => readings.clone(),
-        };
-        for (holder, state) in world.holders.iter().enumerate() {
-            match (state.request, state.holding) {
-                (None, None) if world.acquires < MAX_ACQUIRES => {
-                    actions.push(Action::Acquire(holder));
-                }
-                (None, Some(_)) => {
-                    actions.extend([Action::Renew(holder), Action::Release(holder)]);
-                }
-                (Some(_), _) if state.reply.is_none() => {
-                    let at = |now| Action::Execute { holder, now };
-                    actions.extend(store_readings.clone().map(at));
-                }
-                (Some(_), _) => {
-                    actions.push(Action::LoseReply(holder));
-                    // Only a renewal looks at the holder's clock.
-                    let readings = match state.reply {
-                        Some(Reply::Renewed(Some(_))) => readings.clone(),
-                        _ => 0..1,
-                    };
-                    let at = |now| Action::Receive { holder, now };
-                    actions.extend(readings.map(at));
-                }
-                (None, None) => {}
-            }
-            if state.late.is_some() {
-                let at = |now| Action::ExecuteLate { holder, now };
-                actions.extend(store_readings.clone().map(at));
-            }
-            if state.holding.is_some() {
-                let at = |now| Action::Take { holder, now };
-                actions.extend(readings.clone().map(at));
-            }
-            if state.holding.is_some() || state.request.is_some() {
-                actions.push(Action::Crash(holder));
-            }
-            let other = &world.holders[1 - holder];
-            if let Some(Request::Acquire { .. }) = state.request
-                && !world.copied
-                && other.request.is_none()
-                && other.holding.is_none()
-            {
-                actions.push(Action::Copy(holder));
+        for holder in 0..HOLDERS {
+            world.actions_of(holder, *self, actions);
+        }
+        if world.store.losses < MAX_LOSSES {
+            actions.extend(self.losses.iter().map(|loss| Action::Lose(*loss)));
+            if self.losses != [Loss::Flush] && !self.losses.is_empty() {
+                actions.push(Action::Replicate);
             }
         }
-        actions.push(Action::Replicate);
-        if world.losses < MAX_LOSSES {
-            actions.extend([Action::Flush, Action::Promote]);
+        if let Clocks::MachinesAgree(last) = self.clocks
+            && world.time < last
+        {
+            actions.push(Action::PassTime);
         }
     }
 
@@ -142,82 +124,275 @@ impl Model for Rules {
             Property::sometimes(ONE_ID_AFTER_A_LOSS, |_, world: &World| {
                 world.issued_after_loss
             }),
+            Property::sometimes(A_COPY_IS_TOLD, |_, world: &World| {
+                let leases = world.store.records.leases;
+                leases.iter().flatten().any(|lease| lease.contested)
+            }),
         ]
     }
 }
 
 impl World {
-    pub(crate) fn apply(&mut self, action: Action, rules: Rules) {
-        match action {
-            Action::Acquire(holder) => {
-                self.acquires += 1;
-                let token = self.acquires;
-                self.holders[holder].request = Some(Request::Acquire { token });
-            }
-            Action::Renew(holder) => {
-                let state = &mut self.holders[holder];
-                state.request = state.holding.map(|holding| Request::Renew(holding.grant));
-            }
-            Action::Release(holder) => {
-                let state = &mut self.holders[holder];
-                let sealed = state.holding.map(Holding::sealed);
-                state.request = sealed.map(Request::Release);
-                if !rules.has(Flaw::IssueAfterRelease) {
-                    state.holding = None;
+    fn actions_of(&self, holder: usize, rules: Rules, actions: &mut Vec<Action>) {
+        let state = &self.processes[holder];
+        if state.late.is_some() {
+            actions.push(Action::CommitLate(holder));
+        }
+        match state.flight {
+            Some(flight) => {
+                // Only a renewal looks at the holder's clock, and only if it is past the end.
+                let end = state.holding.map_or(0, |holding| holding.grant.end);
+                let readings = [0, end].into_iter().take(1 + usize::from(flight.renews()));
+                for now in readings {
+                    actions.push(if flight.done {
+                        Action::Receive { holder, now }
+                    } else {
+                        Action::Commit {
+                            holder,
+                            answered: Some(now),
+                        }
+                    });
+                }
+                if rules.faults && !flight.done {
+                    actions.push(Action::Commit {
+                        holder,
+                        answered: None,
+                    });
                 }
             }
-            Action::Execute { holder, now } => {
-                if let Some(request) = self.holders[holder].request {
-                    let reply = self.execute(request, holder, now, rules);
-                    self.holders[holder].reply = Some(reply);
-                }
-            }
-            Action::ExecuteLate { holder, now } => {
-                if let Some(request) = self.holders[holder].late {
-                    self.execute(request, holder, now, rules);
-                }
-            }
-            Action::LoseReply(holder) => self.holders[holder].reply = None,
-            Action::Receive { holder, now } => self.holders[holder].receive(now),
-            Action::Take { holder, now } => self.take(holder, now),
-            Action::Crash(holder) if rules.has(Flaw::RestartOnOldInterval) => {
-                self.holders[holder].crash_and_go_on();
-            }
-            Action::Crash(holder) => self.holders[holder].crash(),
-            Action::Copy(holder) => {
-                let request = self.holders[holder].request;
-                self.holders[1 - holder].request = request;
-                self.copied = true;
-            }
-            Action::Flush => {
-                self.losses += 1;
-                self.store.flush(rules);
-            }
-            Action::Replicate => self.store.replicate(),
-            Action::Promote => {
-                self.losses += 1;
-                self.store.promote(rules);
+            None => self.operations_of(holder, rules, actions),
+        }
+        if let Some(holding) = state.holding {
+            let at = |now| Action::Take { holder, now };
+            actions.extend((holding.grant.start..holding.grant.end).map(at));
+        }
+        if state.holding.is_none() && state.asked.is_none() {
+            return;
+        }
+        let other = &self.processes[1 - holder];
+        if rules.copies && !self.copied && other.holding.is_none() && other.asked.is_none() {
+            actions.push(Action::Copy(holder));
+        }
+        if rules.faults {
+            actions.push(Action::Crash(holder));
+            if state.flight.is_some() {
+                actions.push(Action::GiveUp(holder));
             }
         }
     }
 
-    fn execute(&mut self, request: Request, holder: usize, now: u8, rules: Rules) -> Reply {
-        if rules.store_steps_back.is_some() {
-            self.latest = self.latest.max(now);
+    fn operations_of(&self, holder: usize, rules: Rules, actions: &mut Vec<Action>) {
+        let state = &self.processes[holder];
+        if matches!(
+            (state.asked, state.holding),
+            (Some(Asked::Release(_)), _) | (None, Some(_))
+        ) {
+            actions.push(Action::Release(holder));
         }
-        let holder = u8::try_from(holder).unwrap();
-        self.store.execute(request, holder, now, rules)
+        for now in self.readings(rules) {
+            match (state.asked, state.holding) {
+                (None, Some(_)) => actions.push(Action::Renew { holder, now }),
+                (Some(Asked::Acquire { .. }), _) | (None, None) => {
+                    let may_begin = state.asked.is_some() || self.acquires < rules.acquires;
+                    // What is granted while nobody knows of the loss cannot be told from what was forgotten.
+                    if may_begin && !self.unnoticed {
+                        let offer = |offered| Action::Acquire {
+                            holder,
+                            offered,
+                            now,
+                        };
+                        actions.extend((0..rules.node_ids).map(offer));
+                    }
+                }
+                (Some(Asked::Renew | Asked::Release(_)), _) => {}
+            }
+        }
+    }
+
+    /// What the store's clock may show.
+    fn readings(&self, rules: Rules) -> impl Iterator<Item = u8> + use<> {
+        let (any, near) = match rules.clocks {
+            Clocks::Any(readings) => (readings, 0..0),
+            // What is further off is refused alike.
+            Clocks::MachinesAgree(_) => (&[][..], self.time.saturating_sub(2)..self.time + 2),
+        };
+        any.iter().copied().chain(near)
+    }
+
+    fn apply(&mut self, action: Action, rules: Rules) {
+        match action {
+            Action::Acquire {
+                holder,
+                offered,
+                now,
+            } => {
+                let state = &mut self.processes[holder];
+                if state.asked.is_none() {
+                    self.acquires += 1;
+                    let token = state.next_token.take().unwrap_or(self.acquires);
+                    let (tried, nodes) = (0, 0);
+                    state.asked = Some(Asked::Acquire {
+                        token,
+                        tried,
+                        nodes,
+                    });
+                }
+                self.ask(holder, offered, now, rules);
+            }
+            Action::Renew { holder, now } => {
+                self.processes[holder].asked = Some(Asked::Renew);
+                self.ask(holder, 0, now, rules);
+            }
+            Action::Release(holder) => {
+                let state = &mut self.processes[holder];
+                if state.asked.is_none() {
+                    let sealed = state.holding.as_ref().map(Holding::sealed);
+                    state.asked = sealed.map(Asked::Release);
+                    if !rules.has(Flaw::IssueAfterRelease) {
+                        state.holding = None;
+                    }
+                }
+                self.ask(holder, 0, 0, rules);
+            }
+            Action::Commit { holder, answered } => self.commit(holder, answered, rules),
+            Action::CommitLate(holder) => {
+                if let Some(change) = self.processes[holder].late.take() {
+                    self.store.commit(&change);
+                }
+            }
+            Action::GiveUp(holder) => self.processes[holder].give_up(),
+            Action::Receive { holder, now } => {
+                self.processes[holder].receive(now, rules.terms_of(holder));
+            }
+            Action::Take { holder, now } => self.take(holder, now),
+            Action::Crash(holder) if rules.has(Flaw::RestartOnOldInterval) => {
+                self.processes[holder].crash_and_go_on();
+            }
+            Action::Crash(holder) => self.processes[holder].crash(),
+            Action::Copy(holder) => self.copy(holder, rules),
+            Action::Lose(loss) => self.lose(loss),
+            Action::Replicate => self.store.replica = self.store.records,
+            Action::PassTime => self.time += 1,
+        }
+    }
+
+    fn ask(&mut self, holder: usize, offered: u8, now: u8, rules: Rules) {
+        let place = Place {
+            holder,
+            now,
+            time: self.time,
+            fresh: self.fresh(),
+            offered,
+            rules,
+        };
+        if self.processes[holder].ask(&self.store, &place) {
+            self.unnoticed = false;
+        }
+    }
+
+    fn commit(&mut self, holder: usize, answered: Option<u8>, rules: Rules) {
+        let Some(flight) = &mut self.processes[holder].flight else {
+            return;
+        };
+        if !self.store.commit(&flight.change) {
+            // Others were faster: it reads again.
+            self.processes[holder].flight = None;
+            return;
+        }
+        flight.done = true;
+        self.unnoticed &= !flight.tells_of_a_loss();
+        if let Some(now) = answered {
+            self.processes[holder].receive(now, rules.terms_of(holder));
+        }
+    }
+
+    /// Numbers that nobody has: which ones they are does not matter.
+    fn fresh(&self) -> (u64, u64) {
+        let (mut origins, mut nonces) = (0_u32, 0_u32);
+        let mut lease = |version: LeaseVersion| nonces |= 1 << version.3;
+        let mut name = |version: NameVersion| origins |= 1 << version.0;
+        for Records {
+            name: record,
+            leases,
+        } in [&self.store.records, &self.store.replica]
+        {
+            record.map(Name::version).into_iter().for_each(&mut name);
+            leases
+                .iter()
+                .flatten()
+                .for_each(|record| lease(record.version()));
+        }
+        let mut tried = 0;
+        for process in &self.processes {
+            process.seen_name.into_iter().for_each(&mut name);
+            let flight = process.flight.as_ref();
+            let sent = flight.map(|flight| &flight.change);
+            let changes = sent.into_iter().chain(&process.late);
+            for Change {
+                name_before,
+                name_after,
+                lease: node,
+                ..
+            } in changes
+            {
+                let names = [*name_before, name_after.map(Name::version)];
+                names.into_iter().flatten().for_each(&mut name);
+                let leases = node.map(|node| [node.before, Some(Lease::version(node.after))]);
+                leases.into_iter().flatten().flatten().for_each(&mut lease);
+            }
+            tried |= process.tried | flight.map_or(0, |flight| 1 << flight.nonce);
+            if let Some(Asked::Acquire { tried: nonces, .. }) = process.asked {
+                tried |= nonces;
+            }
+        }
+        let nonces = nonces | tried;
+        (
+            origins.trailing_ones().into(),
+            nonces.trailing_ones().into(),
+        )
+    }
+
+    /// The other process goes on with the same memory, and draws the same random numbers. The network answers the
+    /// one that had asked.
+    fn copy(&mut self, holder: usize, rules: Rules) {
+        self.copied = true;
+        let state = &mut self.processes[holder];
+        state.next_token = Some(rules.acquires + 1);
+        if let Some(holding) = &mut state.holding {
+            holding.copied = true;
+        }
+        let mut copy = *state;
+        if let Some(flight) = &mut state.flight {
+            flight.copied = true;
+        }
+        copy.give_up();
+        copy.late = None;
+        self.processes[1 - holder] = copy;
+    }
+
+    fn lose(&mut self, loss: Loss) {
+        let records = match loss {
+            Loss::Flush => Records::default(),
+            Loss::Promote | Loss::Restore => self.store.replica,
+        };
+        self.unnoticed = loss == Loss::Restore;
+        self.store.lose(records, !self.unnoticed);
     }
 
     fn take(&mut self, holder: usize, now: u8) {
-        let Some(holding) = &mut self.holders[holder].holding else {
+        let Some(holding) = &mut self.processes[holder].holding else {
             return;
         };
-        if let Some(id) = holding.take(now) {
-            let bit = 1 << id;
-            self.repeated |= self.issued & bit != 0;
-            self.issued |= bit;
-            self.issued_after_loss |= self.losses > 0;
+        let Some(id) = holding.take(now) else {
+            return;
+        };
+        let bit = 1 << id;
+        // What two copies issue until the second one asks the store, nothing can prevent.
+        if holding.copied {
+            self.shared |= bit;
         }
+        self.repeated |= self.issued & bit & !self.shared != 0;
+        self.issued |= bit;
+        self.issued_after_loss |= self.store.losses > 0;
     }
 }

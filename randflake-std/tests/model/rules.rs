@@ -1,6 +1,8 @@
-//! The protocol as it is, and what becomes of it when one rule is left out.
+//! What the model lets happen, and which rule it leaves out.
 
-/// A rule that is broken. All else is as it should be.
+use crate::records::USUAL;
+
+/// A rule that is broken. All else is as it is shipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     /// A lease is free when the new one would not begin before it: the rule of the 1.x packages.
@@ -11,41 +13,88 @@ pub(crate) enum Flaw {
     IssueAfterRelease,
     /// A restarted process goes on with the lease that it had.
     RestartOnOldInterval,
-    /// A repeated acquire is answered whoever asks, so that two processes may have one token.
-    AnswerAnyHolder,
+    /// A repeated acquire is answered whoever asks, so two copies get one lease.
+    ClaimWithoutNonce,
     /// A store that lost all its leases grants at once.
-    FlushWithoutFence,
+    FlushWithoutQuarantine,
     /// A replica that was promoted, or a backup that was restored, grants at once.
-    PromotionWithoutFence,
-    /// What a promoted replica knows of leases may be renewed there.
+    PromotionWithoutQuarantine,
+    /// A promoted replica renews as if it knew everything.
     RenewAfterPromotion,
     /// After a loss a store waits for the longest TTL by its own clock, which may have been far ahead.
-    FenceByClockAlone,
+    QuarantineByClockAlone,
+    /// Chosen node ids have other records than free ones.
+    ChosenFromOtherRecords,
+    /// A namespace serves every layout.
+    TermsNotCompared,
+    /// A renewal does not say what the last one gave.
+    CopiesNotTold,
+    /// After a loss a store waits for the newcomer's longest TTL.
+    QuarantineOfTheNewcomer,
+    /// A process that is refused for its clock has set the quarantine already.
+    QuarantineBeforeClock,
+    /// A live lease that the store does not know any more says nothing of others.
+    VanishedWithoutQuarantine,
+    /// A quarantine allows for one clock that is wrong, not for two.
+    QuarantineOfOneSkew,
 }
 
-impl Flaw {
-    pub(crate) const ALL: [Self; 9] = [
-        Self::StartAfterLastStart,
-        Self::RenewWithoutCompare,
-        Self::IssueAfterRelease,
-        Self::RestartOnOldInterval,
-        Self::AnswerAnyHolder,
-        Self::FlushWithoutFence,
-        Self::PromotionWithoutFence,
-        Self::RenewAfterPromotion,
-        Self::FenceByClockAlone,
-    ];
+/// How clocks behave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clocks {
+    /// The store's shows any of these ticks at any time, and machines' clocks show anything. The engine keeps the latest
+    /// end of all leases where no loss reaches it.
+    Any(&'static [u8]),
+    /// Machines' clocks show the time, from 2 to this tick. The store's may show any, and nothing is known of forgotten
+    /// leases.
+    MachinesAgree(u8),
 }
 
-/// What the model does.
-#[derive(Clone, Copy, Debug, Default)]
+/// How a store loses leases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// All is gone, and the engine notices.
+    Flush,
+    /// It goes on with what a replica or a backup has, and the engine notices.
+    Promote,
+    /// The same, and the engine does not notice.
+    Restore,
+}
+
+/// A world.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) flaw: Option<Flaw>,
-    /// How many ticks the store's clock goes back at most; `None`: it may show anything at any time.
-    pub(crate) store_steps_back: Option<u8>,
+    pub(crate) clocks: Clocks,
+    pub(crate) losses: &'static [Loss],
+    /// How many are begun by all processes.
+    pub(crate) acquires: u8,
+    /// Messages are lost or late, and processes crash.
+    pub(crate) faults: bool,
+    /// Once, one process becomes a copy of the other.
+    pub(crate) copies: bool,
+    /// The namespace's record is there from the beginning, in the replica too.
+    pub(crate) is_made: bool,
+    /// At most 2.
+    pub(crate) node_ids: u8,
+    /// The second process' terms: a place in [`TERMS`](crate::records::TERMS).
+    pub(crate) others_terms: u8,
 }
 
 impl Rules {
+    pub(crate) fn has_any_clocks(self) -> bool {
+        matches!(self.clocks, Clocks::Any(_))
+    }
+
+    /// What a process' namespace means to it.
+    pub(crate) fn terms_of(self, holder: usize) -> u8 {
+        if holder == 0 {
+            USUAL
+        } else {
+            self.others_terms
+        }
+    }
+
     pub(crate) fn has(self, flaw: Flaw) -> bool {
         self.flaw == Some(flaw)
     }

@@ -47,6 +47,8 @@ pub struct Memory {
     namespace: Namespace,
     clock: Arc<dyn Clock + Send + Sync>,
     state: Arc<Mutex<State>>,
+    /// How often the store had forgotten when it was read.
+    breaks: u64,
 }
 
 #[derive(Default)]
@@ -70,6 +72,7 @@ impl Ledger<Memory> {
             namespace: namespace.clone(),
             clock,
             state,
+            breaks: 0,
         };
         Self::over(memory, namespace)
     }
@@ -151,6 +154,8 @@ fn take_one(count: &mut u32) -> bool {
 
 impl Backend for Memory {
     fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
+        let breaks = self.state().breaks;
+        self.breaks = breaks;
         let mut state = self.begin()?;
         let now = read_clock(&*self.clock)?;
         let spec = self.namespace.spec();
@@ -181,8 +186,9 @@ impl Backend for Memory {
     fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
         let mut state = self.state();
         let now = read_clock(&*self.clock)?;
+        let has_forgotten = state.breaks != self.breaks;
         let records = state.records(&self.namespace);
-        if !records.allow(change) {
+        if has_forgotten || !records.allow(change) {
             return Ok(Committed::Stale);
         }
         records.apply(change);

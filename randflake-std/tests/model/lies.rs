@@ -1,0 +1,116 @@
+//! What becomes of a rule that is left out. No rule is written a second time: it is lied to about what was read, or
+//! what it says is changed.
+
+use randflake_std::lease::{MAX_SKEW, StoreError};
+use randflake_std::ledger::{Asking, Change, Loss, Terms, View};
+
+use crate::holder::Process;
+use crate::operation::{Answer, Asked};
+use crate::rules::{Flaw, Rules};
+
+/// What the rules are told of the store.
+pub(crate) fn before(view: &mut View, asked: Asked, process: &Process, mine: &Terms, rules: Rules) {
+    let records = view
+        .nodes
+        .iter_mut()
+        .filter_map(|node| node.record.as_mut());
+    match rules.flaw {
+        Some(Flaw::StartAfterLastStart) if matches!(asked, Asked::Acquire { .. }) => {
+            let now = mine.spec.tick_at(view.now).unwrap_or(0);
+            let begun = records.filter(|record| record.start <= now);
+            begun.for_each(|record| record.end = record.start);
+        }
+        Some(Flaw::RenewWithoutCompare) if asked == Asked::Renew => {
+            let Some(holding) = process.holding else {
+                return;
+            };
+            for record in records {
+                record.fencing_token = holding.grant.fencing_token.into();
+                record.token = crate::records::token(holding.grant.token);
+                record.serial = process.serial.unwrap_or(0).into();
+                record.held = true;
+            }
+        }
+        Some(Flaw::FlushWithoutQuarantine) => view.continuity.is_absence_certain = true,
+        Some(Flaw::PromotionWithoutQuarantine) => hide_promotion(view),
+        Some(Flaw::RenewAfterPromotion) if asked == Asked::Renew => {
+            hide_promotion(view);
+            if let Some(record) = &mut view.namespace {
+                record.quarantine = 0;
+            }
+        }
+        Some(Flaw::QuarantineByClockAlone) => view.continuity.known_end_unix_ms = 0,
+        Some(Flaw::TermsNotCompared) => {
+            if let Some(record) = &mut view.namespace {
+                record.terms = *mine;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn hide_promotion(view: &mut View) {
+    if let Some(record) = &view.namespace {
+        view.continuity.fingerprint.clone_from(&record.fingerprint);
+    }
+}
+
+/// Which writes count as this process' own.
+pub(crate) fn tried(mut tried: Vec<u64>, view: &View, rules: Rules) -> Vec<u64> {
+    if rules.has(Flaw::ClaimWithoutNonce) {
+        let records = view.nodes.iter().filter_map(|node| node.record.as_ref());
+        tried.extend(records.map(|record| record.nonce));
+    }
+    tried
+}
+
+/// The rule, and what it is told of clocks.
+pub(crate) fn around(
+    view: &View,
+    asking: Asking<'_>,
+    rules: Rules,
+    rule: impl Fn(&View, &Asking<'_>) -> (Change, Result<Answer, StoreError>),
+) -> (Change, Result<Answer, StoreError>) {
+    let (change, answer) = rule(view, &asking);
+    if rules.has(Flaw::QuarantineBeforeClock)
+        && let Err(StoreError::ClockSkew { .. }) = answer
+    {
+        let blind = Asking {
+            clock: None,
+            ..asking
+        };
+        let (mut change, _) = rule(view, &blind);
+        change.nodes.clear();
+        return (change, answer);
+    }
+    (change, answer)
+}
+
+/// What is written.
+pub(crate) fn after(
+    change: &mut Change,
+    view: &View,
+    answer: &Result<Answer, StoreError>,
+    mine: &Terms,
+    rules: Rules,
+) {
+    let former = change.namespace_before.as_ref();
+    let former = former.map_or(0, |record| record.quarantine);
+    let now = mine.spec.tick_at(view.now).unwrap_or(0);
+    let waits_for = match rules.flaw {
+        Some(Flaw::VanishedWithoutQuarantine) => {
+            if matches!(answer, Ok(Answer::Lost(Loss::Forgotten))) {
+                change.namespace_after = None;
+            }
+            return;
+        }
+        Some(Flaw::QuarantineOfTheNewcomer) => mine.ticks(mine.max_ttl() + 2 * MAX_SKEW),
+        Some(Flaw::QuarantineOfOneSkew) => mine.ticks(mine.max_ttl() + MAX_SKEW),
+        _ => return,
+    };
+    if let Some(record) = &mut change.namespace_after
+        && record.quarantine > former
+    {
+        record.quarantine = former.max(now + waits_for);
+    }
+}

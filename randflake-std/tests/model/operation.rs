@@ -1,0 +1,361 @@
+//! An operation of a process: the store is read, the shipped rules decide, a write is sent, and its answer is taken.
+
+use core::time::Duration;
+
+use randflake_std::lease::{self, NodeIds, StoreError};
+use randflake_std::ledger::{
+    self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Seen, View,
+};
+
+use crate::holder::{Grant, Holding, Process};
+use crate::lies;
+use crate::records::{
+    Change, Lease, LeaseChange, Name, NameVersion, SHORTER_TTL, Store, small, terms, time, token,
+};
+use crate::rules::{Flaw, Rules};
+use crate::{TICK_MS, TTL};
+
+/// By how much a renewal's store clock may differ from what is expected: the ledger's.
+const LEAP: Duration = Duration::from_secs(1);
+
+/// What a process has asked for, until it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Asked {
+    Acquire {
+        token: u8,
+        /// The nonces of earlier tries, and their records' places, as bits.
+        tried: u32,
+        nodes: u8,
+    },
+    Renew,
+    /// Of a grant cut to what was used.
+    Release(Grant),
+}
+
+/// A write on its way to the store, or its answer on the way back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Flight {
+    pub(crate) change: Change,
+    pub(crate) nonce: u8,
+    answer: Answer,
+    /// The store's clock minus the time, when it was read.
+    offset: Option<i8>,
+    /// A copy knows of it.
+    pub(crate) copied: bool,
+    pub(crate) done: bool,
+}
+
+/// What the rules say, and what is told once it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Answer {
+    Granted(u8, Lease),
+    Renewed(Lease),
+    Lost(Loss),
+    Released(Option<(u8, Lease)>),
+    /// Nothing is granted for now.
+    Refused,
+}
+
+impl Flight {
+    pub(crate) fn renews(&self) -> bool {
+        matches!(self.answer, Answer::Renewed(_))
+    }
+
+    /// Whether the store knows now that it has forgotten a lease.
+    pub(crate) fn tells_of_a_loss(&self) -> bool {
+        self.answer == Answer::Lost(Loss::Forgotten)
+    }
+}
+
+/// Who operates, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) holder: usize,
+    /// The store's clock.
+    pub(crate) now: u8,
+    /// The machines' clocks, where they agree.
+    pub(crate) time: u8,
+    /// Two numbers that nobody else has.
+    pub(crate) fresh: (u64, u64),
+    /// The candidate that the engine offers, or the node id chosen.
+    pub(crate) offered: u8,
+    pub(crate) rules: Rules,
+}
+
+impl Place {
+    fn terms(&self) -> u8 {
+        self.rules.terms_of(self.holder)
+    }
+
+    /// By how many places the records are apart from those of others; none, but for the flaw.
+    fn apart(&self) -> u8 {
+        u8::from(self.holder == 1 && self.rules.has(Flaw::ChosenFromOtherRecords))
+    }
+
+    /// What the store's clock differs by, where that matters.
+    fn offset(&self) -> Option<i8> {
+        let offset = self.now.cast_signed() - self.time.cast_signed();
+        (!self.rules.has_any_clocks()).then_some(offset)
+    }
+}
+
+impl Process {
+    /// Reads the store, lets the rules decide, and sends what is to be written; says whether the store has told of a
+    /// lease that it has forgotten.
+    pub(crate) fn ask(&mut self, store: &Store, place: &Place) -> bool {
+        let Some(asked) = self.asked else {
+            return false;
+        };
+        let apart = place.apart();
+        let node_ids = self.wanted(asked, place);
+        let keeps_end = place.rules.has_any_clocks();
+        let mut view = store.view(place.now, &node_ids, apart, keeps_end);
+        let seen = self.seen();
+        let (mine, is_renewal) = (
+            terms(place.terms()),
+            !matches!(asked, Asked::Acquire { .. }),
+        );
+        let asking = Asking {
+            terms: &mine,
+            seen: &seen,
+            clock: Some(self.expected(place, is_renewal)),
+            fresh: place.fresh,
+        };
+        lies::before(&mut view, asked, self, &mine, place.rules);
+        let (mut change, answer) = lies::around(&view, asking, place.rules, |view, asking| {
+            self.decide(asked, view, asking, place)
+        });
+        lies::after(&mut change, &view, &answer, &mine, place.rules);
+        let is_skewed = matches!(answer, Err(StoreError::ClockSkew { .. }));
+        let answer = answer.unwrap_or(Answer::Refused);
+        let flight = Flight {
+            change: compact(&change, store, apart),
+            nonce: small(place.fresh.1),
+            answer,
+            offset: place.offset(),
+            copied: false,
+            done: false,
+        };
+        if !change.is_empty() {
+            self.flight = Some(flight);
+            return false;
+        }
+        let name = change.namespace_before.as_ref().filter(|_| !is_skewed);
+        let name = name.map(|record| (small(record.origin), small(record.writes)));
+        self.answered(name, flight.offset);
+        self.take(answer, place.now, place.terms());
+        flight.tells_of_a_loss()
+    }
+
+    fn wanted(&self, asked: Asked, place: &Place) -> Vec<u8> {
+        match asked {
+            Asked::Acquire { nodes, .. } => {
+                let tried = (0..2).filter(|node_id| nodes & 1 << (node_id + place.apart()) != 0);
+                tried.chain([place.offered]).collect()
+            }
+            Asked::Renew => self
+                .holding
+                .iter()
+                .map(|holding| holding.grant.node_id)
+                .collect(),
+            Asked::Release(grant) => vec![grant.node_id],
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        let mut seen = Seen::default();
+        if let Some((origin, writes)) = self.seen_name {
+            // Only these two are looked at.
+            seen.note_namespace(&NamespaceRecord {
+                terms: terms(0),
+                origin: origin.into(),
+                writes: writes.into(),
+                quarantine: 0,
+                fingerprint: String::new(),
+            });
+        }
+        for (node_id, end) in (0..).zip(self.seen_ends).filter(|(_, end)| *end > 0) {
+            seen.note(&NodeRecord {
+                node_id,
+                start: 0,
+                end: end.into(),
+                fencing_token: 0,
+                serial: 0,
+                token: token(0),
+                nonce: 0,
+                held: false,
+                contested: false,
+                holder: String::new(),
+            });
+        }
+        seen
+    }
+
+    /// What the ledger expects of the store's clock. Where machines' clocks show anything, this one's shows what lets
+    /// the operation through: refused ones change nothing.
+    fn expected(&self, place: &Place, is_renewal: bool) -> Expected {
+        if place.rules.has_any_clocks() {
+            return Expected::of_machine(time(place.now), time(place.now));
+        }
+        match self.offset.filter(|_| is_renewal) {
+            Some(offset) => {
+                let carried = time(place.time.saturating_add_signed(offset));
+                Expected {
+                    least: carried - LEAP,
+                    most: carried + LEAP,
+                }
+            }
+            None => Expected::of_machine(time(place.time), time(place.time)),
+        }
+    }
+
+    fn decide(
+        &self,
+        asked: Asked,
+        view: &View,
+        asking: &Asking<'_>,
+        place: &Place,
+    ) -> (ledger::Change, Result<Answer, StoreError>) {
+        let ttl = if place.terms() == SHORTER_TTL { 1 } else { TTL };
+        match asked {
+            Asked::Acquire {
+                token: number,
+                tried,
+                ..
+            } => {
+                let chosen = [place.offered.into()];
+                let request = Acquire {
+                    token: token(number),
+                    holder: "",
+                    nodes: match place.holder {
+                        0 => NodeIds::Any(1),
+                        _ => NodeIds::These(&chosen),
+                    },
+                    ttl: ttl.into(),
+                    tried: &lies::tried(numbers(tried), view, place.rules),
+                };
+                let Decision { change, answer } = ledger::acquire(view, &request, asking);
+                let granted = |records: Vec<NodeRecord>| {
+                    Answer::Granted(small(records[0].node_id.into()), Lease::of(&records[0]))
+                };
+                (change, answer.map(granted))
+            }
+            Asked::Renew => {
+                let held = self.held(self.holding.map(|holding| holding.grant), place.rules);
+                let Decision { change, answer } = ledger::renew(view, &held, ttl.into(), asking);
+                let renewed = |ends: Vec<Result<NodeRecord, Loss>>| match &ends[0] {
+                    Ok(record) => Answer::Renewed(Lease::of(record)),
+                    Err(loss) => Answer::Lost(*loss),
+                };
+                (change, answer.map(renewed))
+            }
+            Asked::Release(grant) => {
+                let held = self.held(Some(grant), place.rules);
+                let Decision { change, answer } = ledger::release(view, &held, asking);
+                let released = |records: Vec<NodeRecord>| {
+                    let first = records.first();
+                    Answer::Released(
+                        first.map(|record| (small(record.node_id.into()), Lease::of(record))),
+                    )
+                };
+                (change, answer.map(released))
+            }
+        }
+    }
+
+    fn held(&self, grant: Option<Grant>, rules: Rules) -> Vec<Held> {
+        let held = |grant: Grant| Held {
+            grant: lease::Grant {
+                node_id: grant.node_id.into(),
+                start: grant.start.into(),
+                end: grant.end.into(),
+                fencing_token: grant.fencing_token.into(),
+                token: token(grant.token),
+            },
+            serial: self
+                .serial
+                .filter(|_| !rules.has(Flaw::CopiesNotTold))
+                .map(u64::from),
+            tried: numbers(self.tried),
+        };
+        grant.into_iter().map(held).collect()
+    }
+
+    /// The store has done what was sent, and the answer is here when the holder's clock shows a tick.
+    pub(crate) fn receive(&mut self, now: u8, terms: u8) {
+        if let Some(flight) = self.flight.take_if(|flight| flight.done) {
+            let name = flight.change.name_after.map(Name::version);
+            self.answered(name.or(flight.change.name_before), flight.offset);
+            self.take(flight.answer, now, terms);
+            if flight.copied
+                && let Some(holding) = &mut self.holding
+            {
+                holding.copied = true;
+            }
+        }
+    }
+
+    fn answered(&mut self, name: Option<NameVersion>, offset: Option<i8>) {
+        self.seen_name = name.or(self.seen_name);
+        self.offset = name.and(offset);
+    }
+
+    fn take(&mut self, answer: Answer, now: u8, terms: u8) {
+        match answer {
+            Answer::Granted(node_id, lease) => {
+                self.holding = Some(Holding::new(Grant::of(node_id, lease), terms));
+                self.wrote(node_id, lease);
+                self.asked = None;
+            }
+            Answer::Renewed(lease) => {
+                if let Some(holding) = &mut self.holding {
+                    holding.extend(lease.end, now);
+                    holding.copied = false;
+                    let node_id = holding.grant.node_id;
+                    self.wrote(node_id, lease);
+                }
+                self.asked = None;
+            }
+            // The keeper seals it, and acquires another.
+            Answer::Lost(_) => (self.holding, self.asked) = (None, None),
+            Answer::Released(record) => {
+                if let Some((node_id, lease)) = record {
+                    self.wrote(node_id, lease);
+                }
+                self.asked = None;
+            }
+            // It renews later, and goes on to ask for the rest.
+            Answer::Refused if self.asked == Some(Asked::Renew) => self.asked = None,
+            Answer::Refused => {}
+        }
+    }
+
+    fn wrote(&mut self, node_id: u8, lease: Lease) {
+        self.seen_ends[usize::from(node_id)] = lease.end;
+        (self.serial, self.tried) = (Some(lease.serial), 0);
+    }
+}
+
+fn numbers(bits: u32) -> Vec<u64> {
+    (0..32).filter(|bit| bits & 1 << bit != 0).collect()
+}
+
+/// What is compared is what was read, whatever a lie made of it.
+fn compact(change: &ledger::Change, store: &Store, apart: u8) -> Change {
+    assert!(change.nodes.len() <= 1);
+    Change {
+        losses: store.losses,
+        name_before: store.records.name.map(Name::version),
+        name_after: change.namespace_after.as_ref().map(Name::of),
+        lease: change.nodes.first().map(|node| {
+            let place = small(node.after.node_id.into()) + apart;
+            LeaseChange {
+                place,
+                before: store.records.leases[usize::from(place)].map(Lease::version),
+                after: Lease::of(&node.after),
+            }
+        }),
+    }
+}
+
+const _: () = assert!(TICK_MS == 10_000, "as long as the skew that is allowed");

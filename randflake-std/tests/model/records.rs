@@ -1,0 +1,277 @@
+//! What a store keeps, in a few bytes, so that millions of states fit; and as the shipped rules see it.
+
+use core::time::Duration;
+
+use randflake_core::{Custom, Field, Fields};
+use randflake_std::AnyLayout;
+use randflake_std::lease::Token;
+use randflake_std::ledger::{Continuity, NamespaceRecord, Node, NodeRecord, Seal, Terms, View};
+
+use crate::{TICK_MS, TTL};
+
+const EPOCH_UNIX_MS: u64 = 1_700_000_000_000;
+
+/// Two node ids, an id a tick. In the second one the fields have each other's places.
+pub(crate) const LAYOUTS: [Custom; 2] = [layout(1, 0), layout(0, 6)];
+
+const fn layout(timestamp: u32, node_id: u32) -> Custom {
+    let fields = Fields {
+        timestamp: Field {
+            bits: 6,
+            shift: timestamp,
+        },
+        node_id: Field {
+            bits: 1,
+            shift: node_id,
+        },
+        sequence: Field { bits: 0, shift: 0 },
+        epoch_unix_ms: EPOCH_UNIX_MS,
+        tick_ms: TICK_MS,
+    };
+    match Custom::new(fields) {
+        Ok(layout) => layout,
+        Err(_) => panic!("no such layout"),
+    }
+}
+
+/// Whose layout they have.
+pub(crate) const USUAL: u8 = 0;
+pub(crate) const OTHER_LAYOUT: u8 = 1;
+pub(crate) const SHORTER_TTL: u8 = 2;
+
+/// What the processes' namespaces may mean.
+pub(crate) fn terms(place: u8) -> Terms {
+    let ticks = if place == SHORTER_TTL { 1 } else { TTL };
+    Terms {
+        spec: layout_of(place).spec(),
+        seal: Some(Seal::Plain),
+        max_ttl_ms: u64::from(ticks) * TICK_MS,
+    }
+}
+
+pub(crate) fn layout_of(terms: u8) -> Custom {
+    LAYOUTS[usize::from(terms == OTHER_LAYOUT)]
+}
+
+fn place_of(stored: &Terms) -> u8 {
+    let mut places = USUAL..=SHORTER_TTL;
+    places.find(|place| terms(*place) == *stored).unwrap()
+}
+
+/// When a tick begins.
+pub(crate) fn time(tick: u8) -> Duration {
+    Duration::from_millis(EPOCH_UNIX_MS + u64::from(tick) * TICK_MS)
+}
+
+pub(crate) fn token(number: u8) -> Token {
+    Token::from_bytes([number; 16])
+}
+
+pub(crate) fn small(number: u64) -> u8 {
+    u8::try_from(number).unwrap()
+}
+
+/// A node id's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lease {
+    pub(crate) start: u8,
+    pub(crate) end: u8,
+    pub(crate) fencing_token: u8,
+    pub(crate) serial: u8,
+    pub(crate) token: u8,
+    pub(crate) nonce: u8,
+    pub(crate) held: bool,
+    pub(crate) contested: bool,
+}
+
+/// What a commit compares of a node id's record.
+pub(crate) type LeaseVersion = (u8, u8, bool, u8);
+
+impl Lease {
+    pub(crate) fn of(record: &NodeRecord) -> Self {
+        Self {
+            start: small(record.start),
+            end: small(record.end),
+            fencing_token: small(record.fencing_token),
+            serial: small(record.serial),
+            token: record.token.to_bytes()[0],
+            nonce: small(record.nonce),
+            held: record.held,
+            contested: record.contested,
+        }
+    }
+
+    pub(crate) fn version(self) -> LeaseVersion {
+        (self.fencing_token, self.serial, self.held, self.nonce)
+    }
+
+    /// No rule looks at the holder's name.
+    fn record(self, node_id: u8) -> NodeRecord {
+        NodeRecord {
+            node_id: node_id.into(),
+            start: self.start.into(),
+            end: self.end.into(),
+            fencing_token: self.fencing_token.into(),
+            serial: self.serial.into(),
+            token: token(self.token),
+            nonce: self.nonce.into(),
+            held: self.held,
+            contested: self.contested,
+            holder: String::new(),
+        }
+    }
+}
+
+/// The namespace's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Name {
+    terms: u8,
+    pub(crate) origin: u8,
+    pub(crate) writes: u8,
+    pub(crate) quarantine: u8,
+    fingerprint: u8,
+}
+
+/// What a commit compares of the namespace's record.
+pub(crate) type NameVersion = (u8, u8);
+
+impl Name {
+    pub(crate) fn of(record: &NamespaceRecord) -> Self {
+        Self {
+            terms: place_of(&record.terms),
+            origin: small(record.origin),
+            writes: small(record.writes),
+            quarantine: small(record.quarantine),
+            fingerprint: small(record.fingerprint.len() as u64),
+        }
+    }
+
+    pub(crate) fn version(self) -> NameVersion {
+        (self.origin, self.writes)
+    }
+
+    pub(crate) fn record(self) -> NamespaceRecord {
+        NamespaceRecord {
+            terms: terms(self.terms),
+            origin: self.origin.into(),
+            writes: self.writes.into(),
+            quarantine: self.quarantine.into(),
+            fingerprint: fingerprint(self.fingerprint),
+        }
+    }
+}
+
+/// The first one is empty, which costs nothing to copy.
+fn fingerprint(number: u8) -> String {
+    "x".repeat(number.into())
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Records {
+    pub(crate) name: Option<Name>,
+    pub(crate) leases: [Option<Lease>; 2],
+}
+
+/// An engine. It decides nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Store {
+    pub(crate) records: Records,
+    /// What an asynchronous replica, or a backup, has.
+    pub(crate) replica: Records,
+    /// How often leases were lost; connections do not outlive that.
+    pub(crate) losses: u8,
+    /// How often the engine has noticed.
+    fingerprint: u8,
+    /// The latest end ever, kept where no loss reaches it.
+    latest_end: u8,
+}
+
+/// What a process asked to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Change {
+    /// Those of the store when it was read.
+    pub(crate) losses: u8,
+    pub(crate) name_before: Option<NameVersion>,
+    pub(crate) name_after: Option<Name>,
+    pub(crate) lease: Option<LeaseChange>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LeaseChange {
+    /// The place of the record: the node id, unless that is the flaw.
+    pub(crate) place: u8,
+    pub(crate) before: Option<LeaseVersion>,
+    pub(crate) after: Lease,
+}
+
+impl Store {
+    /// With a namespace in which nothing was leased.
+    pub(crate) fn made() -> Self {
+        let name = Name {
+            terms: USUAL,
+            origin: 0,
+            writes: 1,
+            quarantine: 0,
+            fingerprint: 0,
+        };
+        let records = Records {
+            name: Some(name),
+            leases: [None; 2],
+        };
+        Self {
+            records,
+            replica: records,
+            ..Self::default()
+        }
+    }
+
+    /// What an engine reads: the records of these node ids, `apart` places further.
+    pub(crate) fn view(&self, now: u8, node_ids: &[u8], apart: u8, keeps_end: bool) -> View {
+        let node = |&node_id: &u8| Node {
+            node_id: node_id.into(),
+            record: self.records.leases[usize::from(node_id + apart)]
+                .map(|lease| lease.record(node_id)),
+        };
+        let known_end_unix_ms = match self.latest_end {
+            tick @ 1.. if keeps_end => u64::try_from(time(tick).as_millis()).unwrap(),
+            _ => 0,
+        };
+        View {
+            now: time(now),
+            continuity: Continuity {
+                fingerprint: fingerprint(self.fingerprint),
+                is_absence_certain: self.fingerprint == 0,
+                known_end_unix_ms,
+                fault: None,
+            },
+            namespace: self.records.name.map(Name::record),
+            nodes: node_ids.iter().map(node).collect(),
+            is_sole: false,
+            free_from: None,
+        }
+    }
+
+    /// Writes all of it if everything still is as it was read.
+    pub(crate) fn commit(&mut self, change: &Change) -> bool {
+        let leases = &mut self.records.leases;
+        let is_so = change.losses == self.losses
+            && change.name_before == self.records.name.map(Name::version)
+            && change.lease.is_none_or(|lease| {
+                lease.before == leases[usize::from(lease.place)].map(Lease::version)
+            });
+        if is_so {
+            self.records.name = change.name_after.or(self.records.name);
+            if let Some(LeaseChange { place, after, .. }) = change.lease {
+                leases[usize::from(place)] = Some(after);
+                self.latest_end = self.latest_end.max(after.end);
+            }
+        }
+        is_so
+    }
+
+    pub(crate) fn lose(&mut self, records: Records, is_noticed: bool) {
+        self.records = records;
+        self.losses += 1;
+        self.fingerprint += u8::from(is_noticed);
+    }
+}

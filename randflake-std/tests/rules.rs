@@ -1,0 +1,113 @@
+//! Rules of leases where engines and clocks are at their worst.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_core::Clock;
+use randflake_std::lease::{
+    AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
+};
+use randflake_std::ledger::{self, Acquire, Asking, Continuity, Node, Seen, View};
+use randflake_std::{ExactSystemClock, Randflake};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn token() -> Token {
+    Token::from_bytes([1; 16])
+}
+
+fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
+    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let asked = Acquire {
+        token: token(),
+        holder: "holder",
+        nodes,
+        ttl: 60,
+        tried: &[],
+    };
+    let asking = Asking {
+        terms: namespace.terms(),
+        seen: &Seen::default(),
+        clock: None,
+        fresh: (1, 2),
+    };
+    let granted = ledger::acquire(view, &asked, &asking).answer?;
+    Ok(granted.iter().map(|record| record.node_id).collect())
+}
+
+/// As after a write that never arrived: what was tried is read, and the engine offers it again.
+#[test]
+fn a_node_id_that_is_read_twice_is_granted_once() {
+    let node = |node_id| Node {
+        node_id,
+        record: None,
+    };
+    let view = View {
+        now: ExactSystemClock.now().unwrap(),
+        continuity: Continuity {
+            is_absence_certain: true,
+            ..Continuity::default()
+        },
+        namespace: None,
+        nodes: [5, 5, 7].map(node).into(),
+        is_sole: false,
+        free_from: None,
+    };
+    assert_eq!(acquire(&view, NodeIds::Any(2)).unwrap(), [5, 7]);
+    assert!(matches!(
+        acquire(&view, NodeIds::Any(3)),
+        Err(StoreError::Exhausted { .. })
+    ));
+    let refused = acquire(&view, NodeIds::These(&[5, 7, 5])).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "node id 5 is asked for twice: once is allowed"
+    );
+}
+
+/// The real time, an hour ahead from a reading on.
+#[derive(Debug)]
+struct LeapsAt {
+    reading: u64,
+    readings: AtomicU64,
+}
+
+impl Clock for LeapsAt {
+    fn now(&self) -> Option<Duration> {
+        let reading = self.readings.fetch_add(1, Ordering::SeqCst);
+        let ahead = if reading < self.reading {
+            Duration::ZERO
+        } else {
+            HOUR
+        };
+        Some(ExactSystemClock.now()? + ahead)
+    }
+}
+
+/// Between what the rules look at and the write that follows.
+#[test]
+fn a_clock_that_leaps_during_an_acquire_is_noticed_by_the_renewal() {
+    let clock = Arc::new(LeapsAt {
+        reading: 1,
+        readings: AtomicU64::new(0),
+    });
+    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let store = MemoryStore::new(namespace, clock);
+    let mut store = store.compared_with(Arc::new(ExactSystemClock));
+    let acquired = store
+        .acquire(&AcquireRequest {
+            token: token(),
+            holder: "holder",
+            nodes: NodeIds::Any(1),
+            ttl: 60,
+        })
+        .unwrap();
+    let refused = store.renew(&acquired.grants, 60).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::ClockSkew { .. }),
+        "{refused:?}"
+    );
+}
