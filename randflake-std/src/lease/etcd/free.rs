@@ -1,7 +1,7 @@
 //! Finding free node ids.
 //!
-//! A page is 256 adjacent node ids, and the first of a page come into use first: the number of its keys says which it
-//! has left. One page is looked at first, at random. If that has too few, the notes of the pages around say which
+//! A page is 256 adjacent node ids, and the first of a page come into use first: those after its last key were never
+//! leased. One page is looked at first, at random. If that has too few, the notes of the pages around say which
 //! others to look at: a note is the tick before which no node id of its page is free, as far as known. Whoever takes
 //! the last free one of a page writes its note, and so does whoever looks in vain; a release clears it. Pages without
 //! a note, and cleared ones, are looked at before those whose tick has come: their holders live, as a rule.
@@ -17,7 +17,7 @@ use super::transaction::{Found, Range, Write};
 use crate::lease::StoreError;
 use crate::ledger::{Change, Node};
 
-const PAGE: u64 = 256;
+const PAGE: usize = 256;
 /// Pages whose notes are read together.
 const NOTES: u32 = 64;
 /// So many times as many, if there are too few free node ids among the first.
@@ -37,6 +37,8 @@ pub(super) struct Look {
     free: Vec<Node>,
     /// No other is free.
     is_all: bool,
+    /// Some that were never leased are not known.
+    has_gaps: bool,
     /// The first ends of the others.
     ends: Vec<u64>,
 }
@@ -54,7 +56,7 @@ impl Look {
 
 impl Etcd {
     fn pages(&self) -> u32 {
-        let pages = self.namespace.node_ids().div_ceil(PAGE);
+        let pages = self.namespace.node_ids().div_ceil(PAGE as u64);
         u32::try_from(pages).unwrap_or(u32::MAX)
     }
 
@@ -62,27 +64,22 @@ impl Etcd {
         Ok(random()? % self.pages())
     }
 
-    /// Of a page: its note, and its leases with the soonest ends. One more than is wanted shows if those are all.
-    pub(super) fn look_ranges(&self, page: u32, wanted: usize) -> [Range; 2] {
-        let limit = if self.is_in_doubt {
-            PAGE.try_into().unwrap_or(usize::MAX)
-        } else {
-            CHOICE.max(wanted + 1)
-        };
+    /// Of a page: its note, its leases with the soonest ends, and its last one. One more than is wanted shows if those
+    /// are all.
+    pub(super) fn look_ranges(&self, page: u32, wanted: usize) -> [Range; 3] {
         let node_ids = self.node_ids(page);
-        let (first, last) = (
-            self.keys.lease(*node_ids.start()),
-            self.keys.lease(*node_ids.end()),
-        );
+        let first = self.keys.lease(*node_ids.start());
+        let last = self.keys.lease(*node_ids.end());
         [
             Range::Key(self.keys.note(page)),
-            Range::Lowest(first, last, limit),
+            Range::Lowest(first.clone(), last.clone(), CHOICE.max(wanted + 1)),
+            Range::Last(first, last),
         ]
     }
 
     fn node_ids(&self, page: u32) -> core::ops::RangeInclusive<u32> {
-        let first = u64::from(page) * PAGE;
-        let last = (first + PAGE).min(self.namespace.node_ids()) - 1;
+        let first = u64::from(page) * PAGE as u64;
+        let last = (first + PAGE as u64).min(self.namespace.node_ids()) - 1;
         let narrow = |node_id| u32::try_from(node_id).unwrap_or(u32::MAX);
         narrow(first)..=narrow(last)
     }
@@ -91,11 +88,11 @@ impl Etcd {
     pub(super) fn look(
         &self,
         page: u32,
-        note: &Found,
-        leases: &Found,
+        found: [&Found; 3],
         now: u64,
         wanted: usize,
     ) -> Result<Look, StoreError> {
+        let [noted, leases, last] = found;
         let (mut free, mut ends, mut used) = (Vec::new(), Vec::new(), BTreeSet::new());
         for kv in &leases.kvs {
             let node = Self::node(kv)?;
@@ -106,29 +103,49 @@ impl Etcd {
             }
         }
         let shows_all = leases.kvs.len() as u64 == leases.count;
-        let is_unused = |(place, node_id): &(u64, u32)| {
-            if shows_all {
-                !used.contains(node_id)
-            } else {
-                // Unless somebody has chosen others.
-                *place >= leases.count
-            }
+        let last = last.kvs.first().and_then(|kv| number_of(&kv.key));
+        let is_unused = |node_id: &u32| {
+            last.is_none_or(|last| *node_id > last) || (shows_all && !used.contains(node_id))
         };
-        let mut unused = (0..).zip(self.node_ids(page)).filter(is_unused);
+        let unused: Vec<_> = self.node_ids(page).filter(is_unused).collect();
+        let has_gaps = self.node_ids(page).count() as u64 > leases.count + unused.len() as u64;
         // In order: to leave one out would leave a gap.
         let missing = wanted.saturating_sub(free.len());
-        let taken = unused.by_ref().take(missing).map(|(_, node_id)| Node {
-            node_id,
+        let taken = unused.iter().take(missing).map(|node_id| Node {
+            node_id: *node_id,
             record: None,
         });
         free.extend(taken);
         Ok(Look {
             page,
-            noted: note.kvs.first().map_or(Ok(CLEARED), |kv| said(&kv.value))?,
-            is_all: (shows_all || !ends.is_empty()) && unused.next().is_none(),
+            noted: noted
+                .kvs
+                .first()
+                .map_or(Ok(CLEARED), |kv| said(&kv.value))?,
+            is_all: (shows_all || !ends.is_empty()) && unused.len() <= missing && !has_gaps,
+            has_gaps,
             free,
             ends,
         })
+    }
+
+    /// Looks again at all of a page where few are free, if there are gaps: node ids that nobody has chosen, among
+    /// others that somebody has.
+    pub(super) fn fill_gaps(
+        &mut self,
+        look: Look,
+        now: u64,
+        wanted: usize,
+    ) -> Result<Look, StoreError> {
+        if look.free.len() >= wanted || !look.has_gaps {
+            return Ok(look);
+        }
+        let ranges = self.look_ranges(look.page, PAGE);
+        let (_, found) = self.get(&ranges)?;
+        let [note, leases, last] = &found[..] else {
+            return Err(not_understood());
+        };
+        self.look(look.page, [note, leases, last], now, wanted)
     }
 
     /// Looks at more pages if there are too few in the one that was. If too few are free: when more may be.
@@ -218,14 +235,12 @@ impl Etcd {
             .iter()
             .flat_map(|page| self.look_ranges(*page, wanted))
             .collect();
-        let (_, mut found) = self.get(&ranges)?;
-        let mut found = found.drain(..);
+        let (_, found) = self.get(&ranges)?;
+        let (found, _) = found.as_chunks();
         let mut looks = Vec::with_capacity(pages.len());
-        for page in pages {
-            let (Some(note), Some(leases)) = (found.next(), found.next()) else {
-                return Err(not_understood());
-            };
-            looks.push(self.look(*page, &note, &leases, now, wanted)?);
+        for (page, [note, leases, last]) in pages.iter().zip(found) {
+            let look = self.look(*page, [note, leases, last], now, wanted)?;
+            looks.push(self.fill_gaps(look, now, wanted)?);
         }
         Ok(looks)
     }
@@ -273,7 +288,7 @@ impl Etcd {
         self.write_notes(write, &taken.collect());
         let released = change.nodes.iter().filter(|node| !node.after.held);
         let pages: BTreeSet<_> = released
-            .map(|node| u64::from(node.after.node_id) / PAGE)
+            .map(|node| u64::from(node.after.node_id) / PAGE as u64)
             .collect();
         for page in pages {
             if self.pages() > 1 && write.left() > 0 {

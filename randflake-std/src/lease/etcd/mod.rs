@@ -115,8 +115,6 @@ pub struct Etcd {
     revisions: BTreeMap<String, u64>,
     /// Pages in which it has looked for free node ids.
     looks: Vec<Look>,
-    /// What it found there was not so, so that the next one looks at all of a page.
-    is_in_doubt: bool,
 }
 
 impl Ledger<Etcd> {
@@ -175,7 +173,6 @@ impl Etcd {
             revision: 0,
             revisions: BTreeMap::new(),
             looks: Vec::new(),
-            is_in_doubt: false,
         })
     }
 
@@ -299,11 +296,11 @@ impl Backend for Etcd {
             nodes.push(found.kvs.first().map_or(Ok(absent), Self::node)?);
         }
         let mut free_from = None;
-        if let [_, note, leases] = &found[..] {
-            let first = self.look(page, note, leases, tick, wanted.free)?;
+        if let [_, note, leases, last] = &found[..] {
+            let first = self.look(page, [note, leases, last], tick, wanted.free)?;
+            let first = self.fill_gaps(first, tick, wanted.free)?;
             self.looks.push(first);
             free_from = self.search(tick, wanted.free)?;
-            self.is_in_doubt = false;
             nodes.extend(self.choose(wanted.free, &asked)?);
         }
         let namespace = found.first().and_then(|found| found.kvs.first());
@@ -352,7 +349,6 @@ impl Backend for Etcd {
             Outcome::Refused(None) => false,
         };
         if !is_written {
-            self.is_in_doubt = true;
             return Ok(Committed::Stale);
         }
         Ok(Committed::Done { now: self.now()? })
