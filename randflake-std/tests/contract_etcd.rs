@@ -72,6 +72,11 @@ impl Backend for Etcd {
         }
     }
 
+    /// etcd limits a transaction.
+    fn at_once(&self) -> u32 {
+        100
+    }
+
     fn history_steps(&self) -> usize {
         600
     }
@@ -85,20 +90,24 @@ impl Backend for Etcd {
 fn restore_empty(cluster: &EtcdCluster, name: &str) {
     let member = &cluster.members[0];
     let key = |part: &str| STANDARD.encode(format!("randflake/{name}/{part}"));
-    for part in ["lease/", "token/"] {
-        let end = part.replace('/', "0");
-        let range = format!(r#"{{"key":"{}","range_end":"{}"}}"#, key(part), key(&end));
-        member.post("kv/deleterange", &range);
-    }
+    let range = format!(
+        r#"{{"key":"{}","range_end":"{}"}}"#,
+        key("lease/"),
+        key("lease0")
+    );
+    member.post("kv/deleterange", &range);
     let read = member.post("kv/range", &format!(r#"{{"key":"{}"}}"#, key("namespace")));
     let read: serde_json::Value = serde_json::from_str(&read).unwrap();
-    let stored = STANDARD
-        .decode(read["kvs"][0]["value"].as_str().unwrap())
-        .unwrap();
-    let mut stored: serde_json::Value = serde_json::from_slice(&stored).unwrap();
-    stored["cluster_id"] = "another".into();
-    let put =
-        serde_json::json!({"key": key("namespace"), "value": STANDARD.encode(stored.to_string())});
+    // Before the first acquire there is none.
+    let Some(stored) = read["kvs"][0]["value"].as_str() else {
+        return;
+    };
+    let stored = String::from_utf8(STANDARD.decode(stored).unwrap()).unwrap();
+    // The fingerprint comes last.
+    let mut parts: Vec<_> = stored.splitn(6, ':').collect();
+    *parts.last_mut().unwrap() = "another:0";
+    let stored = STANDARD.encode(parts.join(":"));
+    let put = serde_json::json!({"key": key("namespace"), "value": stored});
     member.post("kv/put", &put.to_string());
 }
 
@@ -128,7 +137,7 @@ impl Counters for Etcd {
         seen.insert(LOST.to_owned());
         for name in seen.iter().filter(|name| *name != LOST) {
             let key = STANDARD.encode(format!("randflake/{name}/counter"));
-            let of_another = STANDARD.encode("1:1");
+            let of_another = STANDARD.encode("1:another:0");
             let put = serde_json::json!({"key": key, "value": of_another});
             self.cluster.members[0].post("kv/put", &put.to_string());
         }

@@ -43,7 +43,7 @@ use core::time::Duration;
 
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
 #[cfg(feature = "etcd")]
-pub use etcd::EtcdStore;
+pub use etcd::{Etcd, EtcdStore};
 pub use finding::{Finding, Verdict};
 pub use memory::{Memory, MemoryStore};
 #[cfg(feature = "mysql")]

@@ -60,6 +60,11 @@ pub trait Backend: Send + Debug {
         false
     }
 
+    /// How many node ids one change may have: an acquire of more is refused, and renewals and releases are split.
+    fn at_once(&self) -> usize {
+        usize::MAX
+    }
+
     /// An operation follows that should be answered within a part of this TTL.
     fn limit_for(&mut self, ttl: Duration) {
         _ = ttl;

@@ -310,6 +310,52 @@ impl<B: Backend> Ledger<B> {
             }
         }
     }
+
+    fn renew_some(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
+        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+        let wanted = Wanted {
+            nodes: &nodes,
+            free: 0,
+        };
+        let mut outcome = Ok(None);
+        if self.backend.renews_unread() {
+            outcome = self.renew_unread(&leases, ttl);
+        }
+        let outcome = match outcome {
+            Ok(Some(done)) => Ok(done),
+            Ok(None) => self.run(&wanted, true, |view, asking| {
+                renew(view, &leases, ttl, asking)
+            }),
+            Err(undone) => Err(undone),
+        };
+        let Done { answer, now } = outcome.map_err(|undone| self.may_have_written(undone))?;
+        for record in answer.iter().flatten() {
+            self.wrote(record);
+        }
+        let ends = answer
+            .into_iter()
+            .map(|outcome| outcome.map(|record| record.end));
+        Ok(Renewed {
+            ends: ends.collect(),
+            now,
+        })
+    }
+
+    fn release_some(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
+        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+        let wanted = Wanted {
+            nodes: &nodes,
+            free: 0,
+        };
+        let outcome = self.run(&wanted, true, |view, asking| release(view, &leases, asking));
+        let done = outcome.map_err(|undone| self.may_have_written(undone))?;
+        for record in &done.answer {
+            self.wrote(record);
+        }
+        Ok(())
+    }
 }
 
 impl<B: Backend> Debug for Ledger<B> {
@@ -338,6 +384,13 @@ impl<B: Backend> LeaseStore for Ledger<B> {
             ttl,
         } = *request;
         self.backend.limit_for(self.namespace.span(ttl));
+        let at_once = self.backend.at_once();
+        if nodes.count() as usize > at_once {
+            return Err(StoreError::Invalid(format!(
+                "{} node ids asked for at once: this store grants at most {at_once}",
+                nodes.count()
+            )));
+        }
         let pending = self.pending.take().filter(|pending| pending.token == token);
         let mut pending = pending.unwrap_or(Pending {
             token,
@@ -386,49 +439,20 @@ impl<B: Backend> LeaseStore for Ledger<B> {
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.backend.limit_for(self.namespace.span(ttl));
-        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
-        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
-        let wanted = Wanted {
-            nodes: &nodes,
-            free: 0,
-        };
-        let mut outcome = Ok(None);
-        if self.backend.renews_unread() {
-            outcome = self.renew_unread(&leases, ttl);
+        let mut chunks = grants.chunks(self.backend.at_once());
+        let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
+        for grants in chunks {
+            let more = self.renew_some(grants, ttl)?;
+            renewed.ends.extend(more.ends);
+            renewed.now = more.now;
         }
-        let outcome = match outcome {
-            Ok(Some(done)) => Ok(done),
-            Ok(None) => self.run(&wanted, true, |view, asking| {
-                renew(view, &leases, ttl, asking)
-            }),
-            Err(undone) => Err(undone),
-        };
-        let Done { answer, now } = outcome.map_err(|undone| self.may_have_written(undone))?;
-        for record in answer.iter().flatten() {
-            self.wrote(record);
-        }
-        let ends = answer
-            .into_iter()
-            .map(|outcome| outcome.map(|record| record.end));
-        Ok(Renewed {
-            ends: ends.collect(),
-            now,
-        })
+        Ok(renewed)
     }
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
-        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
-        let wanted = Wanted {
-            nodes: &nodes,
-            free: 0,
-        };
-        let outcome = self.run(&wanted, true, |view, asking| release(view, &leases, asking));
-        let done = outcome.map_err(|undone| self.may_have_written(undone))?;
-        for record in &done.answer {
-            self.wrote(record);
-        }
-        Ok(())
+        let mut chunks = grants.chunks(self.backend.at_once());
+        self.release_some(chunks.next().unwrap_or_default())?;
+        chunks.try_for_each(|grants| self.release_some(grants))
     }
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {

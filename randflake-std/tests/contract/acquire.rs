@@ -251,12 +251,14 @@ pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backe
     let mut taken = BTreeSet::new();
     let mut number = 0;
     for up_to in [0, all / 2, all - all / 100, all - all / 1_000, all - 1] {
-        let missing = up_to - u32::try_from(taken.len()).unwrap();
-        if missing > 0 {
+        let mut missing = up_to - u32::try_from(taken.len()).unwrap();
+        while missing > 0 {
+            let count = missing.min(backend.at_once());
             number += 1;
             taken.extend(node_ids(
-                &acquire(&mut *store, number, missing).unwrap().grants,
+                &acquire(&mut *store, number, count).unwrap().grants,
             ));
+            missing -= count;
         }
         number += 1;
         let grant = acquire_one(&mut *store, number);

@@ -45,6 +45,11 @@ pub(crate) trait Backend {
     /// Lets the store lose all its records, in a way that it should notice.
     fn lose_memory(&self);
 
+    /// How many node ids an acquire may ask for at most.
+    fn at_once(&self) -> u32 {
+        u32::MAX
+    }
+
     /// How many steps a random history has: thousands where they are cheap.
     fn history_steps(&self) -> usize;
 

@@ -112,7 +112,6 @@ impl Client {
                 Err(Refusal::Member(error)) => last = Some(error),
             }
             self.at = (self.at + 1) % self.members.len();
-            self.clock = MemberClock::default();
         }
         Err(last.unwrap_or_else(not_understood))
     }

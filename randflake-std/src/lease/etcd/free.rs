@@ -1,364 +1,309 @@
-//! Finding node ids that are free.
+//! Finding free node ids.
 //!
-//! A page is 256 adjacent node ids, and the first of a page come into use first: the number of its keys
-//! says which it has left. One page is looked at first, at random. When that has too few, the pages' notes
-//! say which others are worth a look: a note is the tick before which no node id of a page is free, as far
-//! as known. Who takes the last free one of a page writes its note, and who looks in vain; a release clears
-//! it; and of a page that is full a renewal writes it anew half a TTL before that tick, so that nobody has to
-//! look at a page whose holders live.
+//! A page is 256 adjacent node ids, and the first of a page come into use first: those after its last key were never
+//! leased. One page is looked at first, at random. If that has too few, the notes of the pages around say which
+//! others to look at: a note is the tick before which no node id of its page is free, as far as known. Whoever takes
+//! the last free one of a page writes its note, and so does whoever looks in vain; a release clears it. Pages without
+//! a note, and cleared ones, are looked at before those whose tick has come: their holders live, as a rule.
+//!
+//! All of this is a hint: a wrong one costs another try.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::EtcdStore;
+use super::Etcd;
 use super::client::not_understood;
-use super::record::{Keys, Lease, node_of};
-use super::transaction::{Found, Kv, Range, Write};
+use super::keys::number_of;
+use super::transaction::{Found, Range, Write};
 use crate::lease::StoreError;
+use crate::ledger::{Change, Node};
 
-const PAGE: u64 = 256;
-/// Of pages that are looked at together.
+const PAGE: usize = 256;
+/// Pages whose notes are read together.
+const NOTES: u32 = 64;
+/// So many times as many, if there are too few free node ids among the first.
+const MORE: usize = 16;
 const PAGES_AT_ONCE: usize = 8;
-/// etcd refuses more than 128 operations in a transaction.
-const NOTES_AT_ONCE: usize = 100;
-/// From so many of a page one is taken at random, so that those who look at once do not meet.
-const CHOICE: u64 = 16;
-
-/// What a note says of a page that is worth a look.
-pub(super) const NOTHING_KNOWN: u64 = 0;
-
-/// A node id, and what its key holds if there is one.
-#[derive(Clone, Debug)]
-pub(super) struct Free {
-    pub(super) node_id: u32,
-    /// Of its key; 0 if there is none.
-    pub(super) revision: u64,
-    pub(super) former: Option<Lease>,
-}
-
-/// What was found: enough, or when enough will be.
-#[derive(Debug)]
-pub(super) enum Search {
-    Enough(Vec<Look>),
-    /// The tick.
-    Later(u64),
-}
-
-/// Adjacent node ids.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Page {
-    number: u64,
-    from: u64,
-    to: u64,
-}
+/// From so many of a page one is taken at random, so that clients that look at once do not collide.
+const CHOICE: usize = 16;
+/// A note of a page to look at.
+const CLEARED: u64 = 0;
 
 /// A page as it was found.
 #[derive(Debug)]
 pub(super) struct Look {
-    page: Page,
-    /// Of its note; 0 if there is none.
-    revision: u64,
+    page: u32,
     /// What its note says.
     noted: u64,
-    pub(super) free: Vec<Free>,
-    /// Whether no other is free.
+    free: Vec<Node>,
+    /// No other is free.
     is_all: bool,
-    /// Of those that are not free the first ends, in their order.
+    /// Some that were never leased are not known.
+    has_gaps: bool,
+    /// The first ends of the others.
     ends: Vec<u64>,
 }
 
-pub(super) fn pages(node_ids: u64) -> u64 {
-    node_ids.div_ceil(PAGE)
-}
-
-pub(super) fn page_of(node_id: u32) -> u64 {
-    u64::from(node_id) / PAGE
-}
-
-impl Page {
-    pub(super) fn at(number: u64, node_ids: u64) -> Self {
-        let from = number * PAGE;
-        Self {
-            number,
-            from,
-            to: (from + PAGE).min(node_ids),
+impl Look {
+    /// Until when the page is full once some node ids are taken, each until a tick.
+    fn full_until(&self, taken: &BTreeMap<u32, u64>) -> Option<u64> {
+        let mut soonest = self.ends.first().copied().unwrap_or(u64::MAX);
+        for node in &self.free {
+            soonest = soonest.min(*taken.get(&node.node_id)?);
         }
+        self.is_all.then_some(soonest)
+    }
+}
+
+impl Etcd {
+    fn pages(&self) -> u32 {
+        let pages = self.namespace.node_ids().div_ceil(PAGE as u64);
+        u32::try_from(pages).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn random(node_ids: u64) -> Result<Self, StoreError> {
-        Ok(Self::at(random()? % pages(node_ids), node_ids))
+    pub(super) fn random_page(&self) -> Result<u32, StoreError> {
+        Ok(random()? % self.pages())
     }
 
-    /// Its note, and its leases that ended first: one more than is wanted, which shows whether those are all.
-    pub(super) fn ranges(self, keys: &Keys, wanted: u64) -> [Range; 2] {
-        let (from, to) = (keys.lease(self.from), keys.lease(self.to));
-        let limit = wanted.saturating_add(1).max(CHOICE);
+    /// Of a page: its note, its leases with the soonest ends, and its last one. One more than is wanted shows if those
+    /// are all.
+    pub(super) fn look_ranges(&self, page: u32, wanted: usize) -> [Range; 3] {
+        let node_ids = self.node_ids(page);
+        let first = self.keys.lease(*node_ids.start());
+        let last = self.keys.lease(*node_ids.end());
         [
-            Range::Key(keys.note(self.number)),
-            Range::Lowest(from, to, limit),
+            Range::Key(self.keys.note(page)),
+            Range::Lowest(first.clone(), last.clone(), CHOICE.max(wanted + 1)),
+            Range::Last(first, last),
         ]
     }
 
-    /// What these were, when so many are wanted.
+    fn node_ids(&self, page: u32) -> core::ops::RangeInclusive<u32> {
+        let first = u64::from(page) * PAGE as u64;
+        let last = (first + PAGE as u64).min(self.namespace.node_ids()) - 1;
+        let narrow = |node_id| u32::try_from(node_id).unwrap_or(u32::MAX);
+        narrow(first)..=narrow(last)
+    }
+
+    /// What was found there.
     pub(super) fn look(
-        self,
-        note: &Found,
-        leases: &Found,
+        &self,
+        page: u32,
+        found: [&Found; 3],
         now: u64,
-        wanted: u64,
+        wanted: usize,
     ) -> Result<Look, StoreError> {
-        let (mut free, mut ends) = (Vec::new(), Vec::new());
+        let [noted, leases, last] = found;
+        let (mut free, mut ends, mut used) = (Vec::new(), Vec::new(), BTreeSet::new());
         for kv in &leases.kvs {
-            let lease = Lease::read(&kv.key, &kv.value).ok_or_else(not_understood)?;
-            if lease.grant.end > now {
-                ends.push(lease.grant.end);
-                continue;
+            let node = Self::node(kv)?;
+            used.insert(node.node_id);
+            match &node.record {
+                Some(record) if record.end > now => ends.push(record.end),
+                _ => free.push(node),
             }
-            free.push(Free {
-                node_id: lease.grant.node_id,
-                revision: kv.revision,
-                former: Some(lease),
-            });
         }
-        let shows_all = !ends.is_empty() || leases.kvs.len() as u64 == leases.count;
-        let missing = wanted.saturating_sub(free.len() as u64);
-        let unused = (self.from + leases.count)..self.to;
-        // In order: who takes the next but one would leave a gap.
-        for node in unused
-            .clone()
-            .take(usize::try_from(missing).unwrap_or(usize::MAX))
-        {
-            free.push(Free {
-                node_id: u32::try_from(node).map_err(|_| not_understood())?,
-                revision: 0,
-                former: None,
-            });
-        }
-        let note = note.kvs.first();
+        let shows_all = leases.kvs.len() as u64 == leases.count;
+        let last = last.kvs.first().and_then(|kv| number_of(&kv.key));
+        let is_unused = |node_id: &u32| {
+            last.is_none_or(|last| *node_id > last) || (shows_all && !used.contains(node_id))
+        };
+        let unused: Vec<_> = self.node_ids(page).filter(is_unused).collect();
+        let has_gaps = self.node_ids(page).count() as u64 > leases.count + unused.len() as u64;
+        // In order: to leave one out would leave a gap.
+        let missing = wanted.saturating_sub(free.len());
+        let taken = unused.iter().take(missing).map(|node_id| Node {
+            node_id: *node_id,
+            record: None,
+        });
+        free.extend(taken);
         Ok(Look {
-            page: self,
-            revision: note.map_or(0, |kv| kv.revision),
-            noted: note.map_or(Ok(NOTHING_KNOWN), said)?,
+            page,
+            noted: noted
+                .kvs
+                .first()
+                .map_or(Ok(CLEARED), |kv| said(&kv.value))?,
+            is_all: (shows_all || !ends.is_empty()) && unused.len() <= missing && !has_gaps,
+            has_gaps,
             free,
-            is_all: shows_all && unused.count() as u64 <= missing,
             ends,
         })
     }
-}
 
-impl Look {
-    /// What its note shall say.
-    fn note(&self) -> u64 {
-        match self.ends.first() {
-            Some(&end) if self.free.is_empty() => end,
-            _ => NOTHING_KNOWN,
-        }
-    }
-}
-
-/// Takes as many as are wanted, at random. Those without a key stay in order, and come last.
-pub(super) fn choose(looks: &[Look], wanted: u64) -> Result<Vec<Free>, StoreError> {
-    let free = looks.iter().flat_map(|look| look.free.iter().cloned());
-    let (mut chosen, unused): (Vec<_>, Vec<_>) = free.partition(|free| free.former.is_some());
-    for at in (1..chosen.len()).rev() {
-        let other = usize::try_from(random()? % (at as u64 + 1)).unwrap_or(0);
-        chosen.swap(at, other);
-    }
-    chosen.extend(unused);
-    chosen.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
-    chosen.sort_unstable_by_key(|free| free.node_id);
-    Ok(chosen)
-}
-
-impl EtcdStore {
-    pub(super) fn pages(&self) -> u64 {
-        pages(self.namespace.node_ids())
-    }
-
-    /// Looks at other pages, after one had too few.
-    pub(super) fn search(
+    /// Looks again at all of a page where few are free, if there are gaps: node ids that nobody has chosen, among
+    /// others that somebody has.
+    pub(super) fn fill_gaps(
         &mut self,
+        look: Look,
         now: u64,
-        wanted: u64,
-        first: Look,
-    ) -> Result<Search, StoreError> {
-        let mut seen = BTreeSet::from([first.page.number]);
-        let mut missing = wanted.saturating_sub(first.free.len() as u64);
-        self.write_notes(core::slice::from_ref(&first), now)?;
-        let mut looks = vec![first];
+        wanted: usize,
+    ) -> Result<Look, StoreError> {
+        if look.free.len() >= wanted || !look.has_gaps {
+            return Ok(look);
+        }
+        let ranges = self.look_ranges(look.page, PAGE);
+        let (_, found) = self.get(&ranges)?;
+        let [note, leases, last] = &found[..] else {
+            return Err(not_understood());
+        };
+        self.look(look.page, [note, leases, last], now, wanted)
+    }
+
+    /// Looks at more pages if there are too few in the one that was. If too few are free: when more may be.
+    pub(super) fn search(&mut self, now: u64, wanted: usize) -> Result<Option<u64>, StoreError> {
+        let found = |looks: &[Look]| looks.iter().map(|look| look.free.len()).sum::<usize>();
+        let mut missing = wanted.saturating_sub(found(&self.looks));
         let mut later = Vec::new();
-        while self.pages() > 1 && missing > 0 {
-            let ready;
-            (ready, later) = self.read_notes(now, missing, &seen)?;
-            if ready.is_empty() {
+        let pages = self.pages();
+        let spans = pages.div_ceil(NOTES);
+        let first = self.looks.first().map_or(0, |look| look.page / NOTES);
+        let mut ring = (0..spans).map(|n| (first + n) % spans);
+        let mut at_once = 1;
+        while missing > 0 && pages > 1 {
+            let spans: Vec<_> = ring.by_ref().take(at_once).collect();
+            if spans.is_empty() {
                 break;
             }
-            // Where one is missing, the first page that is looked at has it, as a rule.
-            let at_once = if missing == 1 { 1 } else { PAGES_AT_ONCE };
-            for ready in ready.chunks(at_once) {
+            at_once = MORE;
+            let ready = self.ready(&spans, now, &mut later)?;
+            // The first page that is looked at has one, as a rule.
+            for ready in ready.chunks(if missing == 1 { 1 } else { PAGES_AT_ONCE }) {
                 let new = self.look_at(ready, now, missing)?;
-                self.write_notes(&new, now)?;
-                seen.extend(ready);
-                let found: usize = new.iter().map(|look| look.free.len()).sum();
-                missing = missing.saturating_sub(found as u64);
-                looks.extend(new);
+                missing = missing.saturating_sub(found(&new));
+                self.looks.extend(new);
                 if missing == 0 {
                     break;
                 }
             }
         }
         if missing == 0 {
-            return Ok(Search::Enough(looks));
+            return Ok(None);
         }
-        later.extend(looks.into_iter().flat_map(|look| look.ends));
+        let mut notes = Write::default();
+        self.write_notes(&mut notes, &BTreeMap::new());
+        if !notes.is_empty() {
+            self.write(&notes)?;
+        }
+        later.extend(self.looks.iter().flat_map(|look| look.ends.iter().copied()));
         later.sort_unstable();
         // Of several pages only the first ends are known: enough will not have ended before that.
-        let nth = if self.pages() == 1 { missing - 1 } else { 0 };
-        let nth = usize::try_from(nth).unwrap_or(usize::MAX);
-        Ok(Search::Later(
-            later.get(nth).or(later.last()).copied().unwrap_or(now),
-        ))
+        let nth = if pages == 1 { missing - 1 } else { 0 };
+        Ok(later.get(nth).or(later.last()).copied())
     }
 
-    /// Some pages that may have what is missing, at random, and what the notes of others say.
-    fn read_notes(
+    /// The pages of some spans that may have a free node id, at random; and when the others may have.
+    fn ready(
         &mut self,
+        spans: &[u32],
         now: u64,
-        missing: u64,
-        seen: &BTreeSet<u64>,
-    ) -> Result<(Vec<u64>, Vec<u64>), StoreError> {
-        let limit = (seen.len() as u64).saturating_add(missing).max(CHOICE) + CHOICE;
-        let notes = Range::Lowest(self.keys.note(0), self.keys.note(self.pages()), limit);
-        let (_, found) = self.client.read(core::slice::from_ref(&notes))?;
-        let mut found = found.into_iter().next().ok_or_else(not_understood)?;
-        if found.count < self.pages() {
-            self.begin_notes()?;
-            let (_, again) = self.client.read(&[notes])?;
-            found = again.into_iter().next().ok_or_else(not_understood)?;
+        later: &mut Vec<u64>,
+    ) -> Result<Vec<u32>, StoreError> {
+        let pages = self.pages();
+        let span = |n: &u32| n * NOTES..pages.min((n + 1) * NOTES);
+        let ranges: Vec<_> = spans
+            .iter()
+            .map(span)
+            .map(|span| {
+                let (first, last) = (self.keys.note(span.start), self.keys.note(span.end - 1));
+                Range::Keys(first, last, 0, 0)
+            })
+            .collect();
+        let (_, found) = self.get(&ranges)?;
+        let mut noted = BTreeMap::new();
+        for kv in found.iter().flat_map(|found| &found.kvs) {
+            let page = number_of(&kv.key).ok_or_else(not_understood)?;
+            noted.insert(page, said(&kv.value)?);
         }
-        let (mut ready, mut later) = (Vec::new(), Vec::new());
-        for note in &found.kvs {
-            let page = u64::from(node_of(&note.key).ok_or_else(not_understood)?);
-            let tick = said(note)?;
-            if seen.contains(&page) {
-                continue;
-            }
-            if tick > now {
+        let mut ready: Vec<_> = spans.iter().flat_map(span).collect();
+        ready.retain(|page| {
+            let tick = noted.get(page).copied().unwrap_or(CLEARED);
+            let is_known = self.looks.iter().any(|look| look.page == *page);
+            if tick > now && !is_known {
                 later.push(tick);
-            } else {
-                ready.push(page);
             }
-        }
-        for at in (1..ready.len()).rev() {
-            let other = usize::try_from(random()? % (at as u64 + 1)).unwrap_or(0);
-            ready.swap(at, other);
-        }
-        Ok((ready, later))
+            tick <= now && !is_known
+        });
+        let spread = random()? | 1;
+        ready.sort_by_key(|page| {
+            let tick = noted.get(page).copied().unwrap_or(CLEARED);
+            (tick, page.wrapping_mul(spread))
+        });
+        Ok(ready)
     }
 
-    /// Writes the notes that are not there: of all pages the lowest can be found then.
-    fn begin_notes(&mut self) -> Result<(), StoreError> {
-        let keys = Range::Keys(self.keys.note(0), self.keys.note(self.pages()));
-        let (_, found) = self.client.read(&[keys])?;
-        let found = found.first().ok_or_else(not_understood)?;
-        let there: Option<BTreeSet<_>> = found.kvs.iter().map(|kv| node_of(&kv.key)).collect();
-        let there = there.ok_or_else(not_understood)?;
-        let missing = (0..self.pages())
-            .filter(|&page| u32::try_from(page).is_ok_and(|page| !there.contains(&page)));
-        let missing: Vec<_> = missing.map(|page| self.keys.note(page)).collect();
-        for keys in missing.chunks(NOTES_AT_ONCE) {
-            let mut write = Write::default();
-            for key in keys {
-                write.compare(key, 0).put(key, &note(NOTHING_KNOWN));
-            }
-            // Else another is doing it.
-            self.write(&write)?;
-        }
-        Ok(())
-    }
-
-    fn look_at(&mut self, pages: &[u64], now: u64, wanted: u64) -> Result<Vec<Look>, StoreError> {
-        let node_ids = self.namespace.node_ids();
-        let pages = pages.iter().map(|&number| Page::at(number, node_ids));
-        let ranges = pages
-            .clone()
-            .flat_map(|page| page.ranges(&self.keys, wanted));
-        let ranges: Vec<_> = ranges.collect();
-        let (_, found) = self.client.read(&ranges)?;
+    fn look_at(&mut self, pages: &[u32], now: u64, wanted: usize) -> Result<Vec<Look>, StoreError> {
+        let ranges: Vec<_> = pages
+            .iter()
+            .flat_map(|page| self.look_ranges(*page, wanted))
+            .collect();
+        let (_, found) = self.get(&ranges)?;
         let (found, _) = found.as_chunks();
-        let looks = pages.zip(found);
-        looks
-            .map(|(page, [note, leases])| page.look(note, leases, now, wanted))
-            .collect()
+        let mut looks = Vec::with_capacity(pages.len());
+        for (page, [note, leases, last]) in pages.iter().zip(found) {
+            let look = self.look(*page, [note, leases, last], now, wanted)?;
+            looks.push(self.fill_gaps(look, now, wanted)?);
+        }
+        Ok(looks)
     }
 
-    /// Notes the pages that have none left, unless somebody has written about them meanwhile.
-    fn write_notes(&mut self, looks: &[Look], now: u64) -> Result<(), StoreError> {
-        let mut write = Write::default();
-        let full = looks.iter().filter(|look| look.note() != NOTHING_KNOWN);
-        for look in full.filter(|look| look.noted <= now) {
-            let key = self.keys.note(look.page.number);
-            write
-                .compare(&key, look.revision)
-                .put(&key, &note(look.note()));
-        }
-        if self.pages() > 1 && !write.is_empty() {
-            self.write(&write)?;
-        }
-        Ok(())
+    /// As many as are wanted of those found: at random, but those never leased in order.
+    pub(super) fn choose(
+        &self,
+        wanted: usize,
+        but: &BTreeSet<u32>,
+    ) -> Result<Vec<Node>, StoreError> {
+        let free = self.looks.iter().flat_map(|look| look.free.iter().cloned());
+        let free = free.filter(|node| !but.contains(&node.node_id));
+        let (mut chosen, unused): (Vec<_>, Vec<_>) = free.partition(|node| node.record.is_some());
+        let spread = random()? | 1;
+        chosen.sort_by_key(|node| node.node_id.wrapping_mul(spread));
+        chosen.extend(unused);
+        chosen.truncate(wanted);
+        Ok(chosen)
     }
 
-    /// Writes notes anew, by what is so now; of pages that have a free node id again they are cleared.
-    pub(super) fn renew_notes(&mut self, pages: &[u64], now: u64) -> Result<(), StoreError> {
-        for pages in pages.chunks(PAGES_AT_ONCE) {
-            let mut write = Write::default();
-            for look in self.look_at(pages, now, 1)? {
-                let key = self.keys.note(look.page.number);
+    /// Adds the notes of pages that are full once some node ids are taken until some tick, as far as they fit.
+    fn write_notes(&self, write: &mut Write, taken: &BTreeMap<u32, u64>) {
+        if self.pages() == 1 {
+            return;
+        }
+        for look in &self.looks {
+            if let Some(until) = look.full_until(taken)
+                && until > look.noted
+                && write.left() > 0
+            {
+                let key = self.keys.note(look.page);
                 write
-                    .compare(&key, look.revision)
-                    .put(&key, &note(look.note()));
+                    .compare(&key, self.revision_of(&key))
+                    .put(&key, &format!("{until:016x}"));
             }
-            self.write(&write)?;
-        }
-        Ok(())
-    }
-}
-
-/// The notes that pages have once the chosen are taken until `end`: of those that have no other left.
-pub(super) fn emptied(looks: &[Look], chosen: &[Free], end: u64) -> BTreeMap<u64, (u64, u64)> {
-    let chosen: BTreeSet<_> = chosen.iter().map(|free| free.node_id).collect();
-    let is_emptied = |look: &&Look| {
-        let mut free = look.free.iter();
-        look.is_all && !look.free.is_empty() && free.all(|free| chosen.contains(&free.node_id))
-    };
-    let note = |look: &Look| {
-        let soonest = look.ends.first().map_or(end, |&first| first.min(end));
-        (look.page.number, (look.revision, soonest))
-    };
-    looks.iter().filter(is_emptied).map(note).collect()
-}
-
-/// The full pages whose notes are reached by a tick.
-pub(super) fn reached(notes: &[Found], tick: u64) -> Result<Vec<u64>, StoreError> {
-    let mut pages = Vec::new();
-    for note in notes.iter().flat_map(|found| &found.kvs) {
-        let until = said(note)?;
-        if until != NOTHING_KNOWN && until <= tick {
-            pages.push(u64::from(node_of(&note.key).ok_or_else(not_understood)?));
         }
     }
-    Ok(pages)
+
+    /// Adds the notes that follow from a change.
+    pub(super) fn note(&self, write: &mut Write, change: &Change) {
+        let taken = change
+            .nodes
+            .iter()
+            .map(|node| (node.after.node_id, node.after.end));
+        self.write_notes(write, &taken.collect());
+        let released = change.nodes.iter().filter(|node| !node.after.held);
+        let pages: BTreeSet<_> = released
+            .map(|node| u64::from(node.after.node_id) / PAGE as u64)
+            .collect();
+        for page in pages {
+            if self.pages() > 1 && write.left() > 0 {
+                let page = u32::try_from(page).unwrap_or(u32::MAX);
+                write.put(&self.keys.note(page), &format!("{CLEARED:016x}"));
+            }
+        }
+    }
 }
 
 /// What a note says.
-fn said(note: &Kv) -> Result<u64, StoreError> {
-    u64::from_str_radix(&note.value, 16).map_err(|_| not_understood())
+fn said(note: &str) -> Result<u64, StoreError> {
+    u64::from_str_radix(note, 16).map_err(|_| not_understood())
 }
 
-/// A note that says it.
-pub(super) fn note(tick: u64) -> String {
-    format!("{tick:016x}")
-}
-
-fn random() -> Result<u64, StoreError> {
-    getrandom::u64().map_err(StoreError::unavailable)
+fn random() -> Result<u32, StoreError> {
+    getrandom::u32().map_err(StoreError::unavailable)
 }

@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use super::client::{Client, decoded, encoded, not_understood};
 use crate::lease::StoreError;
 
-/// A key with its value, and the revision of the store that last changed it.
+/// etcd refuses a transaction with more comparisons or more requests, unless `--max-txn-ops` is higher.
+pub(super) const OPERATIONS: usize = 128;
+
+/// A key with its value, and the revision of the cluster that last changed it.
 #[derive(Clone, Debug)]
 pub(super) struct Kv {
     pub(super) key: String,
@@ -17,19 +20,19 @@ pub(super) struct Kv {
 #[derive(Clone, Debug)]
 pub(super) enum Range {
     Key(String),
-    /// From a key up to another, the lowest values first, at most so many.
-    Lowest(String, String, u64),
-    /// From a key up to another, without values.
-    Keys(String, String),
-    /// From a key up to another, as it was at a revision; 0 is now.
-    All(String, String, u64),
+    /// From a key to another, the lowest values first, at most so many.
+    Lowest(String, String, usize),
+    /// The last key from a key to another, without its value.
+    Last(String, String),
+    /// From a key to another, the lowest keys first, at most so many, as they were at a revision; 0 is now.
+    Keys(String, String, usize, u64),
 }
 
 /// What was there.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) kvs: Vec<Kv>,
-    /// Also what was not asked to be shown.
+    /// Also those beyond the limit.
     pub(super) count: u64,
 }
 
@@ -38,6 +41,14 @@ pub(super) struct Found {
 pub(super) struct Header {
     pub(super) cluster_id: String,
     pub(super) revision: u64,
+}
+
+/// What became of a write.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Written,
+    /// Something had changed. What was to be read then.
+    Refused(Option<Kv>),
 }
 
 impl Client {
@@ -53,14 +64,22 @@ impl Client {
         }
     }
 
-    /// Writes all of it if nothing that it was made from has changed since; says whether it did.
-    pub(super) fn write(&mut self, write: &Write) -> Result<(Header, bool), StoreError> {
-        let body = json!({ "compare": write.compares, "success": write.requests });
+    /// Writes all of it if nothing that it was made from has changed since.
+    pub(super) fn write(&mut self, write: &Write) -> Result<(Header, Outcome), StoreError> {
+        let body = json!({
+            "compare": write.compares,
+            "success": write.requests,
+            "failure": write.if_refused,
+        });
         let answer = self.call("kv/txn", &body)?;
         let header = header(&answer).ok_or_else(not_understood)?;
         // The gateway leaves out what is false.
-        let written = answer.get("succeeded") == Some(&Value::Bool(true));
-        Ok((header, written))
+        if answer.get("succeeded") == Some(&Value::Bool(true)) {
+            return Ok((header, Outcome::Written));
+        }
+        let read = array(&answer, "responses").first().and_then(found);
+        let read = read.and_then(|mut found| found.kvs.pop());
+        Ok((header, Outcome::Refused(read)))
     }
 }
 
@@ -69,6 +88,7 @@ impl Client {
 pub(super) struct Write {
     compares: Vec<Value>,
     requests: Vec<Value>,
+    if_refused: Vec<Value>,
 }
 
 impl Write {
@@ -89,9 +109,9 @@ impl Write {
         self
     }
 
-    pub(super) fn delete(&mut self, key: &str) -> &mut Self {
-        self.requests
-            .push(json!({"request_delete_range": {"key": encoded(key)}}));
+    /// If something has changed, reads this key instead.
+    pub(super) fn or_read(&mut self, key: String) -> &mut Self {
+        self.if_refused = vec![request(&Range::Key(key))];
         self
     }
 
@@ -99,9 +119,9 @@ impl Write {
         self.requests.is_empty()
     }
 
-    /// Whether not much more fits: etcd refuses more than 128 requests in a transaction.
-    pub(super) fn is_nearly_full(&self) -> bool {
-        self.requests.len() > 120
+    /// How much more fits.
+    pub(super) fn left(&self) -> usize {
+        OPERATIONS.saturating_sub(self.compares.len().max(self.requests.len()))
     }
 }
 
@@ -110,21 +130,32 @@ fn request(range: &Range) -> Value {
         Range::Key(key) => json!({"key": encoded(key)}),
         Range::Lowest(from, to, limit) => json!({
             "key": encoded(from),
-            "range_end": encoded(to),
+            "range_end": after(to),
             "sort_target": "VALUE",
             "sort_order": "ASCEND",
             "limit": limit.to_string(),
         }),
-        Range::Keys(from, to) => {
-            json!({"key": encoded(from), "range_end": encoded(to), "keys_only": true})
-        }
-        Range::All(from, to, revision) => json!({
+        Range::Last(from, to) => json!({
             "key": encoded(from),
-            "range_end": encoded(to),
+            "range_end": after(to),
+            "sort_target": "KEY",
+            "sort_order": "DESCEND",
+            "limit": "1",
+            "keys_only": true,
+        }),
+        Range::Keys(from, to, limit, revision) => json!({
+            "key": encoded(from),
+            "range_end": after(to),
+            "limit": limit.to_string(),
             "revision": revision.to_string(),
         }),
     };
     json!({ "request_range": range })
+}
+
+/// The end of a range that has this key as its last.
+fn after(key: &str) -> String {
+    encoded(&format!("{key}\0"))
 }
 
 fn found(reply: &Value) -> Option<Found> {
