@@ -160,7 +160,7 @@ fn options_that_are_not_documented_are_refused_by_name() {
         ),
         (
             "mysql://host/ids",
-            "sslmode, sslrootcert, sslcert, sslkey, owner",
+            "sslmode, sslrootcert, sslcert, sslkey",
         ),
     ] {
         for option in [
