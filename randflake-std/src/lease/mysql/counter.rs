@@ -1,8 +1,8 @@
 //! The counter of a namespace's name.
 
 use super::Mysql;
-use super::read::{continuity, is_unused};
-use super::session::{FAULT, hex, missing};
+use super::read::{continuity, is_used};
+use super::session::{FAULT, hex, missing, one_of};
 use crate::lease::StoreError;
 use crate::ledger::{CounterBackend, CounterRecord, CounterView};
 
@@ -28,14 +28,19 @@ impl CounterBackend for Mysql {
                 FROM (SELECT {} AS known) t JOIN randflake_store s LEFT JOIN randflake_counter c ON c.name = '{name}'",
                 session.server
             );
-            let header: Header = session.one(&question).await?;
+            let mut header: Header = session.one(&question).await?;
+            let mut is_unused = false;
+            if header.5.is_none() {
+                // What is used was there before, so only if it is still missing afterwards it was lost.
+                let answers = session.send(&[format!("SELECT {}", is_used(MARK, &name)), question]).await?;
+                (is_unused,) = one_of(&answers, 0).map(|(is_used,): (bool,)| (!is_used,))?;
+                header = one_of(&answers, 1)?;
+            }
             let (number, fingerprint, is_same, fault, read_only, next, vouched) = header;
             session.check_number(number)?;
             let mut continuity = continuity(fingerprint, fault, read_only)?;
             let record = next.zip(vouched).map(|(next, vouched)| CounterRecord { next, vouched });
-            if record.is_none() && is_same == Some(true) {
-                continuity.is_absence_certain = is_unused(session, MARK, &name).await?;
-            }
+            continuity.is_absence_certain = is_unused && is_same == Some(true);
             Ok(CounterView { record, continuity })
         })
     }
@@ -68,7 +73,7 @@ impl CounterBackend for Mysql {
             },
         );
         self.write_with(0, async |session| {
-            let mut statements = session.mark(MARK, &name);
+            let mut statements = before.map_or_else(Vec::new, |_| session.mark(MARK, &name));
             statements.push(write.clone());
             let answers = session.send(&statements).await?;
             let written = answers.last().ok_or_else(missing)?;

@@ -7,7 +7,7 @@ use mysql_async::Row;
 
 use super::failure::Failure;
 use super::free::{self, Looks};
-use super::session::{FAULT, Session, damaged, missing, typed};
+use super::session::{FAULT, Session, damaged, missing, one_of, typed};
 use crate::lease::{Namespace, StoreError, Token};
 use crate::ledger::{Continuity, NamespaceRecord, Node, NodeRecord, Terms, View, Wanted};
 
@@ -38,20 +38,29 @@ pub(super) async fn read(
     let name = namespace.name();
     let probes = free::probes(wanted, namespace.node_ids())?;
     let asked = [wanted.nodes, &probes].concat();
-    let header = format!(
+    let header_of = format!(
         "SELECT {clock}, @randflake_session, CONCAT(t.known, '/', s.id), t.known = s.fingerprint, {FAULT},
             @@GLOBAL.read_only, n.terms, n.origin, n.writes, n.quarantine, n.fingerprint
         FROM (SELECT {} AS known) t JOIN randflake_store s LEFT JOIN randflake_namespace n ON n.name = '{name}'",
         session.server
     );
-    let mut statements = vec![header];
+    let mut statements = vec![header_of.clone()];
     if !asked.is_empty() {
         let asked: Vec<_> = asked.iter().map(u32::to_string).collect();
         let asked = asked.join(",");
         statements.push(records(name, &format!("node_id IN ({asked})")));
     }
     let answers = session.send(&statements).await?;
-    let header: Header = answers[0].first()?.ok_or_else(missing)?;
+    let mut header: Header = one_of(&answers, 0)?;
+    let mut is_unused = false;
+    if header.6.is_none() {
+        // What is used was there before, so only if it is still missing afterwards it was lost.
+        let leases = format!("EXISTS (SELECT 1 FROM randflake_lease WHERE namespace = '{name}')");
+        let uses = format!("SELECT {leases} OR {}", is_used(MARK, name));
+        let answers = session.send(&[uses, header_of]).await?;
+        (is_unused,) = one_of(&answers, 0).map(|(is_used,): (bool,)| (!is_used,))?;
+        header = one_of(&answers, 1)?;
+    }
     let (unix_us, number, fingerprint, is_same, fault, read_only, terms, origin, writes, quarantine, known) = header;
     session.check_number(number)?;
     let now = Duration::from_micros(unix_us);
@@ -69,11 +78,7 @@ pub(super) async fn read(
         }
         _ => return Err(damaged().into()),
     };
-    if record.is_none() && is_same == Some(true) {
-        let none = "NOT EXISTS (SELECT 1 FROM randflake_lease WHERE namespace";
-        let (is_empty,) = session.one(&format!("SELECT {none} = '{name}')")).await?;
-        continuity.is_absence_certain = is_empty && is_unused(session, MARK, name).await?;
-    }
+    continuity.is_absence_certain = is_unused && is_same == Some(true);
     let rows = answers.into_iter().nth(1).map_or_else(Vec::new, |answer| answer.rows);
     let mut known: BTreeMap<u32, NodeRecord> = BTreeMap::new();
     for row in rows {
@@ -153,19 +158,11 @@ pub(super) fn continuity(
     })
 }
 
-/// Whether nobody is connected, as far as this user can see, who has used what is not there: then the tables were
-/// emptied or made anew under them.
-pub(super) async fn is_unused(
-    session: &mut Session,
-    kind: &str,
-    name: &str,
-) -> Result<bool, Failure> {
+/// As SQL, whether somebody is connected, as far as this user can see, who has used what is not there: then the tables
+/// were emptied or made anew meanwhile.
+pub(super) fn is_used(kind: &str, name: &str) -> String {
     let mark = mark(kind, name, "id");
-    let question = format!(
-        "SELECT NOT EXISTS (SELECT 1 FROM information_schema.processlist WHERE IS_USED_LOCK({mark}) = id)"
-    );
-    let (is_unused,) = session.one(&question).await?;
-    Ok(is_unused)
+    format!("EXISTS (SELECT 1 FROM information_schema.processlist WHERE IS_USED_LOCK({mark}) = id)")
 }
 
 /// The name of a connection's lock, as SQL.
@@ -174,7 +171,7 @@ fn mark(kind: &str, name: &str, id: &str) -> String {
 }
 
 impl Session {
-    /// The statement by which others see until its end that this connection uses something, if it is needed.
+    /// The statement by which others see until its end that this connection uses what is there, if it is needed.
     pub(super) fn mark(&mut self, kind: &'static str, name: &str) -> Vec<String> {
         if self.marks.contains(&kind) {
             return Vec::new();

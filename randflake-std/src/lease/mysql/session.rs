@@ -178,7 +178,7 @@ impl Session {
     /// The one row of an answer.
     pub(super) async fn one<T: FromRow>(&mut self, question: &str) -> Result<T, Failure> {
         let answers = self.send(&[question]).await?;
-        answers[0].first()?.ok_or_else(|| missing().into())
+        Ok(one_of(&answers, 0)?)
     }
 
     /// Refuses a connection that is another one at the server than that which was prepared.
@@ -208,6 +208,12 @@ impl Answer {
     pub(super) fn first<T: FromRow>(&self) -> Result<Option<T>, StoreError> {
         self.rows.first().cloned().map(typed).transpose()
     }
+}
+
+/// The row of one of some answers.
+pub(super) fn one_of<T: FromRow>(answers: &[Answer], place: usize) -> Result<T, StoreError> {
+    let answer = answers.get(place).ok_or_else(missing)?;
+    answer.first()?.ok_or_else(missing)
 }
 
 /// An answer that should have a row.

@@ -47,7 +47,7 @@ async fn write_one(
     // What `LAST_INSERT_ID` is given comes with the answer.
     let (from, to) = (micros(from), micros(to));
     let condition = format!("{condition} AND LAST_INSERT_ID({clock}) BETWEEN {from} AND {to}");
-    let mut statements = session.mark(MARK, name);
+    let mut statements = mark(session, name, change);
     let place = statements.len();
     statements.push(match &node.before {
         Some(before) => format!("{} AND {condition}", update(name, before, &node.after)),
@@ -71,7 +71,7 @@ async fn write_all(
 ) -> Result<Option<Duration>, Failure> {
     // With the count of rows that each must read or write.
     let mut statements: Vec<(String, Option<u64>)> = Vec::new();
-    statements.extend(session.mark(MARK, name).into_iter().map(|mark| (mark, None)));
+    statements.extend(mark(session, name, change).into_iter().map(|mark| (mark, None)));
     statements.push(("START TRANSACTION".to_owned(), None));
     statements.push((namespace(name, change), Some(1)));
     let (updates, inserts): (Vec<_>, Vec<_>) =
@@ -128,6 +128,12 @@ async fn write_all(
     let end = if now.is_some() { "COMMIT" } else { "ROLLBACK" };
     session.send(&[end]).await?;
     Ok(now)
+}
+
+/// Marks who uses a namespace that is there.
+fn mark(session: &mut Session, name: &str, change: &Change) -> Vec<String> {
+    let before = change.namespace_before.as_ref();
+    before.map_or_else(Vec::new, |_| session.mark(MARK, name))
 }
 
 fn micros(time: Duration) -> u64 {
