@@ -11,6 +11,7 @@
 mod contract;
 #[expect(dead_code, reason = "it starts one kind of server")]
 mod engines;
+mod mysql;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -25,6 +26,17 @@ use engines::Shared;
 use engines::mariadb::{Client, MariadbServer};
 use segment_contract::{Counters, segment_contract};
 
+/// An empty one on the server that most tests share.
+fn new_database() -> (Arc<MariadbServer>, String) {
+    static SERVER: Shared<MariadbServer> = Shared::new();
+    static DATABASES: AtomicU32 = AtomicU32::new(0);
+    let server = SERVER.get(MariadbServer::start);
+    let database = format!("ids_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+    let create = format!("CREATE DATABASE {database}");
+    server.client(None).query_drop(create).unwrap();
+    (server, database)
+}
+
 struct Mysql {
     server: Arc<MariadbServer>,
     database: String,
@@ -34,12 +46,7 @@ struct Mysql {
 
 impl Mysql {
     fn new() -> Self {
-        static SERVER: Shared<MariadbServer> = Shared::new();
-        static DATABASES: AtomicU32 = AtomicU32::new(0);
-        let server = SERVER.get(MariadbServer::start);
-        let database = format!("contract_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
-        let create = format!("CREATE DATABASE {database}");
-        server.client(None).query_drop(create).unwrap();
+        let (server, database) = new_database();
         let behind = Mutex::new(server.client(Some(&database)));
         let clock = Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS));
         Self {

@@ -38,7 +38,7 @@ impl CounterBackend for Mysql {
             }
             let (number, fingerprint, is_same, fault, read_only, next, vouched) = header;
             session.check_number(number)?;
-            let mut continuity = continuity(fingerprint, fault, read_only)?;
+            let mut continuity = continuity(fingerprint, fault, &read_only)?;
             let record = next.zip(vouched).map(|(next, vouched)| CounterRecord { next, vouched });
             continuity.is_absence_certain = is_unused && is_same == Some(true);
             Ok(CounterView { record, continuity })

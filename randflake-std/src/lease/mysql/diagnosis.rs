@@ -12,8 +12,13 @@ pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Fail
             CAST(@@GLOBAL.innodb_doublewrite AS CHAR), {}",
         session.server
     );
-    let (server, flushes, syncs, doublewrite, fingerprint): (String, String, String, String, String) =
-        session.one(&question).await?;
+    let (server, flushes, syncs, doublewrite, fingerprint): (
+        String,
+        String,
+        String,
+        String,
+        String,
+    ) = session.one(&question).await?;
     let is_safe = |value: &str, name| match value {
         "1" => Finding::fine(name, value),
         _ => Finding::wrong(name, value, "a crash loses answered leases: set it to 1"),
@@ -29,7 +34,8 @@ pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Fail
     } else {
         Finding::fine("innodb_doublewrite", doublewrite)
     };
-    let failover = "a promoted replica is in quarantine, but the former primary must be down before";
+    let failover =
+        "a promoted replica is in quarantine, but the former primary must be down before";
     Ok(vec![
         Finding::fine("server", server),
         Finding::fine("schema", format!("version {VERSION}")),

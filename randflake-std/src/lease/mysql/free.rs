@@ -45,7 +45,11 @@ pub(super) fn probes(wanted: &Wanted<'_>, node_ids: u64) -> Result<Vec<u32>, Sto
     if node_ids <= PAGE.into() {
         let begin = below(node_ids)?;
         let all = 0..u32::try_from(node_ids).unwrap_or(PAGE);
-        probes.extend(all.clone().skip(begin as usize).chain(all.take(begin as usize)));
+        probes.extend(
+            all.clone()
+                .skip(begin as usize)
+                .chain(all.take(begin as usize)),
+        );
     } else if wanted.free <= FEW {
         for _ in 0..PROBES {
             let probe = below(node_ids)?;
@@ -80,9 +84,16 @@ pub(super) async fn search(
         free_from: None,
         looks: Looks::default(),
     };
-    let mut ends: Vec<_> = probed.iter().filter_map(|node| Some(node.record.as_ref()?.end)).collect();
+    let mut ends: Vec<_> = probed
+        .iter()
+        .filter_map(|node| Some(node.record.as_ref()?.end))
+        .collect();
     ends.retain(|end| tick < *end);
-    found.nodes.extend(probed.into_iter().filter(|node| is_free(node.record.as_ref(), tick)));
+    found.nodes.extend(
+        probed
+            .into_iter()
+            .filter(|node| is_free(node.record.as_ref(), tick)),
+    );
     if found.nodes.len() >= wanted.free {
         return Ok(found);
     }
@@ -219,7 +230,9 @@ impl Looks {
     pub(super) fn full(&self, name: &str, change: Option<&Change>) -> Option<String> {
         let mut taken: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
         for node in change.iter().flat_map(|change| &change.nodes) {
-            let (count, soonest) = taken.entry(page_of(node.after.node_id)).or_insert((0, u64::MAX));
+            let (count, soonest) = taken
+                .entry(page_of(node.after.node_id))
+                .or_insert((0, u64::MAX));
             (*count, *soonest) = (*count + 1, node.after.end.min(*soonest));
         }
         let full = self.0.iter().filter_map(|(page, look)| {

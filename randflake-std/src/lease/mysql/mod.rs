@@ -30,9 +30,7 @@ use super::runtime::Blocking;
 use super::url::{Engine, Server};
 use super::{Finding, Namespace, StoreError};
 use crate::clock::ExactSystemClock;
-use crate::ledger::{
-    Backend, Change, Committed, Ledger, NodeRecord, View, Wanted, read_clock,
-};
+use crate::ledger::{Backend, Change, Committed, Ledger, NodeRecord, View, Wanted, read_clock};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 

@@ -61,10 +61,22 @@ pub(super) async fn read(
         (is_unused,) = one_of(&answers, 0).map(|(is_used,): (bool,)| (!is_used,))?;
         header = one_of(&answers, 1)?;
     }
-    let (unix_us, number, fingerprint, is_same, fault, read_only, terms, origin, writes, quarantine, known) = header;
+    let (
+        unix_us,
+        number,
+        fingerprint,
+        is_same,
+        fault,
+        read_only,
+        terms,
+        origin,
+        writes,
+        quarantine,
+        known,
+    ) = header;
     session.check_number(number)?;
     let now = Duration::from_micros(unix_us);
-    let mut continuity = continuity(fingerprint, fault, read_only)?;
+    let mut continuity = continuity(fingerprint, fault, &read_only)?;
     let record = match (terms, origin, writes, quarantine, known) {
         (None, None, None, None, None) => None,
         (Some(terms), Some(origin), Some(writes), Some(quarantine), Some(fingerprint)) => {
@@ -79,7 +91,10 @@ pub(super) async fn read(
         _ => return Err(damaged().into()),
     };
     continuity.is_absence_certain = is_unused && is_same == Some(true);
-    let rows = answers.into_iter().nth(1).map_or_else(Vec::new, |answer| answer.rows);
+    let rows = answers
+        .into_iter()
+        .nth(1)
+        .map_or_else(Vec::new, |answer| answer.rows);
     let mut known: BTreeMap<u32, NodeRecord> = BTreeMap::new();
     for row in rows {
         let record = node_record(row)?;
@@ -92,8 +107,8 @@ pub(super) async fn read(
     let mut nodes: Vec<_> = wanted.nodes.iter().map(node).collect();
     let (mut free_from, mut looks) = (None, Looks::default());
     if let Some(tick) = namespace.spec().tick_at(now).filter(|_| wanted.free > 0) {
-        let probed = probes.iter().map(node).collect();
-        let found = free::search(session, namespace, tick, wanted, probed).await?;
+        let tried = probes.iter().map(node).collect();
+        let found = free::search(session, namespace, tick, wanted, tried).await?;
         nodes.extend(found.nodes);
         (free_from, looks) = (found.free_from, found.looks);
     }
@@ -119,7 +134,8 @@ pub(super) fn records(name: &str, which: &str) -> String {
 pub(super) fn node_record(row: Row) -> Result<NodeRecord, StoreError> {
     type Columns = (u32, u64, u64, u64, u64, Vec<u8>, u64, bool, bool, String);
     let columns: Columns = typed(row)?;
-    let (node_id, start, end, fencing_token, serial, token, nonce, held, contested, holder) = columns;
+    let (node_id, start, end, fencing_token, serial, token, nonce, held, contested, holder) =
+        columns;
     Ok(NodeRecord {
         node_id,
         start,
@@ -138,14 +154,17 @@ pub(super) fn node_record(row: Row) -> Result<NodeRecord, StoreError> {
 pub(super) fn continuity(
     fingerprint: Option<String>,
     fault: Option<String>,
-    read_only: String,
+    read_only: &str,
 ) -> Result<Continuity, StoreError> {
     if read_only != "0" && read_only != "OFF" {
         let why = "the server is read-only, as replicas are, and cannot grant anything";
         return Err(StoreError::unavailable(why));
     }
     let fault = fault.map(|fault| {
-        let setting = fault.split(' ').next_back().and_then(|last| last.split('=').next());
+        let setting = fault
+            .split(' ')
+            .next_back()
+            .and_then(|last| last.split('=').next());
         format!(
             "the MySQL server runs with {fault}, and would forget leases in a crash: set {} to 1",
             setting.unwrap_or_default()

@@ -15,7 +15,7 @@ use crate::ledger::{VERSION, newer};
 /// The store's clock, in microseconds.
 pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
 
-/// The setting by which answered writes are lost. In a recovery, what InnoDB has prepared and the binary log does not
+/// The setting by which answered writes are lost. In a recovery, what the engine has prepared and the binary log does not
 /// have is rolled back.
 pub(super) const FAULT: &str = "IF(@@GLOBAL.innodb_flush_log_at_trx_commit <> 1,
     CONCAT('innodb_flush_log_at_trx_commit=', @@GLOBAL.innodb_flush_log_at_trx_commit),
@@ -144,7 +144,9 @@ impl Session {
     /// That of the tables, if they are there.
     async fn version(&mut self) -> Result<Option<u64>, Failure> {
         let answers = match self.send(&["SELECT version FROM randflake_store"]).await {
-            Err(Failure::Sql(SqlError::Server(told))) if told.code == NO_SUCH_TABLE => return Ok(None),
+            Err(Failure::Sql(SqlError::Server(told))) if told.code == NO_SUCH_TABLE => {
+                return Ok(None);
+            }
             answers => answers?,
         };
         match answers[0].first::<(u64,)>()? {

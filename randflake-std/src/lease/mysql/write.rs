@@ -22,14 +22,11 @@ pub(super) async fn write(
     looks: &Looks,
 ) -> Result<Committed, Failure> {
     let full = looks.full(name, Some(change));
-    let outcome = match (&change.nodes[..], &change.namespace_after, full) {
-        ([node], None, None) => write_one(session, name, clock, change, node).await,
-        (_, _, full) => write_all(session, name, clock, change, full).await,
+    let now = match (&change.nodes[..], &change.namespace_after, full) {
+        ([node], None, None) => write_one(session, name, clock, change, node).await?,
+        (_, _, full) => write_all(session, name, clock, change, full).await?,
     };
-    match outcome {
-        Ok(now) => Ok(now.map_or(Committed::Stale, |now| Committed::Done { now })),
-        Err(failure) => Err(failure),
-    }
+    Ok(now.map_or(Committed::Stale, |now| Committed::Done { now }))
 }
 
 async fn write_one(
@@ -39,7 +36,11 @@ async fn write_one(
     change: &Change,
     node: &NodeChange,
 ) -> Result<Option<Duration>, Failure> {
-    let mut condition = format!("{} AND @randflake_session = {}", is_still(name, change), session.number);
+    let mut condition = format!(
+        "{} AND @randflake_session = {}",
+        is_still(name, change),
+        session.number
+    );
     let (from, to) = change.window.unwrap_or((Duration::ZERO, Duration::MAX));
     if let (Some(_), Some(record)) = (change.window, &change.namespace_before) {
         condition = format!("{condition} AND {}", session.is_fit(&record.fingerprint));
@@ -49,13 +50,13 @@ async fn write_one(
     let condition = format!("{condition} AND LAST_INSERT_ID({clock}) BETWEEN {from} AND {to}");
     let mut statements = mark(session, name, change);
     let place = statements.len();
-    statements.push(match &node.before {
-        Some(before) => format!("{} AND {condition}", update(name, before, &node.after)),
-        None => {
+    statements.push(node.before.as_ref().map_or_else(
+        || {
             let values = values(name, &node.after);
             insert(&format!("SELECT {values} FROM DUAL WHERE {condition}"))
-        }
-    });
+        },
+        |before| format!("{} AND {condition}", update(name, before, &node.after)),
+    ));
     statements.extend(freed(name, node));
     let answers = session.send(&statements).await?;
     let written = answers.get(place).ok_or_else(missing)?;
@@ -71,7 +72,11 @@ async fn write_all(
 ) -> Result<Option<Duration>, Failure> {
     // With the count of rows that each must read or write.
     let mut statements: Vec<(String, Option<u64>)> = Vec::new();
-    statements.extend(mark(session, name, change).into_iter().map(|mark| (mark, None)));
+    statements.extend(
+        mark(session, name, change)
+            .into_iter()
+            .map(|mark| (mark, None)),
+    );
     statements.push(("START TRANSACTION".to_owned(), None));
     statements.push((namespace(name, change), Some(1)));
     let (updates, inserts): (Vec<_>, Vec<_>) =
@@ -82,13 +87,19 @@ async fn write_all(
         }
     }
     for nodes in inserts.chunks(ROWS) {
-        let rows: Vec<_> = nodes.iter().map(|node| format!("({})", values(name, &node.after))).collect();
+        let rows: Vec<_> = nodes
+            .iter()
+            .map(|node| format!("({})", values(name, &node.after)))
+            .collect();
         let insert = insert(&format!("VALUES {}", rows.join(",")));
         statements.push((insert, Some(nodes.len() as u64)));
     }
     let freed = change.nodes.iter().filter_map(|node| freed(name, node));
     statements.extend(freed.chain(full).map(|hint| (hint, None)));
-    let record = change.namespace_after.as_ref().or(change.namespace_before.as_ref());
+    let record = change
+        .namespace_after
+        .as_ref()
+        .or(change.namespace_before.as_ref());
     let is_fit = record.map_or_else(
         || "TRUE".to_owned(),
         |record| session.is_fit(&record.fingerprint),
@@ -122,7 +133,9 @@ async fn write_all(
     };
     let now = check.and_then(|(unix_us, number, is_fit)| {
         let now = Duration::from_micros(unix_us);
-        let is_in_time = change.window.is_none_or(|(from, to)| from <= now && now <= to);
+        let is_in_time = change
+            .window
+            .is_none_or(|(from, to)| from <= now && now <= to);
         (is_in_time && is_fit == Some(true) && number == Some(session.number)).then_some(now)
     });
     let end = if now.is_some() { "COMMIT" } else { "ROLLBACK" };
@@ -196,7 +209,9 @@ fn update(name: &str, before: &NodeRecord, after: &NodeRecord) -> String {
 
 /// Where there is a record already, none is written.
 fn insert(rows: &str) -> String {
-    format!("INSERT INTO randflake_lease {rows} ON DUPLICATE KEY UPDATE serial = randflake_lease.serial")
+    format!(
+        "INSERT INTO randflake_lease {rows} ON DUPLICATE KEY UPDATE serial = randflake_lease.serial"
+    )
 }
 
 /// In the order of the table's columns.
