@@ -120,26 +120,39 @@ async fn by_pages(
     found: &mut Found,
     ends: &mut Vec<u64>,
 ) -> Result<bool, Failure> {
-    const HINTS: usize = 256;
     let name = namespace.name();
     let pages = u32::try_from(namespace.node_ids().div_ceil(PAGE.into())).unwrap_or(u32::MAX);
     let begin = below(pages.into())?;
     let most = LOOKS + wanted.free.div_ceil(PAGE as usize) * 2;
     let mut at_once = 1;
     let mut is_exact = true;
+    let mut limit = 64;
     for (mut page, end) in [(begin, pages), (0, begin)] {
         while page < end && found.nodes.len() < wanted.free {
             let question = format!(
                 "SELECT page, free_from FROM randflake_page WHERE namespace = '{name}' AND page >= {page}
-                    AND page < {end} AND free_from > {tick} ORDER BY page LIMIT {HINTS}"
+                    AND page < {end} AND free_from > {tick} ORDER BY page LIMIT {limit}"
             );
             let hints = session.send(&[question]).await?.swap_remove(0).rows;
             let hints: Result<BTreeMap<u32, u64>, _> = hints.into_iter().map(typed).collect();
             let hints = hints?;
             ends.extend(hints.values());
             is_exact &= hints.is_empty();
-            let last = hints.keys().last().filter(|_| hints.len() == HINTS);
+            let last = hints.keys().last().filter(|_| hints.len() == limit);
             let next = last.map_or(end, |last| last + 1);
+            if limit == 64 && hints.len() == (next - page) as usize {
+                let all = format!(
+                    "SELECT COUNT(*), MIN(free_from) FROM randflake_page
+                    WHERE namespace = '{name}' AND free_from > {tick}"
+                );
+                if let (count, Some(soonest)) = session.one::<(u32, Option<u64>)>(&all).await?
+                    && count == pages
+                {
+                    *ends = vec![soonest];
+                    return Ok(false);
+                }
+            }
+            limit = (limit * 4).min(4_096);
             let mut unknown = (page..next).filter(|page| !hints.contains_key(page));
             page = next;
             while let Some(missing) = wanted.free.checked_sub(found.nodes.len() + 1) {
