@@ -1,5 +1,5 @@
-//! The contracts of stores, on a MariaDB server. Each test has a database of its own, whose clock
-//! is a row in a table.
+//! The contracts of stores, on a MariaDB server: each test has a database of its own, and a clock. And what is
+//! MariaDB's own: what is noticed, how long it takes, and who may do it.
 
 #![cfg(unix)]
 #![expect(
@@ -11,85 +11,81 @@
 mod contract;
 #[expect(dead_code, reason = "it starts one kind of server")]
 mod engines;
+mod mysql;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
+use contract::{BEGIN_UNIX_MS, Backend, contract};
 use engines::Shared;
 use engines::mariadb::{Client, MariadbServer};
 use segment_contract::{Counters, segment_contract};
 
+/// An empty one on the server that most tests share.
+fn new_database() -> (Arc<MariadbServer>, String) {
+    static SERVER: Shared<MariadbServer> = Shared::new();
+    static DATABASES: AtomicU32 = AtomicU32::new(0);
+    let server = SERVER.get(MariadbServer::start);
+    let database = format!("ids_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+    let create = format!("CREATE DATABASE {database}");
+    server.client(None).query_drop(create).unwrap();
+    (server, database)
+}
+
 struct Mysql {
     server: Arc<MariadbServer>,
     database: String,
+    clock: Arc<ManualClock>,
     behind: Mutex<Client>,
 }
 
 impl Mysql {
     fn new() -> Self {
-        static SERVER: Shared<MariadbServer> = Shared::new();
-        static DATABASES: AtomicU32 = AtomicU32::new(0);
-        let server = SERVER.get(MariadbServer::start);
-        let database = format!("contract_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
-        let create = format!("CREATE DATABASE {database}");
-        server.client(None).query_drop(create).unwrap();
-        let mut behind = server.client(Some(&database));
-        MysqlStore::open(&server.url(&database), &eight("first")).unwrap();
-        for statement in [
-            &*format!(
-                "CREATE TABLE clock AS SELECT {} AS unix_us",
-                BEGIN_UNIX_MS * 1_000
-            ),
-            "DROP PROCEDURE randflake_clock",
-            "CREATE PROCEDURE randflake_clock(OUT now_us BIGINT) SELECT unix_us INTO now_us FROM clock",
-        ] {
-            behind.query_drop(statement).unwrap();
-        }
-        let behind = Mutex::new(behind);
+        let (server, database) = new_database();
+        let behind = Mutex::new(server.client(Some(&database)));
+        let clock = Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS));
         Self {
             server,
             database,
+            clock,
             behind,
         }
+    }
+
+    fn store(&self, namespace: &Namespace) -> Result<MysqlStore, StoreError> {
+        let url = self.server.url(&self.database);
+        MysqlStore::open_with_clock(&url, namespace, Arc::clone(&self.clock))
     }
 }
 
 impl Backend for Mysql {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
-        let url = self.server.url(&self.database);
-        Ok(Box::new(MysqlStore::open(&url, namespace)?))
+        Ok(Box::new(self.store(namespace)?))
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
-        let step = "UPDATE clock SET unix_us = unix_us + ?";
-        let mut behind = self.behind.lock().unwrap();
-        behind.exec_drop(step, (ms * 1_000,)).unwrap();
+        if ms < 0 {
+            self.clock.turn_back_ms(ms.unsigned_abs());
+        } else {
+            self.clock.advance_ms(ms.unsigned_abs());
+        }
     }
 
-    /// As when a replica is promoted that has received nothing yet.
+    /// As when a replica is promoted that has received no lease yet.
     fn lose_memory(&self) {
         let mut behind = self.behind.lock().unwrap();
         for statement in [
-            "UPDATE randflake_lease SET held = FALSE, start_tick = 0, end_tick = 0, fencing_token = 0,
-                token = '', holder = '' WHERE fencing_token > 0",
-            "UPDATE randflake_page SET soonest_end = 0, is_full = FALSE",
+            "DELETE FROM randflake_lease",
+            "DELETE FROM randflake_page",
             "DELETE FROM randflake_counter",
-            "UPDATE randflake_store SET fingerprint = 'of another server'",
+            "UPDATE randflake_store SET id = id + 1, fingerprint = 'of another server'",
         ] {
             behind.query_drop(statement).unwrap();
-        }
-        // Who was connected to the former server is not connected to this one.
-        let others = "SELECT id FROM information_schema.processlist
-            WHERE db = DATABASE() AND id <> CONNECTION_ID()";
-        let others: Vec<u64> = behind.query(others).unwrap();
-        for other in others {
-            // It may have gone by itself.
-            _ = behind.query_drop(format!("KILL HARD CONNECTION {other}"));
         }
     }
 
@@ -113,8 +109,7 @@ mod devices {
 
 impl Counters for Mysql {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        let url = self.server.url(&self.database);
-        Box::new(MysqlStore::open(&url, namespace).unwrap())
+        Box::new(self.store(namespace).unwrap())
     }
 
     fn lose_counters(&self) {

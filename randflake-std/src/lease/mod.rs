@@ -47,7 +47,7 @@ pub use etcd::{Etcd, EtcdStore};
 pub use finding::{Finding, Verdict};
 pub use memory::{Memory, MemoryStore};
 #[cfg(feature = "mysql")]
-pub use mysql::MysqlStore;
+pub use mysql::{Mysql, MysqlStore};
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
 pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]

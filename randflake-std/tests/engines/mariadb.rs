@@ -79,6 +79,7 @@ impl MariadbServer {
                 .args(MODEST)
                 // A connection that was closed is counted for a moment longer.
                 .args(["--max-connections=500", "--skip-name-resolve"])
+                .arg(format!("--tmpdir={}", folder.display()))
                 .args(&settings);
             command
         };

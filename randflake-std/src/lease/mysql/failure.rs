@@ -17,7 +17,7 @@ const SYNTAX: u16 = 1064;
 const TABLE_DENIED: u16 = 1142;
 const COLUMN_DENIED: u16 = 1143;
 const PRIVILEGE_DENIED: u16 = 1227;
-const ROUTINE_DENIED: u16 = 1370;
+const DEADLOCK: u16 = 1213;
 
 /// Why an operation failed.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) enum Failure {
     Sql(SqlError),
     /// The server did not answer in time.
     TimeOut,
+    /// Other connections of the server answer than the one that was prepared.
+    Pooled,
     /// The store refuses.
     Store(StoreError),
 }
@@ -48,6 +50,11 @@ impl Failure {
         matches!(self, Self::Sql(error) if !is_lasting(error))
     }
 
+    /// Whether nothing was written, because others were faster or the tables are gone.
+    pub(super) fn is_stale(&self) -> bool {
+        matches!(self, Self::Sql(SqlError::Server(told)) if [DEADLOCK, NO_SUCH_TABLE].contains(&told.code))
+    }
+
     /// The error as a caller of the store sees it.
     pub(super) fn at(self, place: &str, is_encrypted: bool) -> StoreError {
         match self {
@@ -64,6 +71,10 @@ impl Failure {
                 }
                 None => StoreError::unavailable(AtPlace::new(place, error)),
             },
+            Self::Pooled => StoreError::Unusable(format!(
+                "MySQL at {place}: statements of one connection reach several sessions of the server, as behind a \
+                 pooler in transaction mode: connect to the server itself, or let the pooler pool by session"
+            )),
             Self::TimeOut => {
                 StoreError::unavailable(format!("MySQL at {place}: no answer in time"))
             }
@@ -78,7 +89,7 @@ fn is_denied(error: &SqlError) -> bool {
 
 /// Whether trying again cannot help.
 fn is_lasting(error: &SqlError) -> bool {
-    const LASTING: [u16; 8] = [
+    const LASTING: [u16; 7] = [
         DATABASE_DENIED,
         ACCESS_DENIED,
         NO_SUCH_DATABASE,
@@ -86,7 +97,6 @@ fn is_lasting(error: &SqlError) -> bool {
         TABLE_DENIED,
         COLUMN_DENIED,
         PRIVILEGE_DENIED,
-        ROUTINE_DENIED,
     ];
     matches!(error, SqlError::Server(told) if LASTING.contains(&told.code))
 }

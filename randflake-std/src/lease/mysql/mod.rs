@@ -3,39 +3,45 @@
 mod counter;
 mod diagnosis;
 mod failure;
-mod operations;
-mod owner;
+mod free;
+mod read;
 mod session;
 mod tls;
+mod write;
 
 use core::fmt::{self, Debug, Formatter};
 use core::mem;
 use core::time::Duration;
+use std::sync::Arc;
 
 use mysql_async::{Opts, OptsBuilder};
+use randflake_core::Clock;
 use tokio::time::timeout;
 
 use self::failure::Failure;
-use self::session::Session;
+use self::free::Looks;
+use self::session::{CLOCK, Session};
 use self::tls::Target;
-use super::database::{ANSWER_LIMIT, Seen, time_limit, with_node_ids};
+#[cfg(doc)]
+use super::LeaseStore;
+use super::database::{ANSWER_LIMIT, time_limit, with_node_ids};
 use super::encryption::Files;
 use super::runtime::Blocking;
 use super::url::{Engine, Server};
-use super::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
-};
+use super::{Finding, Namespace, StoreError};
+use crate::clock::ExactSystemClock;
+use crate::ledger::{Backend, Change, Committed, Ledger, NodeRecord, View, Wanted, read_clock};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, for the processes of many machines.
 ///
-/// It needs `MySQL` 8.0.21 or `MariaDB` 10.6 and makes tables and procedures `randflake_...` in the
-/// database that the URL names. A user who may not do that can use what the user has made whom the URL
-/// names: `owner=USER`. What anybody else has made or changed is refused before any of it is run; the
-/// repository's `docs/databases.md` has a user's few rights. Each operation is one call of one procedure in one round trip, and durable when it returns: a connection is refused
-/// where `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and `sync_binlog` not 1, which is 0
-/// in `MariaDB` unless set. The clock is the server's.
+/// It needs `MySQL` 8.0.21 or `MariaDB` 10.6 and makes tables `randflake_...` in the database that the URL
+/// names; the repository's `docs/databases.md` has a user's few rights. Tables that somebody has changed, views in
+/// their place and triggers are refused before any of them is used. An acquire is two round trips, a renewal one, and
+/// durable when it returns: nothing is granted or renewed where `innodb_flush_log_at_trx_commit` is not 1, or
+/// `log_bin` is on and `sync_binlog` not 1, which is 0 in `MariaDB` unless set. Every operation looks at that. The
+/// clock is the server's.
 ///
 /// # URL
 ///
@@ -44,31 +50,37 @@ use crate::segment::SegmentStore;
 /// [`open`](super::open) lists all options. A
 /// connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus
 /// 0.1 s for each thousand node ids, or it is [`StoreError::Unavailable`]; a connection that was lost is
-/// replaced by the next operation.
+/// replaced by the next operation. A pooler between must pool by session; one that pools by transaction is refused
+/// once it takes another of the server's sessions.
+///
+/// # What it stores
+///
+/// A row for each namespace, for each node id from its first lease on, and for each counter; besides, hints which 256
+/// node ids are all taken, and one row with a random number that was made with the tables.
 ///
 /// # What it notices
 ///
-/// The database holds a random number and the server's: `server_uuid`; in `MariaDB`, which has none, its
-/// `server_id` with the time at which the table's definition came onto its disk. These are others on a
-/// replica, and in a restored database. Whoever connects first afterwards fences the store: nothing is
-/// granted for the longest TTL and 10 s ([`StoreError::Fenced`]), and no lease from before is renewed. So
-/// an asynchronous replica may be promoted. A process also notices that the tables were dropped, or are
-/// others, and fences the store. A server that is `read_only`, as replicas should be, is not used.
+/// Namespaces keep what the database was known by: that random number, the server's own (`server_uuid`; in
+/// `MariaDB`, which has none, its `server_id`), and the time at which the table's definition came onto its disk. These
+/// are others on a replica, in a restored dump, and where the tables were made anew or optimized. Every operation
+/// compares them; nothing is granted then for the longest TTL and 20 s ([`StoreError::Quarantined`]). So
+/// an asynchronous replica may be promoted. Tables that were dropped or emptied while holders are connected, a
+/// namespace's row that was deleted, and a lease that vanished are noticed too.
 ///
-/// No time heals a [counter](crate::segment) that may have gone back: where leases are fenced, counters are
-/// refused as [`StoreError::CounterLost`], those too that the store does not know, until somebody says
-/// where each goes on: [`resume`](SegmentStore::resume).
+/// No time heals a [counter](crate::segment) that may have gone back: then counters are refused as
+/// [`StoreError::CounterLost`], those too that the store does not know, until somebody says where each goes on:
+/// [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
-/// - `MySQL`: a dump restored into the same server, or a data directory set back with its `auto.cnf`:
-///   call [`fence`](LeaseStore::fence) then, and [`resume`](SegmentStore::resume) each counter further
-///   on. `MariaDB`: a disk set back as a whole.
+/// - A disk set back as a whole, and in `MySQL` a data directory set back with its `auto.cnf`, unless a holder is
+///   connected: call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter
+///   further on.
 /// - A promoted replica *and* the former primary both in use, the split brain: each grants the same
 ///   node ids. Make sure that the former primary is down before the replica is promoted. The same holds
 ///   for two servers that replicate each other, and for all but one member of a Galera cluster.
-/// - The tables dropped while no process runs: the next one makes them anew, grants at once, and
-///   counts from 1.
+/// - The tables dropped while no process is connected, or one whose connection this user may not see, as other users'
+///   without the right `PROCESS`: the next one makes them anew, grants at once, and counts from 1.
 /// - Disks that lie about what they have written.
 ///
 /// ```no_run
@@ -80,104 +92,168 @@ use crate::segment::SegmentStore;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct MysqlStore {
+pub type MysqlStore = Ledger<Mysql>;
+
+/// A namespace in a `MySQL` or `MariaDB` database.
+pub struct Mysql {
     target: Target,
     /// Where the server is, for people.
     place: String,
     namespace: Namespace,
+    /// Instead of the server's, in tests.
+    clock: Option<Arc<dyn Clock + Send + Sync>>,
     // Before the runtime, which its socket belongs to.
     session: Option<Session>,
     runtime: Blocking,
-    seen: Seen,
     /// How long an operation on few node ids may take.
     limit: Duration,
+    /// What the last read has seen besides.
+    looks: Looks,
 }
 
-impl MysqlStore {
-    /// Opens the store that a URL names, creating tables, procedures and namespace if they are not there.
+impl Ledger<Mysql> {
+    /// Opens the store that a URL names, creating the tables if they are not there.
     ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no database;
     /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
     /// password or database, is too old, has
-    /// tables that another user has made and `owner` does not name, has
+    /// tables that somebody has changed, has
     /// another `innodb_flush_log_at_trx_commit` than 1, or `log_bin` with another `sync_binlog` than 1, has
-    /// the namespace with another layout, or has
-    /// another version's tables, and when this build cannot encrypt but should;
+    /// the namespace with other terms, or has
+    /// a newer version's tables, and when this build cannot encrypt but should;
     /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
         Self::at(&Server::at(url, Engine::Mysql)?, namespace)
     }
 
-    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let mut store = Self {
-            target: Target {
-                options: settings(server)?,
-                files: Files::asked_by(server)?,
-                owner: server.option("owner").map(str::to_owned),
-            },
-            place: server.address.to_string(),
-            namespace: namespace.clone(),
-            session: None,
-            runtime: Blocking::new()?,
-            seen: Seen::default(),
-            limit: ANSWER_LIMIT,
-        };
-        store.operate(0, async |_| Ok(()))?;
+    /// [`open`](MysqlStore::open) with another clock than the server's, for tests and simulations.
+    ///
+    /// # Errors
+    ///
+    /// As for `open`.
+    pub fn open_with_clock<C>(
+        url: &str,
+        namespace: &Namespace,
+        clock: Arc<C>,
+    ) -> Result<Self, StoreError>
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        let server = Server::at(url, Engine::Mysql)?;
+        let backend = Mysql::at(&server, namespace, Some(clock))?;
+        let mut store = Self::over(backend, namespace.clone());
+        store.check()?;
         Ok(store)
     }
 
-    /// One operation on some node ids. On a connection that was open before and fails, it is repeated
-    /// on a new one: none does harm.
-    fn operate<T: Send>(
+    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
+        let backend = Mysql::at(server, namespace, None)?;
+        let mut store = Self::over(backend, namespace.clone());
+        store = store.compared_with(Arc::new(ExactSystemClock));
+        store.check()?;
+        Ok(store)
+    }
+}
+
+impl Mysql {
+    fn at(
+        server: &Server,
+        namespace: &Namespace,
+        clock: Option<Arc<dyn Clock + Send + Sync>>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            target: Target {
+                options: settings(server)?,
+                files: Files::asked_by(server)?,
+            },
+            place: server.address.to_string(),
+            namespace: namespace.clone(),
+            clock,
+            session: None,
+            runtime: Blocking::new()?,
+            limit: ANSWER_LIMIT,
+            looks: Looks::default(),
+        })
+    }
+
+    /// The store's clock, as SQL.
+    fn clock(&self) -> Result<String, StoreError> {
+        match &self.clock {
+            None => Ok(CLOCK.to_owned()),
+            Some(clock) => Ok(read_clock(&**clock)?.as_micros().to_string()),
+        }
+    }
+
+    /// One reading operation on some node ids. On a connection that was open before and fails, it is repeated
+    /// on a new one.
+    fn read_with<T: Send>(
         &mut self,
         node_ids: usize,
         operation: impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync,
     ) -> Result<T, StoreError> {
+        let was_open = self.session.is_some();
+        match self.operate(node_ids, &operation)? {
+            Err(failure) if was_open && failure.is_of_the_connection() => {
+                self.operate(node_ids, &operation)?
+            }
+            outcome => outcome,
+        }
+        .map_err(|failure| failure.at(&self.place, self.target.files.is_some()))
+    }
+
+    /// One writing operation; none if others were faster. It is not repeated: it may have been written.
+    fn write_with<T: Send>(
+        &mut self,
+        node_ids: usize,
+        operation: impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync,
+    ) -> Result<Option<T>, StoreError> {
+        match self.operate(node_ids, &operation)? {
+            Err(failure) if failure.is_stale() => Ok(None),
+            outcome => outcome
+                .map(Some)
+                .map_err(|failure| failure.at(&self.place, self.target.files.is_some())),
+        }
+    }
+
+    fn operate<T: Send>(
+        &mut self,
+        node_ids: usize,
+        operation: &(impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync),
+    ) -> Result<Result<T, Failure>, StoreError> {
         if self.runtime.is_inherited() {
             mem::forget(self.session.take());
             self.runtime = Blocking::new()?;
         }
         let Self {
             target,
-            place,
-            namespace,
             session,
             runtime,
-            seen,
             limit,
+            ..
         } = self;
         let limit = with_node_ids(*limit, node_ids);
         let mut work = async || {
-            if let Some(mut open) = session.take() {
-                match attempt(&mut open, limit, &operation).await {
-                    Err(failure) if failure.is_of_the_connection() => {}
-                    outcome => {
-                        *session = is_fit(&outcome).then_some(open);
-                        return outcome;
-                    }
-                }
+            let mut open = match session.take() {
+                Some(open) => open,
+                None => Session::open(target).await?,
+            };
+            let outcome = timeout(limit, operation(&mut open))
+                .await
+                .unwrap_or(Err(Failure::TimeOut));
+            // What the store itself refuses leaves the connection as it was.
+            if matches!(outcome, Ok(_) | Err(Failure::Store(_))) {
+                *session = Some(open);
             }
-            let mut open = Session::open(target, namespace, seen).await?;
-            let outcome = attempt(&mut open, limit, &operation).await;
-            *session = is_fit(&outcome).then_some(open);
             outcome
         };
-        let outcome = runtime.wait(|runtime| {
-            let outcome = runtime.block_on(work());
-            outcome.map_err(|failure| failure.at(place, target.files.is_some()))
-        });
-        if self.session.is_none() {
-            // The client would say goodbye on a connection that failed, after the answer still to come.
-            self.runtime = Blocking::new()?;
-        }
-        outcome
+        runtime.wait(|runtime| Ok(runtime.block_on(work())))
     }
 }
 
-impl Drop for MysqlStore {
+impl Drop for Mysql {
     fn drop(&mut self) {
         let Some(session) = self.session.take() else {
             return;
@@ -186,7 +262,7 @@ impl Drop for MysqlStore {
             return mem::forget(session);
         }
         // A server that hears no goodbye counts the connection as aborted.
-        let goodbye = async { timeout(ANSWER_LIMIT, session.connection.disconnect()).await };
+        let goodbye = async { timeout(ANSWER_LIMIT, session.disconnect()).await };
         let _gone_already = self.runtime.wait(|runtime| Ok(runtime.block_on(goodbye)));
     }
 }
@@ -210,78 +286,57 @@ fn settings(server: &Server) -> Result<Opts, StoreError> {
     Ok(options.into())
 }
 
-async fn attempt<T>(
-    session: &mut Session,
-    limit: Duration,
-    operation: &impl AsyncFn(&mut Session) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    timeout(limit, operation(session))
-        .await
-        .unwrap_or(Err(Failure::TimeOut))
-}
-
-/// Whether the connection can be used again: what the store itself refuses leaves it as it was.
-fn is_fit<T>(outcome: &Result<T, Failure>) -> bool {
-    matches!(outcome, Ok(_) | Err(Failure::Store(_)))
-}
-
-impl Debug for MysqlStore {
+impl Debug for Mysql {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MysqlStore")
+        f.debug_struct("Mysql")
             .field("place", &self.place)
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }
 }
 
-impl LeaseStore for MysqlStore {
-    fn namespace(&self) -> &Namespace {
-        &self.namespace
-    }
-
-    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.limit = time_limit(request.ttl, self.namespace.spec());
-        let acquired = self.operate(request.count as usize, async |session| {
-            operations::acquire(session, request).await
+impl Backend for Mysql {
+    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
+        let (namespace, clock) = (self.namespace.clone(), self.clock()?);
+        let (view, looks) = self.read_with(wanted.nodes.len() + wanted.free, async |session| {
+            read::read(session, &namespace, &clock, wanted).await
         })?;
-        let ends = acquired.grants.iter().map(|grant| grant.end);
-        self.seen.remember(ends, self.namespace.spec());
-        Ok(acquired)
+        self.looks = looks;
+        Ok(view)
     }
 
-    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.limit = time_limit(ttl, self.namespace.spec());
-        let renewed = self.operate(grants.len(), async |session| {
-            operations::renew(session, grants, ttl).await
+    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
+        let (name, clock) = (self.namespace.name().to_owned(), self.clock()?);
+        let looks = mem::take(&mut self.looks);
+        let written = self.write_with(change.nodes.len(), async |session| {
+            write::write(session, &name, &clock, change, &looks).await
         })?;
-        let ends = renewed.ends.iter().copied().flatten();
-        self.seen.remember(ends, self.namespace.spec());
-        Ok(renewed)
+        Ok(written.unwrap_or(Committed::Stale))
     }
 
-    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        self.operate(grants.len(), async |session| {
-            operations::release(session, grants).await
-        })
+    fn abandon(&mut self) {
+        self.looks = Looks::default();
     }
 
-    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
         let node_ids = usize::try_from(self.namespace.node_ids()).unwrap_or(usize::MAX);
-        self.operate(node_ids, async |session| operations::list(session).await)
-    }
-
-    fn fence(&mut self) -> Result<Duration, StoreError> {
-        self.operate(0, async |session| operations::fence(session).await)
-    }
-
-    fn now(&mut self) -> Result<Duration, StoreError> {
-        self.operate(0, async |session| {
-            let unix_us = operations::clock(session).await?;
-            Ok(Duration::from_micros(unix_us))
+        let list = read::records(self.namespace.name(), "TRUE");
+        self.read_with(node_ids, async |session| {
+            let rows = session.send(&[&list]).await?.swap_remove(0).rows;
+            let records: Result<_, _> = rows.into_iter().map(read::node_record).collect();
+            Ok(records?)
         })
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.operate(0, async |session| diagnosis::findings(session).await)
+        self.read_with(0, async |session| diagnosis::findings(session).await)
+    }
+
+    fn renews_unread(&self) -> bool {
+        true
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        self.limit = time_limit(ttl);
     }
 }

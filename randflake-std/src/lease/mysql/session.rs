@@ -1,216 +1,244 @@
-//! A connection that was found fit, and the store behind it the same as before.
+//! A connection that was found fit.
 
-use core::time::Duration;
-use std::sync::LazyLock;
+use core::fmt::Write as _;
 
 use mysql_async::prelude::{FromRow, Queryable};
-use mysql_async::{Conn, Error as SqlError, Params, Row};
+use mysql_async::{Conn, Error as SqlError, Row};
 use tokio::time::timeout;
 
 use super::failure::{Failure, NO_SUCH_TABLE};
-use super::owner;
 use super::tls::Target;
-use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT, Seen, sql, sql_ms};
-use crate::lease::moment::Moment;
-use crate::lease::{MAX_SKEW, Namespace, StoreError};
+use crate::lease::StoreError;
+use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT};
+use crate::ledger::{VERSION, newer};
 
-pub(super) const VERSION: i32 = 1;
+/// The store's clock, in microseconds.
+pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
 
-/// What the store relies on, whatever the server's settings are.
-const SETTINGS: &str = "SET SESSION autocommit = 1, time_zone = '+00:00',
-    sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
-    innodb_lock_wait_timeout = 2, sql_safe_updates = 0";
-/// A transaction sees what others have committed before each of its statements.
-const ISOLATION: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-
-/// The statements of `schema.sql`.
-static SCHEMA: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let statements = include_str!("schema.sql").split("\n;\n");
-    statements
-        .filter(|statement| !statement.is_empty())
-        .collect()
-});
+/// The setting by which answered writes are lost. In a recovery, what the engine has prepared and the binary log does not
+/// have is rolled back.
+pub(super) const FAULT: &str = "IF(@@GLOBAL.innodb_flush_log_at_trx_commit <> 1,
+    CONCAT('innodb_flush_log_at_trx_commit=', @@GLOBAL.innodb_flush_log_at_trx_commit),
+    IF(@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1,
+        CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog), NULL))";
 
 /// It is used for one operation after the other; after an error it is dropped.
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) connection: Conn,
-    pub(super) namespace: Namespace,
-    /// Its row in the database.
-    pub(super) row: i64,
-    /// As the namespace was created.
-    pub(super) max_ttl: Duration,
+    connection: Conn,
+    /// What the server must remember of this connection.
+    pub(super) number: u32,
+    /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
+    /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
+    pub(super) server: String,
+    /// The locks by which others see who uses what.
+    pub(super) marks: Vec<&'static str>,
+}
+
+/// What the server says of one statement.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) rows: Vec<Row>,
+    pub(super) affected: u64,
+    pub(super) last_insert_id: u64,
 }
 
 impl Session {
-    /// Connects, and makes what is missing.
-    pub(super) async fn open(
-        target: &Target,
-        namespace: &Namespace,
-        seen: &mut Seen,
-    ) -> Result<Self, Failure> {
+    /// Connects, and makes the tables if they are missing.
+    pub(super) async fn open(target: &Target) -> Result<Self, Failure> {
         let connecting = timeout(ANSWER_LIMIT, Conn::new(target.options()?));
         let mut session = Self {
             connection: connecting.await.map_err(|_| Failure::TimeOut)??,
-            namespace: namespace.clone(),
-            row: 0,
-            max_ttl: namespace.max_ttl(),
+            number: getrandom::u32().map_err(StoreError::unavailable)?,
+            server: String::new(),
+            marks: Vec::new(),
         };
-        let check = timeout(ANSWER_LIMIT, session.check_server());
-        check.await.map_err(|_| Failure::TimeOut)??;
-        let setup = timeout(SETUP_LIMIT, session.set_up(target.owner.as_deref(), seen));
-        setup.await.map_err(|_| Failure::TimeOut)??;
+        let prepare = timeout(SETUP_LIMIT, session.prepare());
+        prepare.await.map_err(|_| Failure::TimeOut)??;
         Ok(session)
     }
 
-    /// Makes what is missing, and compares what is there with what it was.
-    async fn set_up(&mut self, owner: Option<&str>, seen: &mut Seen) -> Result<(), Failure> {
-        owner::check(self, owner).await?;
-        if self.version().await? != Some(VERSION) {
-            self.make_schema().await?;
+    /// Makes the session independent of the server's settings, and trusts no table that was changed.
+    async fn prepare(&mut self) -> Result<(), Failure> {
+        let settings = format!(
+            "SET SESSION autocommit = 1, time_zone = '+00:00',
+            sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
+            innodb_lock_wait_timeout = 2, sql_safe_updates = 0, @randflake_session = {}",
+            self.number
+        );
+        let answers = self
+            .send(&[
+                settings,
+                "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned(),
+                "SHOW GLOBAL VARIABLES LIKE 'server_uuid'".to_owned(),
+            ])
+            .await?;
+        // `MariaDB` has none.
+        let has_uuid = answers.last().is_some_and(|answer| !answer.rows.is_empty());
+        let server = if has_uuid { "server_uuid" } else { "server_id" };
+        self.server = format!(
+            "(SELECT CONCAT(@@{server}, '/', UNIX_TIMESTAMP(create_time)) FROM information_schema.tables
+            WHERE table_schema = DATABASE() AND table_name = 'randflake_store')"
+        );
+        self.check_tables().await?;
+        if self.version().await?.is_none() {
+            self.make_tables().await?;
             // Another user may have been quicker.
-            owner::check(self, owner).await?;
-        }
-        let fingerprint = self.fingerprint().await?.ok_or_else(|| {
-            StoreError::unavailable("the tables of the lease store were dropped meanwhile")
-        })?;
-        self.open_namespace(&fingerprint, seen).await
-    }
-
-    /// Refuses a server that forgets what it has answered.
-    async fn check_server(&mut self) -> Result<(), Failure> {
-        self.connection.query_drop(SETTINGS).await?;
-        self.connection.query_drop(ISOLATION).await?;
-        let question = "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.log_bin,
-            @@GLOBAL.sync_binlog, @@GLOBAL.read_only";
-        let (flushes, has_log, syncs, is_read_only): (u8, bool, u32, bool) =
-            self.one(question, ()).await?;
-        if flushes != 1 {
-            return Err(StoreError::Unusable(format!(
-                "the MySQL server runs with innodb_flush_log_at_trx_commit={flushes}, and would forget \
-                 leases in a crash: set it to 1"
-            ))
-            .into());
-        }
-        // Recovery rolls back what InnoDB has prepared and the binary log does not have.
-        if has_log && syncs != 1 {
-            return Err(StoreError::Unusable(format!(
-                "the MySQL server runs with log_bin and sync_binlog={syncs}, and would forget leases in a \
-                 crash: set sync_binlog to 1"
-            ))
-            .into());
-        }
-        if is_read_only {
-            let why = "the server is read-only, as replicas are, and cannot grant anything";
-            return Err(StoreError::unavailable(why).into());
+            self.check_tables().await?;
         }
         Ok(())
     }
 
-    /// What changes when the server is another one; none before the tables are made.
-    ///
-    /// `MariaDB` has no number of its own. There it is the number by which replication tells servers
-    /// apart, with the time at which the table's definition came onto this server's disk: another one on
-    /// a replica, and after a restore.
-    pub(super) async fn fingerprint(&mut self) -> Result<Option<String>, Failure> {
-        let made = "SELECT CONCAT(@@server_id, '/', UNIX_TIMESTAMP(create_time))
-            FROM information_schema.tables
-            WHERE table_schema = DATABASE() AND table_name = 'randflake_store'";
-        let Some(made) = self.connection.query_first::<String, _>(made).await? else {
-            return Ok(None);
+    /// Refuses tables that no randflake has made, before any is read: a view runs functions with the rights of whoever
+    /// looks, and a trigger changes what is written.
+    async fn check_tables(&mut self) -> Result<(), Failure> {
+        let changed = |how: String| {
+            let why = format!(
+                "the lease store was changed: {how}, which no randflake has made: remove it"
+            );
+            Err(StoreError::Unusable(why).into())
         };
-        let uuid = "SHOW GLOBAL VARIABLES LIKE 'server_uuid'";
-        let uuid: Option<(String, String)> = self.connection.query_first(uuid).await?;
-        Ok(Some(uuid.map_or(made, |(_, uuid)| uuid)))
+        let triggers = "SELECT trigger_name FROM information_schema.triggers
+            WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\\_%' LIMIT 1";
+        let answers = self
+            .send(&[r"SHOW TABLE STATUS LIKE 'randflake\_%'", triggers])
+            .await?;
+        for table in &answers[0].rows {
+            let text = |column| table.get::<Option<String>, _>(column).flatten();
+            if text(1).as_deref() != Some("InnoDB") {
+                return changed(format!(
+                    "{:?} is no table of InnoDB",
+                    text(0).unwrap_or_default()
+                ));
+            }
+        }
+        if let Some((trigger,)) = answers[1].first::<(String,)>()? {
+            return changed(format!("it has a trigger {trigger:?}"));
+        }
+        Ok(())
     }
 
-    /// Makes the tables and procedures, unless they are there. One does; the others wait.
-    async fn make_schema(&mut self) -> Result<(), Failure> {
+    /// Makes the tables, unless they are there. One does; the others wait.
+    async fn make_tables(&mut self) -> Result<(), Failure> {
         let lock = "SELECT COALESCE(GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15), 0)";
-        if self.connection.query_first::<u8, _>(lock).await? != Some(1) {
+        if self.one::<(u8,)>(lock).await? != (1,) {
             let why = "somebody else is making the tables of the lease store for too long";
             return Err(StoreError::unavailable(why).into());
         }
         // If anything fails, the connection's end releases the lock.
-        match self.version().await? {
-            Some(VERSION) => {}
-            Some(version) => {
-                return Err(StoreError::Unusable(format!(
-                    "another randflake made the tables of the lease store (version {version}; this one \
-                     knows {VERSION}): use the same one everywhere"
-                ))
-                .into());
-            }
-            None => {
-                for statement in SCHEMA.iter() {
-                    self.connection.query_drop(*statement).await?;
-                }
-                let fingerprint = self.fingerprint().await?;
-                // Last: whoever finds the row finds all of it.
-                let begin =
-                    "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), ?, 0, 0)";
-                let parameters = (VERSION, fingerprint);
-                self.connection.exec_drop(begin, parameters).await?;
-            }
+        if self.version().await?.is_none() {
+            let tables = include_str!("schema.sql").split("\n;\n");
+            let tables: Vec<_> = tables.filter(|statement| !statement.is_empty()).collect();
+            self.send(&tables).await?;
+            let begin = format!(
+                "INSERT INTO randflake_store SELECT 1, {VERSION}, FLOOR(RAND() * 9e18), {}",
+                self.server
+            );
+            self.send(&[begin]).await?;
         }
-        let unlock = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
-        Ok(self.connection.query_drop(unlock).await?)
-    }
-
-    /// That of the tables, if they are there.
-    async fn version(&mut self) -> Result<Option<i32>, Failure> {
-        let version = "SELECT version FROM randflake_store";
-        match self.connection.query_first(version).await {
-            Err(SqlError::Server(told)) if told.code == NO_SUCH_TABLE => Ok(None),
-            version => Ok(version?),
-        }
-    }
-
-    /// Makes the namespace if it is missing, and compares the server with what it was.
-    async fn open_namespace(&mut self, fingerprint: &str, seen: &mut Seen) -> Result<(), Failure> {
-        let namespace = self.namespace.clone();
-        let spec = namespace.spec();
-        let parameters = (
-            fingerprint,
-            namespace.name(),
-            sql(namespace.node_ids()),
-            sql(spec.epoch_unix_ms()),
-            sql(spec.tick_ms()),
-            sql(spec.max_tick()),
-            sql_ms(namespace.max_ttl()),
-            sql_ms(MAX_SKEW),
-            seen.store,
-            sql(seen.until_ms),
-        );
-        let call = "CALL randflake_open_namespace(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        let row: (i64, i64, u64, u64, u64, u64) = self.one(call, parameters).await?;
-        let (store, row, node_ids, epoch_unix_ms, tick_ms, max_ttl_ms) = row;
-        namespace.check_layout(node_ids, epoch_unix_ms, tick_ms)?;
-        self.row = row;
-        self.max_ttl = Duration::from_millis(max_ttl_ms);
-        seen.store = Some(store);
+        self.send(&["DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))"])
+            .await?;
         Ok(())
     }
 
-    /// The one row of an answer.
-    async fn one<T: FromRow>(
-        &mut self,
-        question: &str,
-        parameters: impl Into<Params> + Send,
-    ) -> Result<T, Failure> {
-        let row: Option<Row> = self.connection.exec_first(question, parameters).await?;
-        Ok(read(row.ok_or_else(|| {
-            StoreError::unavailable("an answer without a row")
-        })?)?)
+    /// That of the tables, if they are there.
+    async fn version(&mut self) -> Result<Option<u64>, Failure> {
+        let answers = match self.send(&["SELECT version FROM randflake_store"]).await {
+            Err(Failure::Sql(SqlError::Server(told))) if told.code == NO_SUCH_TABLE => {
+                return Ok(None);
+            }
+            answers => answers?,
+        };
+        match answers[0].first::<(u64,)>()? {
+            Some((version,)) if version > VERSION.into() => {
+                Err(StoreError::Unusable(format!("the lease store: {}", newer(version))).into())
+            }
+            version => Ok(version.map(|(version,)| version)),
+        }
     }
 
-    /// The server's clock, as a procedure has told it.
-    pub(super) fn moment(&self, unix_us: u64) -> Result<Moment, StoreError> {
-        Moment::at(Duration::from_micros(unix_us), self.namespace.spec())
+    /// Sends statements at once, and gives as many answers.
+    pub(super) async fn send(
+        &mut self,
+        statements: &[impl AsRef<str> + Sync],
+    ) -> Result<Vec<Answer>, Failure> {
+        let statements: Vec<_> = statements.iter().map(AsRef::as_ref).collect();
+        let mut result = self.connection.query_iter(statements.join(";")).await?;
+        let mut answers = Vec::with_capacity(statements.len());
+        for _ in statements {
+            let last_insert_id = result.last_insert_id();
+            let has_rows = !result.columns_ref().is_empty();
+            answers.push(Answer {
+                affected: if has_rows { 0 } else { result.affected_rows() },
+                last_insert_id: last_insert_id.unwrap_or(0),
+                rows: result.collect().await?,
+            });
+        }
+        Ok(answers)
+    }
+
+    /// The one row of an answer.
+    pub(super) async fn one<T: FromRow>(&mut self, question: &str) -> Result<T, Failure> {
+        let answers = self.send(&[question]).await?;
+        Ok(one_of(&answers, 0)?)
+    }
+
+    /// Refuses a connection that is another one at the server than that which was prepared.
+    pub(super) fn check_number(&self, number: Option<u32>) -> Result<(), Failure> {
+        if number == Some(self.number) {
+            return Ok(());
+        }
+        Err(Failure::Pooled)
+    }
+
+    /// As SQL, whether a write that was decided without a read may be made.
+    pub(super) fn is_fit(&self, fingerprint: &str) -> String {
+        let (server, fingerprint) = (&self.server, hex(fingerprint.as_bytes()));
+        format!(
+            "{FAULT} IS NULL AND (SELECT CONCAT({server}, '/', id) FROM randflake_store) = {fingerprint}"
+        )
+    }
+
+    pub(super) async fn disconnect(self) {
+        // It may have gone already.
+        _ = self.connection.disconnect().await;
     }
 }
 
+impl Answer {
+    /// Its first row.
+    pub(super) fn first<T: FromRow>(&self) -> Result<Option<T>, StoreError> {
+        self.rows.first().cloned().map(typed).transpose()
+    }
+}
+
+/// The row of one of some answers.
+pub(super) fn one_of<T: FromRow>(answers: &[Answer], place: usize) -> Result<T, StoreError> {
+    let answer = answers.get(place).ok_or_else(missing)?;
+    answer.first()?.ok_or_else(missing)
+}
+
+/// An answer that should have a row.
+pub(super) fn missing() -> StoreError {
+    StoreError::unavailable("the tables of the lease store were emptied meanwhile")
+}
+
 /// A row of the types that it should have, unless somebody has edited the tables.
-pub(super) fn read<T: FromRow>(row: Row) -> Result<T, StoreError> {
-    T::from_row_opt(row).map_err(|_| StoreError::Unusable("the lease store was damaged".to_owned()))
+pub(super) fn typed<T: FromRow>(row: Row) -> Result<T, StoreError> {
+    T::from_row_opt(row).map_err(|_| damaged())
+}
+
+pub(super) fn damaged() -> StoreError {
+    StoreError::Unusable("the lease store was damaged".to_owned())
+}
+
+/// Bytes as SQL.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::from("x'");
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        _ = write!(text, "{byte:02x}");
+    }
+    text.push('\'');
+    text
 }

@@ -39,7 +39,7 @@ use crate::segment::SegmentStore;
 /// |------------------------------------|--------------------------------------------|
 /// | `node`                             | `static`                                   |
 /// | `db`                               | `redis+unix`                               |
-/// | `owner`                            | `postgres`, `postgresql`, `mysql`          |
+/// | `owner`                            | `postgres`, `postgresql`                   |
 /// | `sslmode`                          | `postgres`, `postgresql`, `mysql`          |
 /// | `sslrootcert`, `sslcert`, `sslkey` | those, `redis`, `rediss`, `etcd`, `etcds`  |
 ///

@@ -36,6 +36,8 @@ pub(super) enum Place {
 const BY_SCHEME: &[&str] = &["sslrootcert", "sslcert", "sslkey"];
 const BY_MODE: &[&str] = &["sslmode", "sslrootcert", "sslcert", "sslkey", "owner"];
 
+const BY_MODE_ALONE: &[&str] = &["sslmode", "sslrootcert", "sslcert", "sslkey"];
+
 const MODE: &str = "sslmode=verify-full";
 
 const REDIS: &str =
@@ -51,7 +53,7 @@ const fn scheme(name: &'static str, engine: Engine) -> Scheme {
         Engine::Redis => (Place::Host { port: 6_379 }, BY_SCHEME, "rediss://", REDIS),
         Engine::Etcd => (Place::Hosts { port: 2_379 }, BY_SCHEME, "etcds://", ETCD),
         Engine::Postgres => (Place::Hosts { port: 5_432 }, BY_MODE, MODE, POSTGRES),
-        Engine::Mysql => (Place::Host { port: 3_306 }, BY_MODE, MODE, MYSQL),
+        Engine::Mysql => (Place::Host { port: 3_306 }, BY_MODE_ALONE, MODE, MYSQL),
     };
     Scheme {
         name,

@@ -158,10 +158,7 @@ fn options_that_are_not_documented_are_refused_by_name() {
             "postgres://host/ids",
             "sslmode, sslrootcert, sslcert, sslkey, owner",
         ),
-        (
-            "mysql://host/ids",
-            "sslmode, sslrootcert, sslcert, sslkey, owner",
-        ),
+        ("mysql://host/ids", "sslmode, sslrootcert, sslcert, sslkey"),
     ] {
         for option in [
             "danger_accept_invalid_certs",

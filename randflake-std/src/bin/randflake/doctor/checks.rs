@@ -26,7 +26,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
     match store.open() {
         Ok(opened) => {
             findings.push(Finding::new("store", store.shown_url().map_err(problem)));
-            findings.extend(opened_store(opened, store));
+            findings.extend(opened_store(opened, secret, store));
         }
         Err(failure) => findings.push(Finding::new("store", Err(problem(failure)))),
     }
@@ -74,7 +74,11 @@ fn secret_source(secret: &SecretArgs) -> Result<String, String> {
     })
 }
 
-fn opened_store(mut opened: Box<dyn LeaseStore>, store: &LeaseArgs) -> Vec<Finding> {
+fn opened_store(
+    mut opened: Box<dyn LeaseStore>,
+    secret: &SecretArgs,
+    store: &LeaseArgs,
+) -> Vec<Finding> {
     let namespace = opened.namespace();
     let described = format!(
         "{:?}: {} node ids, leases of {} s unless asked for, at most {} s",

@@ -18,13 +18,11 @@ pub(super) use self::enabled::refusal;
 use crate::lease::StoreError;
 use crate::lease::encryption::Files;
 
-/// Where the server is, the files for an encrypted connection, and who made the tables if it was another
-/// user.
+/// Where the server is, and the files for an encrypted connection.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) options: Opts,
     pub(super) files: Option<Files>,
-    pub(super) owner: Option<String>,
 }
 
 impl Target {

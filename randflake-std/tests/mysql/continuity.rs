@@ -1,0 +1,178 @@
+//! What is noticed when a server or its tables are not what they were.
+
+use core::time::Duration;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+
+use randflake_std::lease::{LeaseStore, StoreError};
+use randflake_std::ledger::Loss;
+
+use super::{Database, TTL, acquire, assert_quarantined, assert_unusable};
+use crate::engines::clock::WallClock;
+use crate::engines::mariadb::MariadbServer;
+
+const TABLES: [&str; 5] = ["store", "namespace", "lease", "page", "counter"];
+
+/// Longer than what a file's time can tell apart.
+const A_SECOND: Duration = Duration::from_millis(1_100);
+
+#[test]
+fn w09_a_server_that_comes_back_behind_with_older_data_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let clock = Arc::new(WallClock::new(folder.path()));
+    let mut server = Database::of(MariadbServer::start_by(Arc::clone(&clock)));
+    drop(server.holder());
+    server.server().kill();
+    let data = server.server().folder().join("data");
+    let older = folder.path().join("older");
+    let copy = |from, to| {
+        let copied = Command::new("cp").arg("-a").args([from, to]).status();
+        assert!(copied.unwrap().success());
+    };
+    copy(&data, &older);
+    server.server().restart();
+    let (mut first, grant) = server.holder();
+    server.server().kill();
+    fs::remove_dir_all(&data).unwrap();
+    copy(&older, &data);
+    clock.step_ms(-400_000);
+    server.server().restart();
+
+    let written = |server: &Database| {
+        let question = "SELECT writes, quarantine FROM randflake_namespace";
+        let row = server.client().query_first::<(u64, u64)>(question);
+        row.unwrap().unwrap()
+    };
+    let before = written(&server);
+    let mut other = server.open();
+    for refused in [
+        acquire(&mut other, 1).map(drop),
+        first.renew(&[grant], TTL).map(drop),
+        first.quarantine().map(drop),
+    ] {
+        assert!(
+            matches!(
+                refused,
+                Err(StoreError::ClockSkew { .. } | StoreError::Unavailable(_))
+            ),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(written(&server), before);
+    clock.step_ms(400_000);
+    assert_quarantined(&mut other);
+    assert_quarantined(&mut first);
+    assert!(first.renew(&[grant], TTL).unwrap().ends[0].is_err());
+}
+
+#[test]
+fn w10_tables_that_were_dropped_or_emptied_under_holders_begin_in_quarantine() {
+    let server = Database::new();
+    let tables = TABLES.map(|table| format!("randflake_{table}"));
+    for verb in ["DROP TABLE", "TRUNCATE", "DELETE FROM"] {
+        let (mut store, grant) = server.holder();
+        let all = tables.each_ref().map(|table| format!("{verb} {table}"));
+        server.do_all(&all.each_ref().map(String::as_str));
+        assert_quarantined(&mut server.open());
+        let lost = store.renew(&[grant], TTL).unwrap().ends;
+        assert_eq!(lost, [Err(Loss::Forgotten)], "{verb}");
+        assert_quarantined(&mut store);
+        store.end_quarantine().unwrap();
+        acquire(&mut store, 1).unwrap();
+    }
+    // Also by hand, with the tables' row left.
+    let (mut store, grant) = server.holder();
+    server.do_all(&[
+        "DELETE FROM randflake_namespace",
+        "DELETE FROM randflake_lease",
+    ]);
+    assert_quarantined(&mut server.open());
+    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_err());
+}
+
+#[test]
+fn w10_a_dump_restored_in_place_begins_in_quarantine() {
+    let server = Database::new();
+    let (mut store, grant) = server.holder();
+    let each = |statement: &str| {
+        for table in TABLES {
+            let statement = statement.replace("TABLE", &format!("randflake_{table}"));
+            server.do_all(&[&statement.replace("table", "TABLE")]);
+        }
+    };
+    each("CREATE table dump_TABLE LIKE TABLE");
+    each("INSERT INTO dump_TABLE SELECT * FROM TABLE");
+    let later = acquire(&mut store, 1).unwrap()[0];
+    thread::sleep(A_SECOND);
+    each("DROP table TABLE");
+    each("CREATE table TABLE LIKE dump_TABLE");
+    each("INSERT INTO TABLE SELECT * FROM dump_TABLE");
+    assert_quarantined(&mut server.open());
+    let ends = store.renew(&[grant, later], TTL).unwrap().ends;
+    // What the dump has of it had not expired by any clock.
+    assert!(ends[0].is_ok(), "{ends:?}");
+    assert_eq!(ends[1], Err(Loss::Forgotten));
+    assert_quarantined(&mut store);
+}
+
+#[test]
+fn w10_a_setting_that_loses_leases_is_refused_in_open_sessions() {
+    let settings = ["--log-bin", "--sync-binlog=1"];
+    let server = Database::of(MariadbServer::start_with(&settings));
+    let (mut store, grant) = server.holder();
+    for (setting, value) in [("innodb_flush_log_at_trx_commit", 2), ("sync_binlog", 0)] {
+        let named = format!("{setting}={value}");
+        server.do_all(&[&format!("SET GLOBAL {setting} = {value}")]);
+        assert_unusable(store.renew(&[grant], TTL), &named);
+        assert_unusable(acquire(&mut store, 1), &named);
+        server.do_all(&[&format!("SET GLOBAL {setting} = 1")]);
+        assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+    }
+}
+
+#[test]
+fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
+    let server = Database::new();
+    for vanish in ["DELETE FROM randflake_lease", "TRUNCATE randflake_lease"] {
+        let (mut store, grant) = server.holder();
+        server.do_all(&[vanish]);
+        let ends = store.renew(&[grant], TTL).unwrap().ends;
+        assert_eq!(ends, [Err(Loss::Forgotten)]);
+        assert_quarantined(&mut store);
+        let mut other = server.open();
+        assert_quarantined(&mut other);
+        other.end_quarantine().unwrap();
+        acquire(&mut other, 1).unwrap();
+    }
+}
+
+#[test]
+fn w14_a_namespace_whose_row_was_deleted_begins_in_quarantine() {
+    let server = Database::new();
+    let (mut store, grant) = server.holder();
+    server.do_all(&["DELETE FROM randflake_namespace"]);
+    assert_quarantined(&mut server.open());
+    assert_quarantined(&mut store);
+    // Who is known to the store goes on.
+    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+    drop(store);
+
+    // Also when nobody is connected.
+    server.do_all(&["DELETE FROM randflake_namespace"]);
+    assert_quarantined(&mut server.open());
+}
+
+/// Nobody of many that start on a new database at once takes another's beginning for a loss.
+#[test]
+fn many_starters_on_a_new_database_are_granted_at_once() {
+    let server = Database::new();
+    thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| server.holder());
+        }
+    });
+}

@@ -1,0 +1,170 @@
+//! Full and large namespaces, old snapshots, and servers that do not fit.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use randflake_std::lease::{Grant, LeaseStore, MysqlStore, Namespace, StoreError};
+use randflake_std::{Custom, Layout, Randflake};
+
+use super::{Database, TTL, acquire, assert_unusable, namespace};
+use crate::engines::mariadb::MariadbServer;
+
+/// The shortest of some: a busy machine makes any of them long.
+fn shortest(mut operation: impl FnMut()) -> Duration {
+    let spans = (0..20).map(|_| {
+        let begun = Instant::now();
+        operation();
+        begun.elapsed()
+    });
+    spans.min().unwrap()
+}
+
+fn unused(grant: Grant) -> Grant {
+    Grant {
+        end: grant.start,
+        ..grant
+    }
+}
+
+/// All node ids are taken in one piece, which leaves the search nothing but a run of taken ones.
+#[test]
+fn a_full_namespace_is_quick() {
+    let server = Database::new();
+    let mut store = server.open();
+    let all = u32::try_from(namespace().node_ids()).unwrap();
+    let taken = acquire(&mut store, all - 1).unwrap();
+    let last = acquire(&mut store, 1).unwrap();
+
+    let refusal = shortest(|| {
+        let refused = acquire(&mut store, 1);
+        let Err(StoreError::Exhausted { retry_in }) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(retry_in <= Duration::from_secs(TTL), "{retry_in:?}");
+    });
+    assert!(
+        refusal < Duration::from_millis(10),
+        "refused in {refusal:?}"
+    );
+
+    store.release(&[unused(last[0])]).unwrap();
+    let again = shortest(|| {
+        let grants = acquire(&mut store, 1).unwrap();
+        assert_eq!(grants[0].node_id, last[0].node_id);
+        store.release(&[unused(grants[0])]).unwrap();
+    });
+    assert!(again < Duration::from_millis(250), "{again:?}");
+
+    let begun = Instant::now();
+    assert_eq!(store.list().unwrap().len(), all as usize);
+    let listed = begun.elapsed();
+    assert!(listed < Duration::from_secs(10), "listed in {listed:?}");
+    let renewed = store.renew(&taken[..1_000], TTL).unwrap().ends;
+    assert!(renewed.iter().all(Result::is_ok));
+}
+
+#[test]
+fn a_large_namespace_opens_as_quickly_as_a_small_one() {
+    let server = Database::new();
+    server.open();
+    let mut fields = Randflake::SPEC.fields();
+    (fields.node_id.bits, fields.node_id.shift) = (32, 0);
+    (fields.sequence.bits, fields.sequence.shift) = (1, 32);
+    (fields.timestamp.bits, fields.timestamp.shift) = (30, 33);
+    let namespace = Namespace::of_layout("large", Custom::new(fields).unwrap()).unwrap();
+    assert_eq!(namespace.node_ids(), 1 << 32);
+    let begun = Instant::now();
+    let mut store = MysqlStore::open(&server.url("root"), &namespace).unwrap();
+    acquire(&mut store, 1).unwrap();
+    let took = begun.elapsed();
+    assert!(took < Duration::from_millis(500), "{took:?}");
+    acquire(&mut store, 1_000).unwrap();
+}
+
+/// While another transaction keeps a snapshot from before all of it.
+#[test]
+fn old_snapshots_do_not_hurt() {
+    let server = Database::new();
+    let mut store = server.open();
+    let mut other = server.client();
+    let keep = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
+    other.query_drop(keep).unwrap();
+    acquire(&mut store, 1_000).unwrap();
+    let mut take_and_release = || {
+        let grants = acquire(&mut store, 1).unwrap();
+        store.renew(&grants, TTL).unwrap();
+        store.release(&[unused(grants[0])]).unwrap();
+    };
+    let before = shortest(&mut take_and_release);
+    for _ in 0..400 {
+        take_and_release();
+    }
+    let after = shortest(&mut take_and_release);
+    assert!(after < before * 10, "{before:?} became {after:?}");
+    other.query_drop("COMMIT").unwrap();
+}
+
+/// With it, the server refuses updates by joins and without keys.
+#[test]
+fn safe_updates_do_not_hurt() {
+    let server = Database::new();
+    server.do_all(&["SET GLOBAL sql_safe_updates = 1"]);
+    let mut store = server.open();
+    let grants = acquire(&mut store, 2).unwrap();
+    store.renew(&grants, TTL).unwrap();
+    store.renew(&grants[..1], TTL).unwrap();
+    store.release(&grants).unwrap();
+}
+
+/// With a binary log, what the engine has prepared is committed in a recovery only if it is in that log: one
+/// that is not on the disk takes leases with it that were answered.
+#[test]
+fn servers_that_do_not_fit_are_refused_without_passwords() {
+    let settings = ["--log-bin", "--sync-binlog=1"];
+    let server = Database::of(MariadbServer::start_with(&settings));
+    let url = server.url("root");
+    let refused = |url: &str| {
+        let error = MysqlStore::open(url, &namespace()).unwrap_err();
+        assert!(
+            !format!("{error} {error:?}").contains("hunter2"),
+            "{error:?}"
+        );
+        error
+    };
+    acquire(&mut server.open(), 1).unwrap();
+    for (setting, value, named) in [
+        ("sync_binlog", 0, "log_bin and sync_binlog=0"),
+        ("sync_binlog", 2, "set sync_binlog to 1"),
+        ("sync_binlog", 1, ""),
+        (
+            "innodb_flush_log_at_trx_commit",
+            2,
+            "innodb_flush_log_at_trx_commit=2",
+        ),
+    ] {
+        server.do_all(&[&format!("SET GLOBAL {setting} = {value}")]);
+        if !named.is_empty() {
+            assert_unusable::<()>(Err(refused(&url)), named);
+        }
+    }
+    let port = server.server.port;
+    for url in [
+        format!("mysql://me:hunter2@127.0.0.1:{port}/ids"),
+        format!("mysql://me:hunter2@127.0.0.1:{port}/ids?sslmode=verify-full"),
+        format!("mysql://me@127.0.0.1:{port}/ids?owner=hunter2"),
+    ] {
+        let error = refused(&url);
+        assert!(!matches!(error, StoreError::Unavailable(_)), "{error:?}");
+    }
+    let nobody = refused("mysql://me:hunter2@127.0.0.1:1/ids");
+    assert!(matches!(nobody, StoreError::Unavailable(_)), "{nobody:?}");
+}
+
+#[test]
+fn a_task_of_a_runtime_may_use_a_database() {
+    let server = Database::new();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async { acquire(&mut server.open(), 1).unwrap() });
+}
