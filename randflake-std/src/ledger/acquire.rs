@@ -1,5 +1,7 @@
 //! Granting node ids.
 
+use std::collections::BTreeSet;
+
 use super::{Asking, Decision, Moment, NodeChange, NodeRecord, Standing, View};
 use crate::lease::{NodeIds, StoreError, Token};
 
@@ -52,8 +54,14 @@ fn grants(
     check(asked, standing)?;
     let now = standing.now;
     let wanted = asked.nodes.count() as usize;
-    let mut changes: Vec<_> = view
+    // What was asked for may be among the candidates too.
+    let mut once = BTreeSet::new();
+    let nodes: Vec<_> = view
         .nodes
+        .iter()
+        .filter(|node| once.insert(node.node_id))
+        .collect();
+    let mut changes: Vec<_> = nodes
         .iter()
         .filter_map(|node| claim(node.record.as_ref()?, now, asked, asking))
         .collect();
@@ -65,7 +73,7 @@ fn grants(
     if !view.is_sole {
         standing.check_quarantine()?;
     }
-    let free = view.nodes.iter().filter(|node| {
+    let free = nodes.iter().filter(|node| {
         let has_ended = node
             .record
             .as_ref()
@@ -98,8 +106,7 @@ fn grants(
         });
     }
     if changes.len() < wanted {
-        let ends = view
-            .nodes
+        let ends = nodes
             .iter()
             .filter_map(|node| Some(node.record.as_ref()?.end));
         let ends = ends.filter(|end| now.tick < *end);
@@ -174,6 +181,14 @@ fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
             "{count} node ids asked for: 1 to {most} are allowed"
         )));
     }
+    let mut once = BTreeSet::new();
+    if let NodeIds::These(chosen) = asked.nodes
+        && let Some(node_id) = chosen.iter().find(|node_id| !once.insert(**node_id))
+    {
+        return Err(StoreError::Invalid(format!(
+            "node id {node_id} is asked for twice: each once is allowed"
+        )));
+    }
     if let NodeIds::These(chosen) = asked.nodes
         && let Some(node_id) = chosen.iter().find(|node_id| **node_id > max)
     {
@@ -182,4 +197,51 @@ fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
         )));
     }
     standing.check_ttl(asked.ttl)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::Randflake;
+    use crate::lease::Namespace;
+    use crate::ledger::{Continuity, Node, Seen};
+
+    /// An engine finds free node ids besides those of a try whose outcome is not known.
+    #[test]
+    fn no_node_id_is_granted_twice_in_one_answer() {
+        let namespace = Namespace::of::<Randflake>("orders").unwrap();
+        let record = None;
+        let node = Node { node_id: 5, record };
+        let view = View {
+            now: Duration::from_millis(1_800_000_000_000),
+            continuity: Continuity {
+                is_absence_certain: true,
+                ..Continuity::default()
+            },
+            namespace: None,
+            nodes: vec![node.clone(), node],
+            is_sole: false,
+            free_from: None,
+        };
+        let asked = Acquire {
+            token: Token::from_bytes([1; 16]),
+            holder: "holder",
+            nodes: NodeIds::Any(2),
+            ttl: 60,
+            tried: &[],
+        };
+        let asking = Asking {
+            terms: namespace.terms(),
+            seen: &Seen::default(),
+            clock: None,
+            fresh: (1, 2),
+        };
+        let refused = acquire(&view, &asked, &asking).answer;
+        assert!(
+            matches!(refused, Err(StoreError::Exhausted { .. })),
+            "{refused:?}"
+        );
+    }
 }
