@@ -22,7 +22,7 @@ pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, Stor
     );
     Ok(vec![
         Finding::fine("server", version),
-        Finding::fine("schema", format!("version {}", VERSION)),
+        Finding::fine("schema", format!("version {VERSION}")),
         eviction(&memory.get::<String>("maxmemory_policy").unwrap_or_default()),
         durability(connection, &persistence),
         failover(&replication),

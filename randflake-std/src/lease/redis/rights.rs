@@ -17,13 +17,12 @@ pub(super) fn check(connection: &mut Connection, scripts: [&Script; 2]) -> Resul
 /// The rights that the user lacks, if that is what the server or a script has refused.
 pub(super) fn refused(error: &RedisError) -> Option<StoreError> {
     let message = error.to_string();
-    let lacking = match error.code() {
-        Some("RIGHTS") => error.detail().unwrap_or_default(),
+    let lacking = if error.code() == Some("RIGHTS") {
+        error.detail().unwrap_or_default()
+    } else {
         // "... no permissions to run the 'script|load' command"
-        _ => {
-            let (_, command) = message.split_once("no permissions to run the '")?;
-            command.split_once('\'')?.0
-        }
+        let (_, command) = message.split_once("no permissions to run the '")?;
+        command.split_once('\'')?.0
     };
     let rights: Vec<_> = lacking
         .split(' ')

@@ -6,7 +6,7 @@ use redis::{Script, ScriptInvocation};
 
 use super::connection::Connection;
 use crate::lease::StoreError;
-use crate::ledger::Change;
+use crate::ledger::{Change, NodeRecord};
 
 macro_rules! script {
     ($name:literal) => {
@@ -177,7 +177,7 @@ impl Write {
             .arg(self.hints.nodes.len())
             .arg(&self.hints.nodes);
         for node in self.change.iter().flat_map(|change| &change.nodes) {
-            let before = node.before.as_ref().map(|record| record.to_text());
+            let before = node.before.as_ref().map(NodeRecord::to_text);
             invocation
                 .arg(node.after.node_id)
                 .arg(text(&before))
