@@ -13,6 +13,8 @@ mod continuity;
 mod contract;
 #[expect(dead_code, reason = "the tests of faults do more to servers")]
 mod engines;
+#[path = "redis/losses.rs"]
+mod losses;
 #[path = "redis/rights.rs"]
 mod rights;
 mod segment_contract;
@@ -47,16 +49,11 @@ impl Redis {
 impl Backend for Redis {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         let clock = Arc::clone(&self.clock);
-        let store = RedisStore::open_with_clock(&self.server.url(), namespace, clock)?;
-        if self
-            .seen
-            .lock()
-            .unwrap()
-            .insert(namespace.name().to_owned())
-        {
-            // As if the server were older than the longest TTL: a new one waits.
-            let unfence = format!("HSET randflake:{{{}}}:namespace fence 0", namespace.name());
-            assert_eq!(self.server.ask(&unfence), ":0\r\n");
+        let mut store = RedisStore::open_with_clock(&self.server.url(), namespace, clock)?;
+        let mut seen = self.seen.lock().unwrap();
+        if seen.insert(namespace.name().to_owned()) {
+            // It is new.
+            store.end_quarantine()?;
         }
         Ok(Box::new(store))
     }

@@ -53,7 +53,7 @@ pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 #[cfg(feature = "redis")]
-pub use redis::RedisStore;
+pub use redis::{Redis, RedisStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Sqlite, SqliteStore};
 pub use store::{

@@ -235,8 +235,8 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
     assert!(choose(&mut *store, &[5, 3]).is_err());
     let again = choose(&mut *store, &[5]).unwrap().grants[0];
     assert!(again.start >= chosen[1].end);
-    for nowhere in [8, u32::MAX] {
-        let refused = choose(&mut *store, &[nowhere]);
+    for not_so in [&[8][..], &[u32::MAX], &[4, 4]] {
+        let refused = choose(&mut *store, not_so);
         assert!(
             matches!(refused, Err(StoreError::Invalid(_))),
             "{refused:?}"

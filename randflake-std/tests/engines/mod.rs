@@ -11,6 +11,8 @@ pub(crate) mod isolation;
 #[cfg(feature = "mysql")]
 pub(crate) mod mariadb;
 pub(crate) mod postgres;
+#[cfg(target_os = "linux")]
+pub(crate) mod preloaded_clock;
 pub(crate) mod redis;
 pub(crate) mod server;
 pub(crate) mod unprivileged;

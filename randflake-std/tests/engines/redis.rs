@@ -4,11 +4,14 @@ use core::net::Ipv4Addr;
 use core::time::Duration;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::Command;
 
 use tempfile::TempDir;
 
 use super::certificates::Authority;
+#[cfg(target_os = "linux")]
+use super::preloaded_clock::PreloadedClock;
 use super::server::Server;
 use super::{free_port, program};
 
@@ -29,9 +32,14 @@ impl RedisServer {
     /// With further settings, as on the command line: `["--replicaof", "127.0.0.1 6379"]`.
     pub(crate) fn start_with(settings: &[&str]) -> Self {
         let port = free_port();
-        Self::start_on(port, settings, move || {
-            ask(port, "PING").is_ok_and(|reply| is_pong(&reply))
-        })
+        Self::start_on(port, settings, &[], answers(port))
+    }
+
+    /// One whose wall clock is another.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn start_by(clock: &PreloadedClock) -> Self {
+        let port = free_port();
+        Self::start_on(port, &[], &clock.variables(), answers(port))
     }
 
     /// One that takes encrypted connections alone, of clients with a certificate of the authority; with
@@ -50,15 +58,17 @@ impl RedisServer {
         ]
         .concat();
         let listens = move || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
-        Self::start_on(port, &[&encrypted, settings].concat(), listens)
+        Self::start_on(port, &[&encrypted, settings].concat(), &[], listens)
     }
 
     fn start_on(
         port: u16,
         settings: &[&str],
+        variables: &[(&'static str, PathBuf)],
         answers: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Self {
         let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
+        let variables = variables.to_vec();
         let command = move |folder: &std::path::Path| {
             let mut command = Command::new(program(PROGRAM));
             command
@@ -73,7 +83,8 @@ impl RedisServer {
                 ])
                 .arg("--dir")
                 .arg(folder)
-                .args(&settings);
+                .args(&settings)
+                .envs(variables.clone());
             command
         };
         Self {
@@ -90,6 +101,10 @@ impl RedisServer {
     pub(crate) fn ask(&self, command: &str) -> String {
         ask(self.port, command).unwrap()
     }
+}
+
+fn answers(port: u16) -> impl Fn() -> bool + Send + Sync + 'static {
+    move || ask(port, "PING").is_ok_and(|reply| is_pong(&reply))
 }
 
 /// Also one that asks for a password is there.

@@ -4,15 +4,13 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 use std::process;
 
-use redis::{
-    Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
-    RedisError, RedisResult, ServerErrorKind,
-};
+use redis::{Client, ConnectionAddr, ErrorKind, RedisError, RedisResult, ServerErrorKind};
 
+use super::url::settings;
 use super::{rights, tls};
 use crate::lease::StoreError;
 use crate::lease::encryption::Files;
-use crate::lease::url::{Address, Host, Server, number};
+use crate::lease::url::Server;
 
 /// Unless an operation's TTL asks for less.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -53,18 +51,32 @@ impl Connection {
         self.time_limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, TIME_LIMIT);
     }
 
-    /// Runs commands that may be run twice. A connection that was open before may have been closed
-    /// meanwhile, so then they are tried again on a new one.
+    /// Runs commands that may be run twice.
     pub(super) fn run<T>(
         &mut self,
         commands: impl Fn(&mut redis::Connection) -> RedisResult<T>,
     ) -> Result<T, StoreError> {
+        self.run_noting(commands).map(|(answer, _)| answer)
+    }
+
+    /// Runs commands, and says whether they may have been run before. A connection that was open before may have been
+    /// closed meanwhile, so then they are tried again on a new one.
+    pub(super) fn run_noting<T>(
+        &mut self,
+        commands: impl Fn(&mut redis::Connection) -> RedisResult<T>,
+    ) -> Result<(T, bool), StoreError> {
         let was_open = self.open.is_some();
-        match self.run_once(&commands) {
-            Err(error) if was_open && error.is_connection_dropped() => self.run_once(&commands),
-            outcome => outcome,
+        let mut is_again = false;
+        let mut outcome = self.run_once(&commands);
+        if outcome
+            .as_ref()
+            .is_err_and(|error| was_open && error.is_connection_dropped())
+        {
+            is_again = true;
+            outcome = self.run_once(&commands);
         }
-        .map_err(|error| self.failure(error))
+        let answer = outcome.map_err(|error| self.failure(error))?;
+        Ok((answer, is_again))
     }
 
     fn run_once<T>(
@@ -139,38 +151,6 @@ impl Connection {
         }
         StoreError::unavailable(error)
     }
-}
-
-/// For the client, field by field: its own parser takes options that switch verification off.
-fn settings(server: &Server) -> Result<ConnectionInfo, StoreError> {
-    let address = match (&server.address, server.hosts()) {
-        (Address::Socket(path), _) => ConnectionAddr::Unix(path.into()),
-        (_, [Host { name, port }]) if server.scheme.is_encrypted => ConnectionAddr::TcpTls {
-            host: name.clone(),
-            port: *port,
-            insecure: false,
-            tls_params: None,
-        },
-        (_, [Host { name, port }]) => ConnectionAddr::Tcp(name.clone(), *port),
-        _ => return Err(server.refused("does not have one host")),
-    };
-    let mut login = RedisConnectionInfo::default();
-    if let Some(password) = &server.password {
-        login = login.set_password(password.as_str());
-    }
-    if let Some(user) = &server.user {
-        login = login.set_username(user);
-    }
-    if let Some(database) = &server.database {
-        let database = number::<u32>(database);
-        let database =
-            database.ok_or_else(|| server.refused("has a database that is no number"))?;
-        login = login.set_db(database.into());
-    }
-    let settings = address.into_connection_info();
-    Ok(settings
-        .map_err(StoreError::unavailable)?
-        .set_redis_settings(login))
 }
 
 /// The server has answered that another one is to be asked, or that the user has lost a right.

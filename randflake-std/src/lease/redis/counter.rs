@@ -1,76 +1,61 @@
-//! The counter of a namespace, each operation one script.
+//! The counter of a namespace: one more record, without node ids.
 
-use redis::Script;
-
-use super::RedisStore;
-use super::rights;
-use super::script::not_understood;
+use super::Redis;
+use super::script::Write;
 use crate::lease::StoreError;
-use crate::segment::{CounterStatus, Segment, SegmentStore};
+use crate::ledger::{
+    Continuity, CounterBackend, CounterRecord, CounterView, VERSION, Wanted, newer,
+};
 
-/// What the script has answered.
-struct Reply {
-    status: String,
-    /// Where the counter stood before.
-    next: u64,
-    /// Why the server did not do it.
-    refusal: Option<String>,
-}
-
-impl RedisStore {
-    fn count(&mut self, operation: &str, number: u64) -> Result<Reply, StoreError> {
-        let script = Script::new(concat!(
-            include_str!("lua/rights.lua"),
-            include_str!("lua/counter.lua")
-        ));
-        let mut invocation = script.key(format!("randflake:{{{}}}:counter", self.namespace.name()));
-        invocation.arg(operation).arg(number);
-        let reply: Vec<String> = self.connection.run(|redis| invocation.invoke(redis))?;
-        if let [status, lacking @ ..] = reply.as_slice()
-            && status == "rights"
-        {
-            return Err(rights::lacking(lacking));
-        }
-        let [status, next, rest @ ..] = reply.as_slice() else {
-            return Err(not_understood());
+impl CounterBackend for Redis {
+    fn read_counter(&mut self) -> Result<CounterView, StoreError> {
+        let look = self.look("counter", &Wanted::default())?;
+        let record = look.record.as_deref().map(from_text).transpose()?;
+        let vouched = record.as_ref().map(|record| &*record.vouched);
+        let server = look.server.clone().after(vouched);
+        let view = CounterView {
+            continuity: Continuity {
+                fingerprint: server.fingerprint(look.replaced, ""),
+                fault: look.fault(),
+                ..Continuity::default()
+            },
+            record,
         };
-        Ok(Reply {
-            status: status.clone(),
-            next: next.parse().map_err(|_| not_understood())?,
-            refusal: rest.first().cloned(),
-        })
+        self.server = server;
+        Ok(view)
+    }
+
+    fn commit_counter(
+        &mut self,
+        before: Option<&CounterRecord>,
+        after: &CounterRecord,
+    ) -> Result<bool, StoreError> {
+        let write = Write {
+            server: self.server.clone(),
+            before: before.map(to_text),
+            after: Some(to_text(after)),
+            ..Write::default()
+        };
+        Ok(self.write("counter", &write)?.is_some())
     }
 }
 
-impl SegmentStore for RedisStore {
-    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError> {
-        // None at all; whether there are so many left, the counter knows.
-        StoreError::segment(1, count.min(1))?;
-        let Reply {
-            status,
-            next,
-            refusal,
-        } = self.count("reserve", count)?;
-        match (&*status, refusal) {
-            ("ok", _) => StoreError::segment(next, count),
-            ("lost", _) => Err(StoreError::CounterLost { reached: next }),
-            // Beyond the last number, or else what the server says.
-            ("refused", Some(refusal)) => {
-                StoreError::segment(next, count)?;
-                Err(StoreError::unavailable(refusal))
-            }
-            _ => Err(not_understood()),
-        }
-    }
+fn to_text(record: &CounterRecord) -> String {
+    format!("{VERSION}:{}:{}", record.next, record.vouched)
+}
 
-    fn counter(&mut self) -> Result<CounterStatus, StoreError> {
-        let Reply { status, next, .. } = self.count("look", 0)?;
-        let lost = status == "lost";
-        Ok(CounterStatus { next, lost })
+fn from_text(text: &str) -> Result<CounterRecord, StoreError> {
+    let refused =
+        |why: String| StoreError::Unusable(format!("the counter on the Redis server: {why}"));
+    let mut parts = text.splitn(3, ':');
+    let mut part = || parts.next().unwrap_or_default();
+    match part().parse() {
+        Ok(VERSION) => {}
+        Ok(version) => return Err(refused(newer(version.into()))),
+        Err(_) => return Err(refused("it is another program's".to_owned())),
     }
-
-    fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
-        StoreError::segment(number, 1)?;
-        Ok(self.count("resume", number)?.next)
-    }
+    let next = part().parse();
+    let next = next.map_err(|_| refused("it is damaged".to_owned()))?;
+    let vouched = part().to_owned();
+    Ok(CounterRecord { next, vouched })
 }

@@ -4,20 +4,9 @@ use redis::InfoDict;
 
 use super::connection::Connection;
 use crate::lease::{Finding, StoreError};
+use crate::ledger::VERSION;
 
-/// Refuses a server that would drop leases when its memory is full.
-pub(super) fn check(connection: &mut Connection) -> Result<(), StoreError> {
-    let policy = eviction_policy(&info(connection, "memory")?);
-    if evicts_any_key(&policy) {
-        return Err(StoreError::Unusable(format!(
-            "the Redis server's maxmemory-policy is {policy}, by which it forgets leases when its memory \
-             is full: set noeviction, or a policy that begins with volatile-"
-        )));
-    }
-    Ok(())
-}
-
-/// All findings but the fence.
+/// All findings but the quarantine.
 pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, StoreError> {
     let (server, memory) = (info(connection, "server")?, info(connection, "memory")?);
     let (persistence, replication) = (
@@ -33,8 +22,8 @@ pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, Stor
     );
     Ok(vec![
         Finding::fine("server", version),
-        Finding::fine("schema", format!("version {}", super::script::VERSION)),
-        eviction(&eviction_policy(&memory)),
+        Finding::fine("schema", format!("version {VERSION}")),
+        eviction(&memory.get::<String>("maxmemory_policy").unwrap_or_default()),
         durability(connection, &persistence),
         failover(&replication),
         Finding::fine(
@@ -48,18 +37,9 @@ fn info(connection: &mut Connection, section: &str) -> Result<InfoDict, StoreErr
     connection.run(|redis| redis::cmd("INFO").arg(section).query(redis))
 }
 
-fn eviction_policy(memory: &InfoDict) -> String {
-    memory.get("maxmemory_policy").unwrap_or_default()
-}
-
-/// Keys of leases have no time to live, so the other policies leave them alone.
-fn evicts_any_key(policy: &str) -> bool {
-    policy.starts_with("allkeys")
-}
-
 fn eviction(policy: &str) -> Finding {
     const NAME: &str = "maxmemory-policy";
-    if evicts_any_key(policy) {
+    if policy.starts_with("allkeys") {
         return Finding::wrong(
             NAME,
             policy,
@@ -73,7 +53,7 @@ fn eviction(policy: &str) -> Finding {
 fn durability(connection: &mut Connection, persistence: &InfoDict) -> Finding {
     const NAME: &str = "appendonly";
     const COST: &str = "after a crash of the server nothing is granted until all that it may have \
-                        forgotten is over";
+                        forgotten has expired";
     if persistence.get::<u8>("aof_enabled") != Some(1) {
         return Finding::caution(
             NAME,
@@ -104,6 +84,6 @@ fn failover(replication: &InfoDict) -> Finding {
     Finding::caution(
         "failover",
         format!("{replicas} replicas"),
-        "a replica that takes over is fenced; but while clients reach two masters at once, both grant",
+        "a replica that takes over is in quarantine; but while clients reach two masters at once, both grant",
     )
 }

@@ -11,28 +11,33 @@ mod tls;
 #[cfg(not(feature = "redis-tls"))]
 #[path = "tls/disabled.rs"]
 mod tls;
+mod url;
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use randflake_core::Clock;
+use redis::TypedCommands;
 
 use self::connection::Connection;
-use self::script::{Context, Reply, Scripts, not_understood};
-use super::moment;
+use self::script::{Hints, Look, Scripts, Write};
+#[cfg(doc)]
+use super::LeaseStore;
 use super::url::{Engine, Server};
-use super::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+use super::{Finding, Namespace, StoreError};
+use crate::ExactSystemClock;
+use crate::ledger::{
+    Backend, Change, Committed, Continuity, Ledger, NamespaceRecord, Node, NodeRecord, View,
+    Wanted, read_clock,
 };
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
 /// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
 ///
-/// Each operation is one script, so it happens as a whole, at one reading of the server's clock; its
-/// cost does not grow with the number of leases. A namespace is four keys without a time to live. A
+/// One script reads and one writes if what was read is still so: a renewal is one, an acquire two. Their
+/// cost does not grow with the number of leases. A namespace is three keys without a time to live. A
 /// call ends within a quarter of the TTL: connecting has a twelfth of it, at most 5 s, and each of
 /// two tries as much. The server's name is looked up without a limit.
 ///
@@ -42,7 +47,7 @@ use crate::segment::SegmentStore;
 /// (`~randflake:{orders}:*` for one):
 ///
 /// ```text
-/// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +multi +exec +del +exists +hdel +hget +hgetall +hincrby +hlen +hmget +hset +zadd +zcard +zrange +zrangebyscore +zscore
+/// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +get +set +hgetall +hlen +hmget +hset +zadd +zcard +zcount +zrange +zscore
 /// ```
 ///
 /// `+select` is needed where the URL has another database than 0, and `+config|get` for `randflake doctor` to know
@@ -56,36 +61,41 @@ use crate::segment::SegmentStore;
 ///
 /// # What it notices
 ///
-/// The namespace holds the server's run id, which is another in each process of Redis.
+/// Nothing on the server tells a new namespace from one that was forgotten. So before the first lease somebody says
+/// that it is new, by [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`), or it waits.
 ///
-/// | what happened                                                | what it does                      |
-/// |--------------------------------------------------------------|-----------------------------------|
-/// | the namespace is not there, nor can it have been: it is new  | grants at once                    |
-/// | it is not there, and the server is younger than the wait     | fenced, for the rest of the wait  |
-/// | it was deleted, flushed, swapped away or evicted             | fenced                            |
-/// | the server was restarted, or its data restored               | fenced; what is held goes on      |
-/// | a replica took over                                          | fenced; what is held goes on      |
+/// | what happened                                                      | what it does                         |
+/// |--------------------------------------------------------------------|--------------------------------------|
+/// | the namespace is not there: new, deleted, flushed, evicted         | quarantine                           |
+/// | the server was restarted, or its data restored                     | quarantine; what is held goes on     |
+/// | a replica took over                                                | quarantine; what is held goes on     |
+/// | keys were put back: `RESTORE`, `COPY`, `MOVE`, `SWAPDB`, `DEBUG`   | quarantine; what is held goes on     |
+/// | node ids were deleted: all, or one that is held                    | quarantine                           |
+/// | it evicts keys without a time to live (`maxmemory-policy allkeys-*`) | refused, as long as it does        |
 ///
-/// Fenced is [`StoreError::Fenced`]: for the longest TTL and 10 s. So a new server grants its first
-/// node id 310 s after its start, and a namespace with a [shorter](Namespace::with_max_ttl) longest TTL
-/// sooner. What is held goes on: a lease that the server still knows is renewed.
+/// The quarantine is [`StoreError::Quarantined`]: for the longest TTL and 20 s; where the namespace's record is
+/// not there, for 320 s at least. What is held goes on: a lease that the server still knows is renewed.
 ///
-/// A server is refused if it evicts keys that have no time to live (`maxmemory-policy` `allkeys-*`).
+/// The server counts how often it flushed, restored, copied or swapped keys, of any program and database; so such a
+/// command for another one sets a quarantine too, as `CONFIG RESETSTAT` does after one. Where that is frequent, leases
+/// want a server of their own.
+///
 /// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases, which is
 /// noticed as above.
 ///
 /// A [counter](crate::segment) is one more key. No time heals one that may have gone back, and no sign
 /// tells a new server from one that has forgotten everything. So each counter is begun by somebody, with
-/// [`resume`](SegmentStore::resume), and after every restart and failover of the server it is refused as
-/// [`StoreError::CounterLost`] until somebody says where it goes on.
+/// [`resume`](SegmentStore::resume), and after every restart and failover of the server, and when keys may have been put
+/// back, it is refused as [`StoreError::CounterLost`] until somebody says where it goes on.
 ///
 /// # What it cannot notice
 ///
 /// - Two masters that are reached at once, as in a split network: both grant. `min-replicas-to-write`
 ///   narrows that.
-/// - The namespace's keys deleted one by one (`DEL`), before any process that still runs has come back
-///   to them, on a server that is older than the wait.
-/// - A server whose statistics were reset (`CONFIG RESETSTAT`) after it was flushed.
+/// - Single fields of the namespace's keys that somebody writes or deletes (`HSET`, `HDEL`), until their holder
+///   renews.
+/// - Keys put back under other commands than those above, such as `RENAME`, or before the server's statistics were
+///   reset (`CONFIG RESETSTAT`).
 ///
 /// ```no_run
 /// use randflake_std::lease::{Namespace, RedisStore};
@@ -96,36 +106,40 @@ use crate::segment::SegmentStore;
 /// let ids = Handle::builder(&Secret::from_file("/etc/orders/randflake.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct RedisStore {
+pub type RedisStore = Ledger<Redis>;
+
+/// One namespace on a server.
+pub struct Redis {
     connection: Connection,
     scripts: Scripts,
     namespace: Namespace,
     /// In the place of the server's.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
-    /// As the namespace has it: it keeps that when it has to be created anew.
-    max_ttl: Duration,
-    /// The latest end of all leases, once the namespace was seen.
-    seen_end: Option<u64>,
+    /// Of the last read, for its commit: the server, the mark and the hints.
+    server: script::Server,
+    mark: String,
+    hints: Hints,
 }
 
-impl RedisStore {
-    /// Opens the store on the server of a URL, `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`, and
-    /// creates the namespace if it is not there. `rediss://` is with TLS, which needs the cargo feature
+impl Ledger<Redis> {
+    /// Opens the store on the server of a URL, `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
+    /// `rediss://` is with TLS, which needs the cargo feature
     /// `redis-tls`; [`open`](super::open) says which certificates are trusted. `redis+unix:///PATH` is a
-    /// socket of this machine.
+    /// socket of this machine. Nothing is written before the first acquire.
     ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server's certificate is
     /// not trusted, or the server refuses the user, is the wrong node of a cluster,
-    /// evicts keys, or has the namespace with another layout or of a newer version.
+    /// evicts keys, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
         Self::at(&Server::at(url, Engine::Redis)?, namespace)
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::opened(server, namespace, None)
+        let store = Self::over(Redis::new(server, namespace, None)?, namespace.clone());
+        store.compared_with(Arc::new(ExactSystemClock)).checked()
     }
 
     /// [`open`](RedisStore::open) with another clock than the server's, for tests and simulations.
@@ -141,175 +155,230 @@ impl RedisStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        Self::opened(&Server::at(url, Engine::Redis)?, namespace, Some(clock))
+        let server = Server::at(url, Engine::Redis)?;
+        let redis = Redis::new(&server, namespace, Some(clock))?;
+        Self::over(redis, namespace.clone()).checked()
     }
 
-    fn opened(
+    fn checked(mut self) -> Result<Self, StoreError> {
+        let Redis {
+            connection,
+            scripts,
+            ..
+        } = &mut self.backend;
+        rights::check(connection, [&scripts.look, &scripts.commit])?;
+        self.check()?;
+        Ok(self)
+    }
+}
+
+impl Redis {
+    fn new(
         server: &Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
-        let mut store = Self {
+        Ok(Self {
             connection: Connection::new(server)?,
             scripts: Scripts::new(),
             namespace: namespace.clone(),
             clock,
-            max_ttl: namespace.max_ttl(),
-            seen_end: None,
-        };
-        diagnosis::check(&mut store.connection)?;
-        rights::check(&mut store.connection, &store.scripts.open)?;
-        store.look()?;
-        Ok(store)
+            server: script::Server::default(),
+            mark: String::new(),
+            hints: Hints::default(),
+        })
     }
 
-    /// Creates the namespace or checks it; how long nothing is granted.
-    fn look(&mut self) -> Result<Duration, StoreError> {
-        let reply = self.operate(|scripts| &scripts.open, |_| {})?;
-        self.max_ttl = Duration::from_millis(reply.number(0)?);
-        Ok(reply.now.fence_left(reply.number(1)?))
+    /// What stands in braces places all keys of a namespace on one node of a cluster.
+    fn key(&self, part: &str) -> String {
+        format!("randflake:{{{}}}:{part}", self.namespace.name())
     }
 
-    fn operate(
-        &mut self,
-        script: impl Fn(&Scripts) -> &redis::Script,
-        arguments: impl FnOnce(&mut redis::ScriptInvocation<'_>),
-    ) -> Result<Reply, StoreError> {
-        let now = match &self.clock {
-            Some(clock) => Some(moment::read(&**clock)?),
-            None => None,
-        };
-        let context = Context {
-            namespace: &self.namespace,
-            now,
-            seen_end: self.seen_end,
-            max_ttl: self.max_ttl,
-        };
-        let mut invocation = context.invocation(script(&self.scripts));
-        arguments(&mut invocation);
-        let reply = context.run(&mut self.connection, &invocation)?;
-        self.seen_end = self.seen_end.max(Some(reply.latest_end));
-        Ok(reply)
+    fn keys(&self, record: &str) -> [String; 3] {
+        [record, "nodes", "ends"].map(|part| self.key(part))
     }
 
-    /// A TTL in ticks as a time span.
-    fn span(&self, ticks: u64) -> Duration {
-        Duration::from_millis(ticks.saturating_mul(self.namespace.spec().tick_ms()))
+    fn look(&mut self, record: &str, wanted: &Wanted<'_>) -> Result<Look, StoreError> {
+        let spec = self.namespace.spec();
+        let now = self
+            .clock
+            .as_ref()
+            .map(|clock| read_clock(&**clock))
+            .transpose()?;
+        let tick = now.map(|now| spec.tick_at(now).unwrap_or(0).to_string());
+        let random = match wanted.free {
+            0 => 0,
+            _ => getrandom::u32().map_err(StoreError::unavailable)?,
+        };
+        let mut invocation = self.scripts.look.prepare_invoke();
+        for key in self.keys(record) {
+            invocation.key(key);
+        }
+        invocation
+            .arg(tick.unwrap_or_default())
+            .arg(spec.epoch_unix_ms())
+            .arg(spec.tick_ms())
+            .arg(wanted.free)
+            .arg(self.namespace.node_ids())
+            .arg(random)
+            .arg(wanted.nodes);
+        let look = Look::of(&mut self.connection, &invocation)?;
+        Ok(Look {
+            now: now.unwrap_or(look.now),
+            ..look
+        })
+    }
+
+    /// The namespace and its node ids; `None` if hints were wrong.
+    fn view(&mut self, wanted: &Wanted<'_>) -> Result<Option<View>, StoreError> {
+        let look = self.look("namespace", wanted)?;
+        let refused = |what: String, why: String| {
+            StoreError::Unusable(format!("{what} on the Redis server: {why}"))
+        };
+        let namespace = look.record.as_deref().map(NamespaceRecord::from_text);
+        let name = self.namespace.name();
+        let namespace = namespace
+            .transpose()
+            .map_err(|why| refused(format!("the namespace {name:?}"), why))?;
+        let nodes = look.nodes.iter().map(|(node_id, text)| {
+            let node_id = *node_id;
+            let record = text.as_deref().map(|text| {
+                let record = NodeRecord::from_text(node_id, text);
+                record.ok_or_else(|| {
+                    refused(
+                        format!("node id {node_id} of {name:?}"),
+                        "it is damaged".to_owned(),
+                    )
+                })
+            });
+            let record = record.transpose()?;
+            Ok(Node { node_id, record })
+        });
+        let nodes: Vec<Node> = nodes.collect::<Result<_, StoreError>>()?;
+        let tick = self.namespace.spec().tick_at(look.now).unwrap_or(0);
+        let lives = |node: &Node| node.record.as_ref().is_some_and(|record| tick < record.end);
+        let candidates = nodes.get(wanted.nodes.len()..).unwrap_or_default();
+        if !look.is_indexed || candidates.iter().any(lives) {
+            return Ok(None);
+        }
+
+        let stored = namespace.as_ref().map(|record| &*record.fingerprint);
+        self.server = look.server.clone().after(stored);
+        // One that is missing is made, and set by the commit that notes the quarantine.
+        self.mark = match &look.mark {
+            Some(mark) => mark.clone(),
+            None => format!("{:x}", getrandom::u64().map_err(StoreError::unavailable)?),
+        };
+        let continuity = Continuity {
+            fingerprint: self.server.fingerprint(look.replaced, &self.mark),
+            fault: look.fault(),
+            ..Continuity::default()
+        };
+        self.hints = look.hints;
+        Ok(Some(View {
+            now: look.now,
+            continuity,
+            namespace,
+            nodes,
+            is_sole: false,
+            free_from: look.free_from,
+        }))
+    }
+
+    /// Makes the hints anew: the server, or somebody, has lost or replaced a key.
+    fn mend(&mut self) -> Result<(), StoreError> {
+        let ends = self.key("ends");
+        let records = self.list()?;
+        for some in records.chunks(1_000) {
+            let scores: Vec<_> = some
+                .iter()
+                .map(|record| (record.end, record.node_id))
+                .collect();
+            self.connection
+                .run(|redis| redis.zadd_multiple(&ends, &scores))?;
+        }
+        Ok(())
+    }
+
+    /// When it was written; `None`: something had changed.
+    fn write(&mut self, record: &str, write: &Write) -> Result<Option<Duration>, StoreError> {
+        let mut invocation = self.scripts.commit.prepare_invoke();
+        for key in self.keys(record) {
+            invocation.key(key);
+        }
+        let Some(now) = write.run(&mut self.connection, &mut invocation)? else {
+            return Ok(None);
+        };
+        match &self.clock {
+            Some(clock) => read_clock(&**clock).map(Some),
+            None => Ok(Some(now)),
+        }
     }
 }
 
-impl Debug for RedisStore {
+impl Backend for Redis {
+    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
+        if let Some(view) = self.view(wanted)? {
+            return Ok(view);
+        }
+        self.mend()?;
+        let view = self.view(wanted)?;
+        view.ok_or_else(|| StoreError::unavailable("the node ids on the server changed meanwhile"))
+    }
+
+    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
+        let before = change.namespace_before.as_ref();
+        let was_read = change.window.is_none();
+        let write = Write {
+            server: match before {
+                Some(before) if !was_read => script::Server::of(&before.fingerprint),
+                _ => self.server.clone(),
+            },
+            before: before.map(NamespaceRecord::to_text),
+            after: change
+                .namespace_after
+                .as_ref()
+                .map(NamespaceRecord::to_text),
+            mark: change.namespace_after.as_ref().map(|_| self.mark.clone()),
+            hints: core::mem::take(&mut self.hints),
+            change: Some(change.clone()),
+        };
+        Ok(match self.write("namespace", &write)? {
+            Some(now) => Committed::Done { now },
+            None => Committed::Stale,
+        })
+    }
+
+    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
+        let nodes = self.key("nodes");
+        let texts = self.connection.run(|redis| redis.hgetall(&nodes))?;
+        let texts = texts.into_iter().filter(|(name, _)| &**name != "mark");
+        let records = texts.map(|(name, text)| NodeRecord::from_text(name.parse().ok()?, &text));
+        let mut records = records.collect::<Option<Vec<_>>>().ok_or_else(|| {
+            StoreError::Unusable("the node ids on the Redis server are damaged".to_owned())
+        })?;
+        records.sort_unstable_by_key(|record| record.node_id);
+        Ok(records)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        diagnosis::findings(&mut self.connection)
+    }
+
+    fn renews_unread(&self) -> bool {
+        true
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        self.connection.limit_for(ttl);
+    }
+}
+
+impl Debug for Redis {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisStore")
+        f.debug_struct("Redis")
             .field("server", &self.connection)
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }
-}
-
-impl LeaseStore for RedisStore {
-    fn namespace(&self) -> &Namespace {
-        &self.namespace
-    }
-
-    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        // The longest TTL is the script's to check.
-        StoreError::check(request, &self.namespace, Duration::MAX)?;
-        self.connection.limit_for(self.span(request.ttl));
-        let reply = self.operate(
-            |scripts| &scripts.acquire,
-            |script| {
-                script
-                    .arg(request.token.to_string())
-                    .arg(request.holder)
-                    .arg(request.count)
-                    .arg(request.ttl);
-            },
-        )?;
-        Ok(Acquired {
-            grants: reply.grants(request.token)?,
-            now: reply.now.unix,
-        })
-    }
-
-    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        StoreError::check_ttl(ttl, &self.namespace, Duration::MAX)?;
-        self.connection.limit_for(self.span(ttl));
-        let reply = self.operate(
-            |scripts| &scripts.renew,
-            |script| {
-                script.arg(ttl);
-                for grant in grants {
-                    name_grant(script, grant);
-                }
-            },
-        )?;
-        Ok(Renewed {
-            ends: reply.numbers()?,
-            now: reply.now.unix,
-        })
-    }
-
-    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        self.operate(
-            |scripts| &scripts.release,
-            |script| {
-                for grant in grants {
-                    name_grant(script, grant);
-                    script.arg(grant.end);
-                }
-            },
-        )?;
-        Ok(())
-    }
-
-    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        let [_, ends, leases, _] = script::keys(&self.namespace);
-        let (ends, leases): (Vec<(u32, f64)>, HashMap<u32, String>) =
-            self.connection.run(|redis| {
-                let mut both = rights::transaction();
-                both.zrange_withscores(&ends, 0, -1)
-                    .ignore()
-                    .hgetall(&leases)
-                    .ignore();
-                rights::ended(both, redis)
-            })?;
-        let record = |(node_id, end): (u32, f64)| {
-            let lease = leases.get(&node_id)?;
-            script::record(node_id, end, lease)
-        };
-        let records: Option<Vec<_>> = ends.into_iter().map(record).collect();
-        let mut records = records.ok_or_else(not_understood)?;
-        records.sort_unstable_by_key(|record| record.grant.node_id);
-        Ok(records)
-    }
-
-    fn fence(&mut self) -> Result<Duration, StoreError> {
-        let reply = self.operate(|scripts| &scripts.fence, |_| {})?;
-        Ok(reply.now.until(reply.number(0)?))
-    }
-
-    fn now(&mut self) -> Result<Duration, StoreError> {
-        if let Some(clock) = &self.clock {
-            return moment::read(&**clock);
-        }
-        let (seconds, micros): (u64, u32) = self
-            .connection
-            .run(|redis| redis::cmd("TIME").query(redis))?;
-        Ok(Duration::new(seconds, micros.saturating_mul(1_000)))
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        let mut findings = diagnosis::findings(&mut self.connection)?;
-        findings.push(Finding::fence(self.look()?));
-        Ok(findings)
-    }
-}
-
-/// What names a grant to a script.
-fn name_grant(script: &mut redis::ScriptInvocation<'_>, grant: &Grant) {
-    script
-        .arg(grant.node_id)
-        .arg(grant.fencing_token)
-        .arg(grant.token.to_string());
 }

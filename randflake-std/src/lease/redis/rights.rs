@@ -1,57 +1,36 @@
 //! What the server's user may do.
 
-use redis::{FromRedisValue, Pipeline, RedisError, RedisResult, Script};
+use redis::{RedisError, Script};
 
 use super::connection::Connection;
 use crate::lease::StoreError;
 
-/// Finds out whether the user may run what is run beside the scripts, which look for themselves.
-pub(super) fn check(connection: &mut Connection, script: &Script) -> Result<(), StoreError> {
+/// Finds out whether the user may load scripts, which look for the other rights themselves.
+pub(super) fn check(connection: &mut Connection, scripts: [&Script; 2]) -> Result<(), StoreError> {
     // A script that the server knows is not loaded, until it has forgotten it.
-    connection.run(|redis| script.prepare_invoke().load(redis))?;
-    connection.run(|redis| {
-        let mut one = transaction();
-        one.cmd("TIME").ignore();
-        ended::<((u64, u64),)>(one, redis)
-    })?;
+    for script in scripts {
+        connection.run(|redis| script.prepare_invoke().load(redis))?;
+    }
     Ok(())
 }
 
-/// The client's own transactions panic where `MULTI` is refused.
-pub(super) fn transaction() -> Pipeline {
-    let mut transaction = redis::pipe();
-    transaction.cmd("MULTI").ignore();
-    transaction
-}
-
-/// What its commands have answered.
-pub(super) fn ended<T: FromRedisValue>(
-    mut transaction: Pipeline,
-    redis: &mut redis::Connection,
-) -> RedisResult<T> {
-    let (answers,) = transaction.cmd("EXEC").query(redis)?;
-    Ok(answers)
-}
-
-/// The rights that the user lacks, by the names of commands.
-pub(super) fn lacking(commands: &[impl AsRef<str>]) -> StoreError {
-    let rights: Vec<_> = commands
-        .iter()
-        .map(|command| format!("+{}", command.as_ref()))
+/// The rights that the user lacks, if that is what the server or a script has refused.
+pub(super) fn refused(error: &RedisError) -> Option<StoreError> {
+    let message = error.to_string();
+    let lacking = if error.code() == Some("RIGHTS") {
+        error.detail().unwrap_or_default()
+    } else {
+        // "... no permissions to run the 'script|load' command"
+        let (_, command) = message.split_once("no permissions to run the '")?;
+        command.split_once('\'')?.0
+    };
+    let rights: Vec<_> = lacking
+        .split(' ')
+        .map(|command| format!("+{command}"))
         .collect();
-    StoreError::Unusable(format!(
+    Some(StoreError::Unusable(format!(
         "the Redis user lacks the rights {}: the documentation of RedisStore has the line ACL SETUSER with \
          all of them",
         rights.join(" ")
-    ))
-}
-
-/// What the server has refused the user, if it is that.
-pub(super) fn refused(error: &RedisError) -> Option<StoreError> {
-    // In a transaction the error is of another kind.
-    let message = error.to_string();
-    // "... no permissions to run the 'script|load' command"
-    let (_, command) = message.split_once("no permissions to run the '")?;
-    let (command, _) = command.split_once('\'')?;
-    Some(lacking(&[command]))
+    )))
 }

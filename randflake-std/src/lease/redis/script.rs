@@ -1,214 +1,202 @@
-//! The operations, each one script that the server runs as a whole.
+//! The two scripts: one reads, the other writes if what was read is still so.
 
 use core::time::Duration;
 
-use redis::{Script, ScriptInvocation, Value, from_redis_value_ref};
+use redis::{Script, ScriptInvocation};
 
 use super::connection::Connection;
-use super::rights;
-use crate::lease::Grant;
-use crate::lease::moment::Moment;
-use crate::lease::{MAX_SKEW, Namespace, Record, StoreError, Token};
-
-/// Lua's numbers are exact up to here.
-const LARGEST: u64 = 1 << 53;
+use crate::lease::StoreError;
+use crate::ledger::{Change, NodeRecord};
 
 macro_rules! script {
     ($name:literal) => {
         Script::new(concat!(
             include_str!("lua/rights.lua"),
-            include_str!("lua/begin.lua"),
+            include_str!("lua/server.lua"),
             include_str!($name)
         ))
     };
 }
 
-/// All of them, by what they do.
 #[derive(Debug)]
 pub(super) struct Scripts {
-    pub(super) open: Script,
-    pub(super) acquire: Script,
-    pub(super) renew: Script,
-    pub(super) release: Script,
-    pub(super) fence: Script,
+    pub(super) look: Script,
+    pub(super) commit: Script,
 }
 
 impl Scripts {
     pub(super) fn new() -> Self {
         Self {
-            open: script!("lua/open.lua"),
-            acquire: script!("lua/acquire.lua"),
-            renew: script!("lua/renew.lua"),
-            release: script!("lua/release.lua"),
-            fence: script!("lua/fence.lua"),
+            look: script!("lua/look.lua"),
+            commit: script!("lua/commit.lua"),
         }
     }
 }
 
-/// What every script is told.
+/// A process of Redis.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Server {
+    run_id: String,
+    /// The replication id of the master that it took over from; empty if it did not.
+    promoted: String,
+}
+
+impl Server {
+    /// As it was when a record with that fingerprint was written, if it is the same: the server forgets after a while
+    /// whom it took over from.
+    pub(super) fn after(mut self, fingerprint: Option<&str>) -> Self {
+        if let Some(fingerprint) = fingerprint
+            && self.promoted.is_empty()
+        {
+            self.promoted = Self::of(fingerprint).promoted;
+        }
+        self
+    }
+
+    /// The one of a fingerprint.
+    pub(super) fn of(fingerprint: &str) -> Self {
+        let mut parts = fingerprint.split(':').map(str::to_owned);
+        Self {
+            run_id: parts.next().unwrap_or_default(),
+            promoted: parts.next().unwrap_or_default(),
+        }
+    }
+
+    /// With how often keys may have been replaced, and the mark of the node ids' hash.
+    pub(super) fn fingerprint(&self, replaced: u64, mark: &str) -> String {
+        format!("{}:{}:{replaced}:{mark}", self.run_id, self.promoted)
+    }
+}
+
+/// What was read.
 #[derive(Debug)]
-pub(super) struct Context<'s> {
-    pub(super) namespace: &'s Namespace,
-    /// In the place of the server's clock.
-    pub(super) now: Option<Duration>,
-    /// The latest end of a lease that this process has seen; none before it has seen the namespace.
-    pub(super) seen_end: Option<u64>,
-    /// The longest TTL, if the namespace has to be created.
-    pub(super) max_ttl: Duration,
+pub(super) struct Look {
+    pub(super) now: Duration,
+    pub(super) server: Server,
+    /// How often keys may have been replaced.
+    pub(super) replaced: u64,
+    pub(super) eviction: String,
+    pub(super) record: Option<String>,
+    pub(super) mark: Option<String>,
+    /// Whether every record has a hint.
+    pub(super) is_indexed: bool,
+    pub(super) free_from: Option<u64>,
+    pub(super) hints: Hints,
+    pub(super) nodes: Vec<(u32, Option<String>)>,
 }
 
-impl Context<'_> {
-    /// The script with what all are told; an operation adds its own.
-    pub(super) fn invocation<'a>(&self, script: &'a Script) -> ScriptInvocation<'a> {
-        let mut invocation = script.prepare_invoke();
-        for key in keys(self.namespace) {
-            invocation.key(key);
-        }
-        let spec = self.namespace.spec();
-        let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-        invocation
-            .arg(self.now.map_or(String::new(), |now| ms(now).to_string()))
-            .arg(self.namespace.node_ids())
-            .arg(spec.epoch_unix_ms())
-            .arg(spec.tick_ms())
-            .arg(ms(self.max_ttl).min(LARGEST / 2))
-            .arg(ms(MAX_SKEW))
-            .arg(spec.max_tick().saturating_add(1).min(LARGEST))
-            .arg(u8::from(self.seen_end.is_some()))
-            .arg(self.seen_end.unwrap_or(0));
-        invocation
+/// Node ids that were never leased, for the next commit to note.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hints {
+    unused: u64,
+    nodes: Vec<u32>,
+}
+
+impl Look {
+    pub(super) fn of(
+        connection: &mut Connection,
+        invocation: &ScriptInvocation<'_>,
+    ) -> Result<Self, StoreError> {
+        type Index = (bool, u64, Option<f64>, Vec<u32>);
+        type Server = (String, String, u64, String);
+        type Reply = (
+            (u64, u32),
+            Server,
+            Option<String>,
+            Option<String>,
+            Index,
+            Vec<u32>,
+            Vec<Option<String>>,
+        );
+        let reply: Reply = connection.run(|redis| invocation.invoke(redis))?;
+        let (time, server, record, mark, index, nodes, records) = reply;
+        let (run_id, promoted, replaced, eviction) = server;
+        let (is_indexed, unused, free_from, hints) = index;
+        Ok(Self {
+            now: duration(time),
+            server: self::Server { run_id, promoted },
+            replaced,
+            eviction,
+            record,
+            mark,
+            is_indexed,
+            free_from: free_from.map(tick),
+            hints: Hints {
+                unused,
+                nodes: hints,
+            },
+            nodes: nodes.into_iter().zip(records).collect(),
+        })
     }
 
-    /// Runs a script.
+    /// Keys of leases have no time to live, so the other policies leave them alone.
+    pub(super) fn fault(&self) -> Option<String> {
+        let policy = &self.eviction;
+        policy.starts_with("allkeys").then(|| {
+            format!(
+                "the Redis server's maxmemory-policy is {policy}, by which it forgets leases when its memory \
+                 is full: set noeviction, or a policy that begins with volatile-"
+            )
+        })
+    }
+}
+
+/// What to write.
+#[derive(Debug, Default)]
+pub(super) struct Write {
+    pub(super) server: Server,
+    pub(super) before: Option<String>,
+    pub(super) after: Option<String>,
+    pub(super) mark: Option<String>,
+    pub(super) hints: Hints,
+    pub(super) change: Option<Change>,
+}
+
+impl Write {
+    /// When it was written; `None`: something had changed.
     pub(super) fn run(
         &self,
         connection: &mut Connection,
-        invocation: &ScriptInvocation<'_>,
-    ) -> Result<Reply, StoreError> {
-        let values: Vec<Value> = connection.run(|redis| invocation.invoke(redis))?;
-        Reply::read(&values, self.namespace)
-    }
-}
-
-/// The keys of a namespace. What stands in braces places them all on one node of a cluster.
-pub(super) fn keys(namespace: &Namespace) -> [String; 4] {
-    ["namespace", "ends", "leases", "tokens"]
-        .map(|part| format!("randflake:{{{}}}:{part}", namespace.name()))
-}
-
-/// What a script has answered that did its work.
-#[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) now: Moment,
-    /// The latest end of all leases.
-    pub(super) latest_end: u64,
-    rest: Vec<Value>,
-}
-
-impl Reply {
-    fn read(values: &[Value], namespace: &Namespace) -> Result<Self, StoreError> {
-        let [status, rest @ ..] = values else {
-            return Err(not_understood());
-        };
-        let status: String = from_redis_value_ref(status).map_err(|_| not_understood())?;
-        if status == "rights" {
-            let lacking = rest.iter().map(from_redis_value_ref::<String>);
-            let lacking: Result<Vec<_>, _> = lacking.collect();
-            return Err(rights::lacking(&lacking.map_err(|_| not_understood())?));
+        invocation: &mut ScriptInvocation<'_>,
+    ) -> Result<Option<Duration>, StoreError> {
+        let micros = |time: Duration| time.as_micros().to_string();
+        let window = self.change.as_ref().and_then(|change| change.window);
+        let window = window.map(|(least, most)| (micros(least), micros(most)));
+        let (least, most) = window.unwrap_or_default();
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let unused = Some(self.hints.unused).filter(|unused| *unused > 0);
+        invocation
+            .arg(&self.server.run_id)
+            .arg(&self.server.promoted)
+            .arg(least)
+            .arg(most)
+            .arg(text(&self.before))
+            .arg(text(&self.after))
+            .arg(text(&self.mark))
+            .arg(unused.map_or(String::new(), |unused| unused.to_string()))
+            .arg(self.hints.nodes.len())
+            .arg(&self.hints.nodes);
+        for node in self.change.iter().flat_map(|change| &change.nodes) {
+            let before = node.before.as_ref().map(NodeRecord::to_text);
+            invocation
+                .arg(node.after.node_id)
+                .arg(text(&before))
+                .arg(node.after.to_text())
+                .arg(node.after.end);
         }
-        let [now_ms, rest @ ..] = rest else {
-            return Err(not_understood());
-        };
-        let number = |at: usize| integer(rest.get(at));
-        let now = Moment::at(
-            Duration::from_millis(integer(Some(now_ms))?),
-            namespace.spec(),
-        )?;
-        match &*status {
-            "ok" => Ok(Self {
-                now,
-                latest_end: number(0)?,
-                rest: rest.get(1..).unwrap_or_default().to_vec(),
-            }),
-            "fenced" => Err(StoreError::Fenced {
-                retry_in: now.until(number(0)?),
-            }),
-            "exhausted" => Err(StoreError::Exhausted {
-                retry_in: now.until(number(0)?),
-            }),
-            "foreign" => Err(StoreError::Foreign),
-            "past" => Err(now.end_after(1).err().unwrap_or_else(not_understood)),
-            "ttl" => {
-                let longest = Duration::from_millis(number(0)?);
-                let refused = StoreError::check_ttl(number(1)?, namespace, longest);
-                Err(refused.err().unwrap_or_else(not_understood))
-            }
-            "layout" => {
-                let refused = namespace.check_layout(number(0)?, number(1)?, number(2)?);
-                Err(refused.err().unwrap_or_else(not_understood))
-            }
-            "version" => Err(StoreError::Unusable(format!(
-                "a newer randflake made the namespace {:?} on this Redis server (version {}; this one \
-                 knows {VERSION}): update this one",
-                namespace.name(),
-                number(0)?
-            ))),
-            _ => Err(not_understood()),
+        let ((is_done, time), is_again): ((bool, (u64, u32)), bool) =
+            connection.run_noting(|redis| invocation.invoke(redis))?;
+        if is_again && !is_done {
+            return Err(StoreError::unavailable(
+                "the connection broke during a write: whether it was made is not known",
+            ));
         }
-    }
-
-    /// The numbers behind the status; what is negative is none.
-    pub(super) fn numbers(&self) -> Result<Vec<Option<u64>>, StoreError> {
-        let numbers = self.rest.iter().map(|value| match value {
-            Value::Int(number) => Ok(u64::try_from(*number).ok()),
-            _ => Err(not_understood()),
-        });
-        numbers.collect()
-    }
-
-    pub(super) fn number(&self, at: usize) -> Result<u64, StoreError> {
-        integer(self.rest.get(at))
-    }
-
-    /// Grants of one token, four numbers each.
-    pub(super) fn grants(&self, token: Token) -> Result<Vec<Grant>, StoreError> {
-        let numbers: Option<Vec<u64>> = self.numbers()?.into_iter().collect();
-        let numbers = numbers.ok_or_else(not_understood)?;
-        let (grants, []) = numbers.as_chunks() else {
-            return Err(not_understood());
-        };
-        let grants = grants.iter().map(|&[node_id, start, end, fencing_token]| {
-            Ok(Grant {
-                node_id: u32::try_from(node_id).map_err(|_| not_understood())?,
-                start,
-                end,
-                fencing_token,
-                token,
-            })
-        });
-        grants.collect()
+        Ok(is_done.then(|| duration(time)))
     }
 }
 
-/// Of what a namespace keeps.
-pub(super) const VERSION: u32 = 1;
-
-/// A lease as the server keeps it, under its node id and with its end.
-pub(super) fn record(node_id: u32, end: f64, lease: &str) -> Option<Record> {
-    let mut parts = lease.splitn(5, ':').skip(1);
-    let start = parts.next()?.parse().ok()?;
-    let fencing_token = parts.next()?.parse().ok()?;
-    let token = u128::from_str_radix(parts.next()?, 16).ok()?;
-    Some(Record {
-        grant: Grant {
-            node_id,
-            start,
-            end: tick(end),
-            fencing_token,
-            token: Token::from_bytes(token.to_be_bytes()),
-        },
-        holder: parts.next()?.to_owned(),
-    })
+fn duration((seconds, micros): (u64, u32)) -> Duration {
+    Duration::new(seconds, micros.saturating_mul(1_000))
 }
 
 /// A score of a sorted set, which is always a whole number here.
@@ -219,13 +207,4 @@ pub(super) fn record(node_id: u32, end: f64, lease: &str) -> Option<Record> {
 )]
 fn tick(score: f64) -> u64 {
     score as u64
-}
-
-fn integer(value: Option<&Value>) -> Result<u64, StoreError> {
-    let value = value.ok_or_else(not_understood)?;
-    from_redis_value_ref(value).map_err(|_| not_understood())
-}
-
-pub(super) fn not_understood() -> StoreError {
-    StoreError::unavailable("the Redis server's reply is not understood")
 }

@@ -1,1 +1,0 @@
-return done({'ok', now_ms, 0, max_ttl_ms, fence})

@@ -1,0 +1,224 @@
+//! What comes back older than it was, and what is lost in part.
+
+use std::collections::BTreeSet;
+
+use randflake_std::lease::{LeaseStore, StoreError};
+use randflake_std::ledger::Loss;
+use randflake_std::segment::SegmentStore;
+
+use crate::continuity::{MAX_TTL, open_again, open_at_once, quarantined_for};
+use crate::contract::{TTL, acquire, acquire_one};
+use crate::engines::redis::RedisServer;
+
+const KEYS: [&str; 3] = ["namespace", "nodes", "ends"];
+
+fn connect(redis: &RedisServer) -> redis::Connection {
+    redis::Client::open(redis.url())
+        .unwrap()
+        .get_connection()
+        .unwrap()
+}
+
+/// What the server has, for `restore`.
+fn dump(redis: &RedisServer, part: &str) -> Vec<u8> {
+    let key = format!("randflake:{{orders}}:{part}");
+    let dumped = redis::cmd("DUMP").arg(key).query(&mut connect(redis));
+    dumped.unwrap()
+}
+
+fn restore(redis: &RedisServer, part: &str, dumped: &[u8]) {
+    let mut restore = redis::cmd("RESTORE");
+    restore.arg(format!("randflake:{{orders}}:{part}")).arg(0);
+    let restored = restore.arg(dumped).arg("REPLACE");
+    restored.exec(&mut connect(redis)).unwrap();
+}
+
+#[test]
+fn w14_keys_that_are_put_back_are_noticed() {
+    let redis = RedisServer::start();
+    let mut holder = open_at_once(&redis);
+    let old = KEYS.map(|part| dump_if_there(&redis, part));
+    let grant = acquire_one(&mut holder, 1);
+    for (part, dumped) in KEYS.iter().zip(&old) {
+        if let Some(dumped) = dumped {
+            restore(&redis, part, dumped);
+        }
+    }
+    // Only its holder knows of the lease.
+    let mut other = open_again(&redis);
+    assert!(quarantined_for(&mut other) > MAX_TTL);
+    let ends = holder.renew(&[grant], TTL).unwrap().ends;
+    assert_eq!(ends, [Err(Loss::Forgotten)]);
+    assert!(quarantined_for(&mut holder) > MAX_TTL);
+}
+
+/// A key that is not there has nothing to dump.
+fn dump_if_there(redis: &RedisServer, part: &str) -> Option<Vec<u8>> {
+    let exists = redis.ask(&format!("EXISTS randflake:{{orders}}:{part}"));
+    exists.starts_with(":1").then(|| dump(redis, part))
+}
+
+#[test]
+fn w14_a_counter_that_is_put_back_is_noticed() {
+    let redis = RedisServer::start();
+    let mut store = open_again(&redis);
+    store.resume(1).unwrap();
+    let old = dump(&redis, "counter");
+    let reserved = store.reserve(10).unwrap();
+    restore(&redis, "counter", &old);
+    for mut store in [open_again(&redis), store] {
+        let lost = store.reserve(1);
+        assert!(
+            matches!(lost, Err(StoreError::CounterLost { reached: 1 })),
+            "{lost:?}"
+        );
+    }
+    let mut store = open_again(&redis);
+    assert_eq!(store.resume(reserved.end()).unwrap(), reserved.end());
+    assert_eq!(store.reserve(1).unwrap().first(), reserved.end());
+}
+
+#[test]
+fn w14_keys_that_were_deleted_are_noticed_by_who_never_saw_them() {
+    for (part, loss) in [("namespace", None), ("nodes", Some(Loss::Forgotten))] {
+        let redis = RedisServer::start();
+        let mut holder = open_at_once(&redis);
+        let grant = acquire_one(&mut holder, 1);
+        redis.ask(&format!("DEL randflake:{{orders}}:{part}"));
+        let mut other = open_again(&redis);
+        assert!(quarantined_for(&mut other) > MAX_TTL, "{part}");
+        let ends = holder.renew(&[grant], TTL).unwrap().ends;
+        assert_eq!(ends[0].err(), loss, "{part}");
+        assert!(quarantined_for(&mut holder) > MAX_TTL, "{part}");
+
+        // A second time, once somebody has ended that.
+        other.end_quarantine().unwrap();
+        acquire_one(&mut other, 2);
+        redis.ask(&format!("DEL randflake:{{orders}}:{part}"));
+        assert!(quarantined_for(&mut open_again(&redis)) > MAX_TTL, "{part}");
+    }
+}
+
+/// They are hints: what else is there is enough to make them again.
+#[test]
+fn ends_that_are_deleted_or_put_back_cost_nothing() {
+    let redis = RedisServer::start();
+    let mut store = open_at_once(&redis);
+    let grants = acquire(&mut store, 1, 5).unwrap().grants;
+    let old = dump(&redis, "ends");
+    let mut taken: BTreeSet<_> = grants[..3].iter().map(|grant| grant.node_id).collect();
+    let mut released = grants[3..].to_vec();
+    for grant in &mut released {
+        grant.end = grant.start;
+    }
+    store.release(&released).unwrap();
+    redis.ask("DEL randflake:{orders}:ends");
+    for number in 2..7 {
+        assert!(taken.insert(acquire_one(&mut store, number).node_id));
+    }
+    let refused = acquire(&mut store, 7, 1);
+    assert!(
+        matches!(refused, Err(StoreError::Exhausted { .. })),
+        "{refused:?}"
+    );
+
+    // By these, all are live of which one is not, and one is free of which the lease goes on.
+    let mut freed = grants[0];
+    freed.end = freed.start;
+    store.release(&[freed]).unwrap();
+    redis.ask(&format!(
+        "ZADD randflake:{{orders}}:ends 0 {}",
+        grants[1].node_id
+    ));
+    assert_eq!(acquire_one(&mut store, 8).node_id, freed.node_id);
+    restore(&redis, "ends", &old);
+    assert!(quarantined_for(&mut store) > MAX_TTL);
+}
+
+#[cfg(target_os = "linux")]
+mod clocks {
+    use std::fs;
+    use std::process::Command;
+
+    use super::*;
+    use crate::engines::preloaded_clock::PreloadedClock;
+
+    /// The quarantine that follows on older data would end by the wrong clock, so it must not be written.
+    #[test]
+    fn w09_a_server_that_is_behind_with_older_data_ends_no_quarantine_early() {
+        let clock = PreloadedClock::off_by_ms(0);
+        let mut redis = RedisServer::start_by(&clock);
+        let mut holder = open_at_once(&redis);
+        let folder = redis.server.folder().to_owned();
+        let backup = tempfile::TempDir::new().unwrap();
+        copy(&folder.join("appendonlydir"), backup.path());
+        let grants = acquire(&mut holder, 1, 8).unwrap().grants;
+
+        redis.server.kill();
+        fs::remove_dir_all(folder.join("appendonlydir")).unwrap();
+        copy(&backup.path().join("appendonlydir"), &folder);
+        clock.set_ms(-400_000);
+        redis.server.restart();
+        let mut other = open_again(&redis);
+        let before = redis.ask("GET randflake:{orders}:namespace");
+        for refused in [
+            acquire(&mut other, 2, 1).unwrap_err(),
+            other.quarantine().unwrap_err(),
+            other.end_quarantine().unwrap_err(),
+        ] {
+            assert!(
+                matches!(refused, StoreError::ClockSkew { .. }),
+                "{refused:?}"
+            );
+        }
+        assert_eq!(redis.ask("GET randflake:{orders}:namespace"), before);
+
+        clock.set_ms(0);
+        assert!(quarantined_for(&mut other) > MAX_TTL);
+        // The first one may only tell that the connection has ended.
+        let renewed = holder.renew(&grants, TTL);
+        let renewed = renewed.or_else(|_| holder.renew(&grants, TTL)).unwrap();
+        assert_eq!(renewed.ends, [Err(Loss::Forgotten); 8]);
+    }
+
+    /// Nothing that a server's clock shows makes an empty one old enough to grant.
+    #[test]
+    fn w12_an_empty_server_whose_clock_is_stepped_ahead_is_not_old() {
+        let clock = PreloadedClock::off_by_ms(-3_600_000);
+        let redis = RedisServer::start_by(&clock);
+        clock.set_ms(0);
+        let told = redis.ask("INFO server");
+        let uptime = told
+            .lines()
+            .find_map(|line| line.strip_prefix("uptime_in_seconds:"));
+        assert!(uptime.unwrap().parse::<u64>().unwrap() >= 3_600, "{told}");
+        let mut store = open_again(&redis);
+        assert!(quarantined_for(&mut store) > MAX_TTL);
+    }
+
+    /// A renewal over a leap counts as failed, and does not move the end.
+    #[test]
+    fn a_renewal_over_a_leap_of_the_servers_clock_is_refused() {
+        let clock = PreloadedClock::off_by_ms(0);
+        let redis = RedisServer::start_by(&clock);
+        let mut store = open_at_once(&redis);
+        let grant = acquire_one(&mut store, 1);
+        for offset_ms in [5_000, 0] {
+            clock.set_ms(offset_ms);
+            let records = store.list().unwrap();
+            let refused = store.renew(&[grant], TTL);
+            assert!(
+                matches!(refused, Err(StoreError::ClockSkew { .. })),
+                "{refused:?}"
+            );
+            assert_eq!(store.list().unwrap(), records);
+            // Once: then this machine's clock has to agree, which it does within 10 s.
+            assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+        }
+    }
+
+    fn copy(from: &std::path::Path, to: &std::path::Path) {
+        let copied = Command::new("cp").arg("-r").args([from, to]).status();
+        assert!(copied.unwrap().success());
+    }
+}
