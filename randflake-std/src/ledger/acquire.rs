@@ -1,5 +1,7 @@
 //! Granting node ids.
 
+use std::collections::BTreeSet;
+
 use super::{Asking, Decision, Moment, NodeChange, NodeRecord, Standing, View};
 use crate::lease::{NodeIds, StoreError, Token};
 
@@ -52,8 +54,11 @@ fn grants(
     check(asked, standing)?;
     let now = standing.now;
     let wanted = asked.nodes.count() as usize;
-    let mut changes: Vec<_> = view
-        .nodes
+    // Those of earlier tries may be among the free ones too.
+    let mut once = BTreeSet::new();
+    let nodes = view.nodes.iter().filter(|node| once.insert(node.node_id));
+    let nodes: Vec<_> = nodes.collect();
+    let mut changes: Vec<_> = nodes
         .iter()
         .filter_map(|node| claim(node.record.as_ref()?, now, asked, asking))
         .collect();
@@ -65,7 +70,7 @@ fn grants(
     if !view.is_sole {
         standing.check_quarantine()?;
     }
-    let free = view.nodes.iter().filter(|node| {
+    let free = nodes.iter().filter(|node| {
         let has_ended = node
             .record
             .as_ref()
