@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 use contract::referee::Referee;
 use contract::{
-    BEGIN_UNIX_MS, Backend, Eight, TTL, acquire, acquire_one, record_of, contract, eight, tick_at,
+    BEGIN_UNIX_MS, Backend, Eight, TTL, acquire, acquire_one, contract, eight, record_of, tick_at,
     ticks, token,
 };
 

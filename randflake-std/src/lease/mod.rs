@@ -50,7 +50,7 @@ pub use mysql::MysqlStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
 pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]
-pub use postgres::PostgresStore;
+pub use postgres::{Postgres, PostgresStore};
 #[cfg(feature = "redis")]
 pub use redis::RedisStore;
 #[cfg(feature = "sqlite")]
