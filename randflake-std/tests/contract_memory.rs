@@ -15,7 +15,7 @@ use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract, eight};
+use contract::{BEGIN_UNIX_MS, Backend, TTL, acquire, acquire_one, contract, eight, ticks};
 use segment_contract::{Counters, segment_contract};
 
 struct Memory {
@@ -74,6 +74,19 @@ mod devices {
     use super::{Memory, contract};
 
     contract!(Memory::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
+}
+
+/// Those of a try whose reply was lost are read beside those that are free.
+#[test]
+fn a_repeated_acquire_grants_each_node_id_once() {
+    let backend = Memory::new();
+    let mut store = backend.open(&eight("orders")).unwrap();
+    backend.store.lose_replies(1);
+    acquire(&mut *store, 1, 2).unwrap_err();
+    backend.pass(ticks(TTL));
+    acquire_one(&mut *backend.open(&eight("orders")).unwrap(), 2);
+    let grants = acquire(&mut *store, 1, 2).unwrap().grants;
+    assert_ne!(grants[0].node_id, grants[1].node_id);
 }
 
 mod segments {

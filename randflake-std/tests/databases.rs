@@ -1,4 +1,4 @@
-//! What the stores on PostgreSQL and MariaDB promise beyond the contract: a full namespace and old snapshots
+//! What the store on MariaDB promises beyond the contract: a full namespace and old snapshots
 //! do not hurt, and servers that do not fit are refused.
 
 #![cfg(unix)]
@@ -15,7 +15,6 @@ use core::time::Duration;
 use std::time::Instant;
 
 use engines::mariadb::MariadbServer;
-use engines::postgres::PostgresServer;
 use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, Namespace, StoreError, Token, open,
@@ -124,28 +123,9 @@ fn refused(url: &str) -> StoreError {
 }
 
 #[test]
-fn postgres_is_quick_when_it_is_full() {
-    let server = PostgresServer::start();
-    a_full_namespace_is_quick(&server.url("postgres"));
-}
-
-#[test]
 fn mariadb_is_quick_when_it_is_full() {
     let server = with_database(MariadbServer::start());
     a_full_namespace_is_quick(&server.url("ids"));
-}
-
-#[test]
-fn postgres_is_not_hurt_by_old_snapshots() {
-    let server = PostgresServer::start();
-    open(&server.url("postgres"), &namespace()).unwrap();
-    let mut other = server.client("postgres");
-    let keep = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM randflake.lease";
-    other.batch_execute(keep).unwrap();
-    old_snapshots_do_not_hurt(&server.url("postgres"));
-    other
-        .batch_execute("SELECT count(*) FROM randflake.lease; COMMIT")
-        .unwrap();
 }
 
 #[test]
@@ -162,18 +142,6 @@ fn mariadb_is_not_hurt_by_old_snapshots() {
 
 #[test]
 fn a_dropped_schema_is_made_again_and_fenced() {
-    let postgres = PostgresServer::start();
-    let mut store = open(&postgres.url("postgres"), &namespace()).unwrap();
-    let grants = acquire(&mut *store, 1).unwrap().grants;
-    let drop = "DROP SCHEMA randflake CASCADE";
-    postgres.client("postgres").batch_execute(drop).unwrap();
-    assert_eq!(store.renew(&grants, 300).unwrap().ends, [None]);
-    let fenced = acquire(&mut *store, 1);
-    assert!(
-        matches!(fenced, Err(StoreError::Fenced { .. })),
-        "{fenced:?}"
-    );
-
     let mariadb = with_database(MariadbServer::start());
     let mut store = open(&mariadb.url("ids"), &namespace()).unwrap();
     let grants = acquire(&mut *store, 1).unwrap().grants;
@@ -189,23 +157,7 @@ fn a_dropped_schema_is_made_again_and_fenced() {
 
 #[test]
 fn servers_that_do_not_fit_are_refused_without_passwords() {
-    let forgetful = PostgresServer::start_with(&["fsync=off"]);
-    let error = refused(&forgetful.url("postgres"));
-    assert!(error.to_string().contains("fsync"), "{error}");
-    let port = forgetful.port;
     for (url, is_lasting) in [
-        (format!("postgres://me:hunter2@127.0.0.1:{port}/ids"), true),
-        ("postgres://me:hunter2@127.0.0.1:1/ids".to_owned(), false),
-        ("postgres://me:hunter2@127.0.0.1:x/ids".to_owned(), true),
-        (
-            "postgres://me@127.0.0.1/ids?options=hunter2".to_owned(),
-            true,
-        ),
-        ("postgres:///ids?password=hunter2".to_owned(), true),
-        (
-            format!("postgres://me:hunter2@127.0.0.1:{port}/ids?sslmode=require"),
-            false,
-        ),
         ("mysql://me:hunter2@127.0.0.1:1/ids".to_owned(), false),
         ("mysql://me:hunter2@127.0.0.1".to_owned(), true),
         (
@@ -271,15 +223,12 @@ fn mariadb_with_safe_updates_releases() {
 
 #[test]
 fn a_task_of_a_runtime_may_use_a_database() {
-    let postgres = PostgresServer::start();
     let mariadb = with_database(MariadbServer::start());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
     runtime.block_on(async {
-        for url in [postgres.url("postgres"), mariadb.url("ids")] {
-            let mut store = open(&url, &namespace()).unwrap();
-            acquire(&mut *store, 1).unwrap();
-        }
+        let mut store = open(&mariadb.url("ids"), &namespace()).unwrap();
+        acquire(&mut *store, 1).unwrap();
     });
 }

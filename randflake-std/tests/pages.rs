@@ -17,7 +17,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engines::etcd::EtcdCluster;
 use engines::mariadb::MariadbServer;
-use engines::postgres::PostgresServer;
 use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError, Token, open};
 use randflake_std::randflake_core::Snowflake;
 
@@ -72,17 +71,6 @@ fn full_pages_are_known(url: &str, mut soonest: impl FnMut() -> (u64, u64)) {
     assert!(soonest().0 <= unused.end);
     assert_eq!(acquire(&mut *store, 1).unwrap()[0].node_id, unused.node_id);
     assert!(acquire(&mut *store, 1).is_err());
-}
-
-#[test]
-fn postgres_knows_full_pages() {
-    let server = PostgresServer::start();
-    full_pages_are_known(&server.url("postgres"), || {
-        let soonest = "SELECT min(soonest_end), count(*) FROM randflake.page";
-        let row = server.client("postgres").query_one(soonest, &[]).unwrap();
-        let (tick, pages): (i64, i64) = (row.get(0), row.get(1));
-        (tick.cast_unsigned(), pages.cast_unsigned())
-    });
 }
 
 #[test]

@@ -12,8 +12,6 @@
 mod engines;
 #[path = "rights/mariadb.rs"]
 mod mariadb;
-#[path = "rights/postgres.rs"]
-mod postgres;
 #[expect(dead_code, reason = "other tests do more with the tool")]
 #[path = "cli/user.rs"]
 mod user;

@@ -67,16 +67,20 @@ const TESTS: &[Test] = &[
         tools: &[POSTGRES_PROGRAMS],
     },
     Test {
+        name: "postgresql",
+        tools: &[POSTGRES_PROGRAMS, WALL_CLOCK],
+    },
+    Test {
         name: "segment_faults",
         tools: ALL_ENGINES,
     },
     Test {
         name: "databases",
-        tools: &[POSTGRES_PROGRAMS, MARIADB_SERVER, MARIADB_SETUP],
+        tools: &[MARIADB_SERVER, MARIADB_SETUP],
     },
     Test {
         name: "rights",
-        tools: &[POSTGRES_PROGRAMS, MARIADB_SERVER, MARIADB_SETUP],
+        tools: &[MARIADB_SERVER, MARIADB_SETUP],
     },
     Test {
         name: "encryption",
@@ -92,12 +96,7 @@ const TESTS: &[Test] = &[
     },
     Test {
         name: "pages",
-        tools: &[
-            POSTGRES_PROGRAMS,
-            MARIADB_SERVER,
-            MARIADB_SETUP,
-            ETCD_SERVER,
-        ],
+        tools: &[MARIADB_SERVER, MARIADB_SETUP, ETCD_SERVER],
     },
     Test {
         name: "contract_mysql",

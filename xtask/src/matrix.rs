@@ -128,6 +128,7 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "contract_redis", "engines"),
     ("randflake-std", "contract_etcd", "engines"),
     ("randflake-std", "contract_postgres", "engines"),
+    ("randflake-std", "postgresql", "engines"),
     ("randflake-std", "segment_faults", "engines"),
     ("randflake-std", "contract_mysql", "engines"),
     ("randflake-std", "databases", "engines"),

@@ -51,7 +51,7 @@ pub use mysql::{Mysql, MysqlStore};
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
 pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]
-pub use postgres::PostgresStore;
+pub use postgres::{Postgres, PostgresStore};
 #[cfg(feature = "redis")]
 pub use redis::{Redis, RedisStore};
 #[cfg(feature = "sqlite")]

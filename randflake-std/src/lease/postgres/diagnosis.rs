@@ -1,26 +1,20 @@
 //! What the server says of itself.
 
-use tokio_postgres::types::Type;
-
 use super::failure::Failure;
-use super::session::{Session, VERSION, number};
+use super::session::Session;
 use crate::lease::Finding;
+use crate::ledger::VERSION;
 
 const QUESTION: &str = "
-    SELECT current_setting('server_version') AS server, randflake.unix_us() AS unix_us,
+    SELECT current_setting('server_version') AS server,
         current_setting('synchronous_commit') AS synchronous_commit,
         (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS unless_set,
         current_setting('fsync') AS fsync,
         current_setting('full_page_writes') AS full_page_writes,
-        current_setting('synchronous_standby_names') AS synchronous_standby_names,
-        s.fingerprint,
-        greatest(n.fence_tick,
-            ceil((s.fence_until_ms - n.epoch_unix_ms)::numeric / n.tick_ms))::bigint AS fence_tick
-    FROM randflake.store s, randflake.namespace n WHERE n.id = $1";
+        current_setting('synchronous_standby_names') AS synchronous_standby_names";
 
 pub(super) async fn findings(session: &Session) -> Result<Vec<Finding>, Failure> {
-    let arguments = [(&session.row as _, Type::INT4)];
-    let row = session.client.query_typed_one(QUESTION, &arguments).await?;
+    let row = session.client.query_typed_one(QUESTION, &[]).await?;
     let text = |column| row.try_get::<_, String>(column);
     let synchronous_commit = match (text("synchronous_commit")?, text("unless_set")?) {
         (set, unless_set) if set == unless_set => set,
@@ -36,7 +30,8 @@ pub(super) async fn findings(session: &Session) -> Result<Vec<Finding>, Failure>
     };
     let standbys = text("synchronous_standby_names")?;
     let failover = if standbys.is_empty() {
-        let sentence = "a promoted standby is fenced, but the former primary must be down before";
+        let sentence =
+            "a promoted standby begins in quarantine, but the former primary must be down before";
         Finding::caution("failover", "asynchronous", sentence)
     } else {
         Finding::fine("failover", format!("synchronous: {standbys}"))
@@ -47,12 +42,7 @@ pub(super) async fn findings(session: &Session) -> Result<Vec<Finding>, Failure>
         Finding::fine("synchronous_commit", synchronous_commit),
         Finding::fine("fsync", text("fsync")?),
         full_page_writes,
-        Finding::fine("fingerprint", text("fingerprint")?),
-        Finding::fence(
-            session
-                .moment(&row)?
-                .fence_left(number(&row, "fence_tick")?),
-        ),
+        Finding::fine("fingerprint", &*session.fingerprint),
         failover,
     ])
 }

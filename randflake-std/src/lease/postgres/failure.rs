@@ -15,6 +15,10 @@ pub(super) enum Failure {
     Sql(tokio_postgres::Error),
     /// The server did not answer in time.
     TimeOut,
+    /// Another session answered than the one that was opened.
+    Pooler,
+    /// The store is not the one that the session was opened for.
+    OtherStore,
     /// The store refuses.
     Store(StoreError),
 }
@@ -34,13 +38,22 @@ impl From<StoreError> for Failure {
 impl Failure {
     /// Whether another connection might do better, at once.
     pub(super) fn is_of_the_connection(&self) -> bool {
-        matches!(self, Self::Sql(error) if !is_lasting(error))
+        match self {
+            Self::Sql(error) => !is_lasting(error),
+            Self::OtherStore => true,
+            Self::TimeOut | Self::Pooler | Self::Store(_) => false,
+        }
     }
 
     /// The error as a caller of the store sees it.
     pub(super) fn at(self, place: &str) -> StoreError {
         match self {
             Self::Store(error) => error,
+            Self::Pooler => StoreError::Unusable(pooler(place)),
+            Self::OtherStore => StoreError::unavailable(format!(
+                "PostgreSQL at {place}: the schema randflake was replaced meanwhile"
+            )),
+            Self::Sql(error) if is_of_a_pooler(&error) => StoreError::Unusable(pooler(place)),
             Self::Sql(error) => match tls::refusal(&error) {
                 Some(why) => StoreError::Unusable(format!("PostgreSQL at {place}: {why}")),
                 None if is_lasting(&error) => {
@@ -53,6 +66,25 @@ impl Failure {
             }
         }
     }
+}
+
+fn pooler(place: &str) -> String {
+    format!(
+        "PostgreSQL at {place}: a connection pooler in transaction mode gives each statement another session, \
+         but the store needs one of its own: let it pool sessions (PgBouncer: pool_mode=session), or connect \
+         to the server itself"
+    )
+}
+
+/// Of a statement that was prepared in another session.
+fn is_of_a_pooler(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| {
+        [
+            SqlState::INVALID_SQL_STATEMENT_NAME,
+            SqlState::DUPLICATE_PSTATEMENT,
+        ]
+        .contains(code)
+    })
 }
 
 /// Whether trying again cannot help.

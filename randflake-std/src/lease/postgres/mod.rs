@@ -3,41 +3,46 @@
 mod counter;
 mod diagnosis;
 mod failure;
-mod operations;
+mod link;
 mod owner;
+mod read;
 mod session;
 mod tls;
+mod write;
 
 use core::fmt::{self, Debug, Formatter};
 use core::mem;
 use core::time::Duration;
+use std::sync::Arc;
 
-use tokio::time::timeout;
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
 use self::failure::Failure;
-use self::session::Session;
+use self::link::{Link, Operation};
 use self::tls::Target;
-use super::database::{ANSWER_LIMIT, Seen, time_limit, with_node_ids};
+use super::database::{ANSWER_LIMIT, time_limit, with_node_ids};
 use super::encryption::Files;
 use super::runtime::Blocking;
 use super::url::{Engine, Host, Server};
-use super::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
-};
+use super::{Finding, Namespace, StoreError};
+use crate::clock::ExactSystemClock;
+#[cfg(doc)]
+use crate::lease::LeaseStore;
+use crate::ledger::{Backend, Change, Committed, Ledger, NodeRecord, View, Wanted};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
 /// A store of leases and counters in a PostgreSQL database, for the processes of many machines.
 ///
 /// It needs PostgreSQL 12 or later and makes a schema `randflake` in the database that the URL names,
-/// with its tables and functions. A role that may not do that can use what a superuser has made, or the role
-/// that the URL names: `owner=ROLE`. What anybody else has made or changed is refused before any of it is
-/// run; the repository's `docs/databases.md` has a role's few rights. Each operation is one statement in one round trip, and durable when it returns: the session sets
-/// `synchronous_commit=on`, whatever the server's settings say, and a server with `fsync=off` is
-/// refused. The clock is the server's. It takes no part in an application's own runtime, and may be
-/// used in a task of one.
+/// with tables and nothing else. A role that may not do that can use what a superuser has made, or the role
+/// that the URL names: `owner=ROLE`. What anybody else has made or changed is refused; the repository's
+/// `docs/databases.md` has a role's few rights. An acquire is two statements, a read and a conditional write, and
+/// a renewal one; each is a transaction and a round trip of its own, so a client that is stopped holds no lock.
+/// What is answered is durable: the session sets `synchronous_commit=on`, whatever the server's settings say,
+/// and a server with `fsync=off` is refused, also when that is changed meanwhile. The clock is the server's. The
+/// store takes no part in an application's own runtime, and may be used in a task of one.
 ///
 /// # URL
 ///
@@ -45,34 +50,41 @@ use crate::segment::SegmentStore;
 /// one cluster stand with commas, `HOST1:PORT1,HOST2:PORT2`: the one is taken that is no standby. With
 /// `?sslmode=verify-full` (feature `postgres-tls`) the connection is encrypted and the server's certificate
 /// verified; else it is plain. [`open`](super::open) lists all options. A connection is made within 3 s, and
-/// an operation answered within a sixth of the TTL, 0.5 s to
-/// 3 s, plus 0.1 ms for each node id, or it is [`StoreError::Unavailable`]; a connection that was lost is
+/// an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus 0.1 ms for each node id, or it is [`StoreError::Unavailable`]; a connection that was lost is
 /// replaced by the next operation.
 ///
-/// Connection poolers must keep sessions (`pool_mode=session` of `PgBouncer`).
+/// Connection poolers must keep sessions (`pool_mode=session` of `PgBouncer`); one that gives each transaction another
+/// session is refused.
+///
+/// # What it stores
+///
+/// One row for each namespace and counter, and for each node id from its first lease on: about 240 bytes and
+/// as many left free, so that a renewal changes no index. Besides one small row for 64 node ids that says
+/// when none of them is free, as soon as somebody has looked there in vain or released one.
 ///
 /// # What it notices
 ///
-/// The database holds a random number, and the server's system identifier and timeline, which change
-/// when a standby is promoted, when a server is restored to a point in time, and when the database is
-/// restored into another server. Whoever connects first afterwards fences the store: nothing is granted
-/// for the longest TTL and 10 s ([`StoreError::Fenced`]), and no lease from before is renewed. So an
-/// asynchronous standby may be promoted. A process also notices that the schema was dropped, or is
-/// another one, and fences it.
+/// Each operation reads what the server is known by: its system identifier and timeline, and the numbers of the
+/// database and the tables. One of them changes when a standby is promoted, when a server is restored to
+/// a point in time, when database or dump are restored or copied, and when leases are truncated. Each namespace
+/// then begins in quarantine: nothing is granted for the longest TTL and 20 s
+/// ([`StoreError::Quarantined`]). So an asynchronous standby may be promoted. A schema that is made while
+/// processes are connected that have used an older one begins in quarantine too, and so does a namespace whose
+/// row is gone while its leases are there. `VACUUM FULL` and `CLUSTER` of the leases look like a truncation.
 ///
-/// No time heals a [counter](crate::segment) that may have gone back: where leases are fenced, counters are
+/// No time heals a [counter](crate::segment) that may have gone back: then counters are
 /// refused as [`StoreError::CounterLost`], those too that the store does not know, until somebody says
 /// where each goes on: [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
-/// - A database restored from a dump into the same server, or a file system set back while the server
-///   was down: call [`fence`](LeaseStore::fence) then, and [`resume`](SegmentStore::resume) each counter
-///   further on.
+/// - The files of the server, or its machine, set back while it was down, and leases deleted by hand that no
+///   holder is left to miss: call [`quarantine`](LeaseStore::quarantine) then, and
+///   [`resume`](SegmentStore::resume) each counter further on.
 /// - A promoted standby *and* the former primary both in use, the split brain: each grants the same
 ///   node ids. Make sure that the former primary is down before the standby is promoted
 ///   (`synchronous_standby_names` keeps a cut-off primary from granting anything).
-/// - The schema dropped while no process runs: the next one makes it anew, grants at once, and counts
+/// - The schema dropped while no process is connected: the next one makes it anew, grants at once, and counts
 ///   from 1.
 /// - Disks that lie about what they have written.
 ///
@@ -85,170 +97,159 @@ use crate::segment::SegmentStore;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct PostgresStore {
-    target: Target,
+pub type PostgresStore = Ledger<Postgres>;
+
+/// One namespace of a database.
+pub struct Postgres {
+    // Before the runtime, which its task belongs to.
+    link: Link,
+    runtime: Blocking,
     /// Where the servers are, for people.
     place: String,
     namespace: Namespace,
-    // Before the runtime, which its task belongs to.
-    session: Option<Session>,
-    runtime: Blocking,
-    seen: Seen,
     /// How long an operation on few node ids may take.
     limit: Duration,
 }
 
-impl PostgresStore {
-    /// Opens the store that a URL names, creating schema and namespace if they are not there.
+impl Ledger<Postgres> {
+    /// Opens the store that a URL names, creating the schema if it is not there.
     ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no host;
     /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
     /// password or database, runs with `fsync=off`, has a schema that another role has made and
-    /// `owner` does not name, has the namespace with another layout, or has another version's schema, and when
-    /// this build cannot encrypt but should; [`StoreError::Unavailable`] when there is no answer, or
-    /// no server but standbys. No error shows a password.
+    /// `owner` does not name, has the namespace with other terms, or has another version's schema, when a
+    /// pooler gives each statement another session, and when this build cannot encrypt but should;
+    /// [`StoreError::Unavailable`] when there is no answer, or no server but standbys. No error shows a
+    /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
         Self::at(&Server::at(url, Engine::Postgres)?, namespace)
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let files = Files::asked_by(server)?;
-        let config = settings(server, files.is_some());
-        let mut store = Self {
-            target: Target {
-                config,
-                files,
-                owner: server.option("owner").map(str::to_owned),
-            },
-            place: server.address.to_string(),
-            namespace: namespace.clone(),
-            session: None,
-            runtime: Blocking::new()?,
-            seen: Seen::default(),
-            limit: ANSWER_LIMIT,
-        };
-        store.operate(0, async |_| Ok(()))?;
+        let postgres = Postgres::at(server, namespace)?;
+        let store = Self::over(postgres, namespace.clone());
+        let mut store = store.compared_with(Arc::new(ExactSystemClock));
+        store.check()?;
         Ok(store)
     }
+}
 
-    /// One operation on some node ids. On a connection that was open before and fails, it is repeated
-    /// on a new one: none does harm.
-    fn operate<T: Send>(
+impl Postgres {
+    /// The namespace in the database that a URL names, for a [`Ledger`] that compares the server's clock with
+    /// none, as in simulations. Nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when the URL cannot be understood or names no host.
+    pub fn new(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
+        Self::at(&Server::at(url, Engine::Postgres)?, namespace)
+    }
+
+    fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
+        let files = Files::asked_by(server)?;
+        Ok(Self {
+            link: Link {
+                target: Target {
+                    config: settings(server, files.is_some()),
+                    files,
+                    owner: server.option("owner").map(str::to_owned),
+                },
+                session: None,
+                first: None,
+            },
+            runtime: Blocking::new()?,
+            place: server.address.to_string(),
+            namespace: namespace.clone(),
+            limit: ANSWER_LIMIT,
+        })
+    }
+
+    /// Reads.
+    fn ask<T: Send>(
         &mut self,
         node_ids: usize,
-        operation: impl AsyncFn(&Session) -> Result<T, Failure> + Sync,
+        operation: impl Operation<T>,
+    ) -> Result<T, StoreError> {
+        let limit = with_node_ids(self.limit, node_ids);
+        self.wait(async |link, namespace| link.ask(namespace, limit, &operation).await)
+    }
+
+    /// Writes; nothing if the connection is another one than what was to be written was read from.
+    fn tell<T: Send>(
+        &mut self,
+        node_ids: usize,
+        operation: impl Operation<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let limit = with_node_ids(self.limit, node_ids);
+        self.wait(async |link, namespace| link.tell(namespace, limit, &operation).await)
+    }
+
+    fn wait<T: Send>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Link, &Namespace) -> Result<T, Failure> + Send,
     ) -> Result<T, StoreError> {
         if self.runtime.is_inherited() {
-            mem::forget(self.session.take());
+            mem::forget(self.link.session.take());
             self.runtime = Blocking::new()?;
         }
         let Self {
-            target,
+            link,
+            runtime,
             place,
             namespace,
-            session,
-            runtime,
-            seen,
-            limit,
             ..
         } = self;
-        let limit = with_node_ids(*limit, node_ids);
-        let mut work = async || {
-            if let Some(open) = session.take_if(|session| !session.client.is_closed()) {
-                match attempt(&open, limit, &operation).await {
-                    Err(failure) if failure.is_of_the_connection() => {}
-                    outcome => {
-                        *session = is_fit(&outcome).then_some(open);
-                        return outcome;
-                    }
-                }
-            }
-            let open = Session::open(target, namespace, seen).await?;
-            let outcome = attempt(&open, limit, &operation).await;
-            *session = is_fit(&outcome).then_some(open);
-            outcome
-        };
         runtime.wait(|runtime| {
-            runtime
-                .block_on(work())
-                .map_err(|failure| failure.at(place))
+            let done = runtime.block_on(work(link, namespace));
+            done.map_err(|failure| failure.at(place))
         })
     }
 }
 
-impl Debug for PostgresStore {
+impl Debug for Postgres {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresStore")
+        f.debug_struct("Postgres")
             .field("place", &self.place)
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }
 }
 
-impl LeaseStore for PostgresStore {
-    fn namespace(&self) -> &Namespace {
-        &self.namespace
-    }
-
-    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.limit = time_limit(request.ttl, self.namespace.spec());
-        let acquired = self.operate(request.count as usize, async |session| {
-            operations::acquire(session, request).await
-        })?;
-        let ends = acquired.grants.iter().map(|grant| grant.end);
-        self.seen.remember(ends, self.namespace.spec());
-        Ok(acquired)
-    }
-
-    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.limit = time_limit(ttl, self.namespace.spec());
-        let renewed = self.operate(grants.len(), async |session| {
-            operations::renew(session, grants, ttl).await
-        })?;
-        let ends = renewed.ends.iter().copied().flatten();
-        self.seen.remember(ends, self.namespace.spec());
-        Ok(renewed)
-    }
-
-    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        self.operate(grants.len(), async |session| {
-            operations::release(session, grants).await
+impl Backend for Postgres {
+    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
+        let node_ids = wanted.nodes.len() + wanted.free;
+        self.ask(node_ids, async |session, namespace| {
+            read::view(session, namespace, wanted).await
         })
     }
 
-    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
+        let committed = self.tell(change.nodes.len(), async |session, namespace| {
+            write::commit(session, namespace, change).await
+        })?;
+        Ok(committed.unwrap_or(Committed::Stale))
+    }
+
+    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
         let node_ids = usize::try_from(self.namespace.node_ids()).unwrap_or(usize::MAX);
-        self.operate(node_ids, async |session| operations::list(session).await)
-    }
-
-    fn fence(&mut self) -> Result<Duration, StoreError> {
-        self.operate(0, async |session| operations::fence(session).await)
-    }
-
-    fn now(&mut self) -> Result<Duration, StoreError> {
-        self.operate(0, async |session| operations::now(session).await)
+        self.ask(node_ids, async |session, namespace| {
+            read::list(session, namespace).await
+        })
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.operate(0, async |session| diagnosis::findings(session).await)
+        self.ask(0, async |session, _| diagnosis::findings(session).await)
     }
-}
 
-async fn attempt<T>(
-    session: &Session,
-    limit: Duration,
-    operation: &impl AsyncFn(&Session) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    timeout(limit, operation(session))
-        .await
-        .unwrap_or(Err(Failure::TimeOut))
-}
+    fn renews_unread(&self) -> bool {
+        true
+    }
 
-/// Whether the connection can be used again: what the store itself refuses leaves it as it was.
-fn is_fit<T>(outcome: &Result<T, Failure>) -> bool {
-    matches!(outcome, Ok(_) | Err(Failure::Store(_)))
+    fn limit_for(&mut self, ttl: Duration) {
+        self.limit = time_limit(ttl);
+    }
 }
 
 /// For the client, field by field: its own parser takes more options.

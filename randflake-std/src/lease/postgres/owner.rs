@@ -1,5 +1,5 @@
-//! Whose code this role is about to run: whoever owns the schema, or may create in it, decides what its
-//! functions do, and they do it with the rights of whoever calls them.
+//! Whose code this role may run: a view, a trigger or a rule in a table's place runs functions with the rights of
+//! whoever uses the table.
 
 use tokio_postgres::types::Type;
 
@@ -20,8 +20,6 @@ const QUESTION: &str = "
         UNION ALL SELECT 'right to create in the schema', grantee FROM made, aclexplode(nspacl)
             WHERE privilege_type = 'CREATE'
         UNION ALL SELECT 'relation ' || relname, relowner FROM relation
-        UNION ALL SELECT 'function ' || proname, proowner
-            FROM pg_proc JOIN made ON made.oid = pronamespace
     )
     SELECT what, coalesce((SELECT rolname::text FROM pg_roles WHERE oid = of), 'PUBLIC') AS role
     FROM found WHERE of NOT IN (SELECT oid FROM trusted)

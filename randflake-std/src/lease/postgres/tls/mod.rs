@@ -21,6 +21,7 @@ use crate::lease::encryption::Files;
 
 /// Where the servers are, the files for an encrypted connection, and who made the schema if it was another
 /// role.
+#[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) config: Config,
     pub(super) files: Option<Files>,

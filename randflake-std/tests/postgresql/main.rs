@@ -1,0 +1,113 @@
+//! What the store on PostgreSQL promises beyond the contract: servers that do not fit are refused, a full namespace
+//! and old snapshots do not hurt, losses are noticed under open connections, and nobody's code is run who is
+//! not trusted.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[expect(dead_code, reason = "other tests do more to servers")]
+#[path = "../engines/mod.rs"]
+mod engines;
+
+mod continuity;
+mod full;
+mod pooler;
+mod rights;
+
+use core::time::Duration;
+
+use engines::postgres::PostgresServer;
+use randflake_std::Randflake;
+use randflake_std::lease::{
+    AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIds, PostgresStore, StoreError,
+    Token,
+};
+
+fn namespace() -> Namespace {
+    Namespace::of::<Randflake>("orders").unwrap()
+}
+
+fn open(server: &PostgresServer) -> PostgresStore {
+    PostgresStore::open(&server.url("postgres"), &namespace()).unwrap()
+}
+
+fn acquire(store: &mut PostgresStore, count: u32) -> Result<Vec<Grant>, StoreError> {
+    let acquired = store.acquire(&AcquireRequest {
+        token: Token::random().unwrap(),
+        holder: "holder",
+        nodes: NodeIds::Any(count),
+        ttl: 300,
+    });
+    acquired.map(|acquired| acquired.grants)
+}
+
+fn unused(grant: Grant) -> Grant {
+    Grant {
+        end: grant.start,
+        ..grant
+    }
+}
+
+/// Until everything has expired that may have been forgotten.
+fn is_quarantined(store: &mut PostgresStore) {
+    let refused = acquire(store, 1);
+    let Err(StoreError::Quarantined { retry_in }) = refused else {
+        panic!("{refused:?}")
+    };
+    let rest = namespace().max_ttl() + 2 * MAX_SKEW;
+    assert!(retry_in + Duration::from_secs(20) > rest, "{retry_in:?}");
+}
+
+fn refused(url: &str) -> StoreError {
+    let error = PostgresStore::open(url, &namespace()).unwrap_err();
+    assert!(!error.to_string().contains("hunter2"), "{error}");
+    assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+    error
+}
+
+#[test]
+fn servers_that_do_not_fit_are_refused_without_passwords() {
+    let forgetful = PostgresServer::start_with(&["fsync=off"]);
+    let error = refused(&forgetful.url("postgres"));
+    assert!(error.to_string().contains("fsync=off"), "{error}");
+    let port = forgetful.port;
+    for (url, is_lasting) in [
+        (format!("postgres://me:hunter2@127.0.0.1:{port}/ids"), true),
+        ("postgres://me:hunter2@127.0.0.1:1/ids".to_owned(), false),
+        ("postgres://me:hunter2@127.0.0.1:x/ids".to_owned(), true),
+        (
+            "postgres://me@127.0.0.1/ids?options=hunter2".to_owned(),
+            true,
+        ),
+        ("postgres:///ids?password=hunter2".to_owned(), true),
+    ] {
+        let error = refused(&url);
+        let unavailable = matches!(error, StoreError::Unavailable(_));
+        assert_eq!(unavailable, !is_lasting, "{url}: {error}");
+    }
+}
+
+#[test]
+fn a_task_of_a_runtime_may_use_a_store() {
+    let server = PostgresServer::start();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        acquire(&mut open(&server), 1).unwrap();
+    });
+}
+
+#[test]
+fn another_version_s_schema_is_refused() {
+    let server = PostgresServer::start();
+    open(&server);
+    let newer = "UPDATE randflake.store SET version = 2";
+    server.client("postgres").batch_execute(newer).unwrap();
+    let told = refused(&server.url("postgres")).to_string();
+    assert!(told.contains("version 2; this one knows 1"), "{told}");
+}
