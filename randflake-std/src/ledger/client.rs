@@ -198,7 +198,7 @@ impl<B: Backend> Ledger<B> {
         let written = written.filter(|written| written.record.is_of(grant));
         Held {
             grant: *grant,
-            serial: written.map(|written| written.record.serial),
+            written: written.map(|written| (written.record.serial, written.record.nonce)),
             tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
         }
     }
