@@ -10,7 +10,9 @@ use randflake_core::Clock;
 use randflake_std::lease::{
     AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::{self, Acquire, Asking, Continuity, Node, Seen, View};
+use randflake_std::ledger::{
+    self, Acquire, Asking, Continuity, NamespaceRecord, Node, NodeRecord, Seen, View,
+};
 use randflake_std::{ExactSystemClock, Randflake};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -65,6 +67,63 @@ fn a_node_id_that_is_read_twice_is_granted_once() {
     assert_eq!(
         refused.to_string(),
         "node id 5 is asked for twice: once is allowed"
+    );
+}
+
+/// On a promoted replica, which may not know that a copy of this process was faster.
+#[test]
+fn what_was_tried_is_not_claimed_during_a_quarantine() {
+    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let now = ExactSystemClock.now().unwrap();
+    let tick = namespace.spec().tick_at(now).unwrap();
+    let asked = Acquire {
+        token: token(),
+        holder: "holder",
+        nodes: NodeIds::Any(1),
+        ttl: 60,
+        tried: &[7],
+    };
+    let seen = Seen::default();
+    let asking = Asking {
+        terms: namespace.terms(),
+        seen: &seen,
+        clock: None,
+        fresh: (1, 2),
+    };
+    let mut view = View {
+        now,
+        continuity: Continuity::default(),
+        namespace: Some(NamespaceRecord {
+            terms: *namespace.terms(),
+            origin: 1,
+            writes: 1,
+            quarantine: 0,
+            fingerprint: String::new(),
+        }),
+        nodes: vec![Node {
+            node_id: 5,
+            record: Some(NodeRecord {
+                node_id: 5,
+                start: tick,
+                end: tick + 60,
+                fencing_token: tick,
+                serial: 1,
+                token: token(),
+                nonce: 7,
+                held: true,
+                contested: false,
+                holder: "holder".to_owned(),
+            }),
+        }],
+        is_sole: false,
+        free_from: None,
+    };
+    assert!(ledger::acquire(&view, &asked, &asking).answer.is_ok());
+    view.continuity.fingerprint = "another".to_owned();
+    let refused = ledger::acquire(&view, &asked, &asking).answer.unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Quarantined { .. }),
+        "{refused:?}"
     );
 }
 

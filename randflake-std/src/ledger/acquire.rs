@@ -62,6 +62,10 @@ fn grants(
         .iter()
         .filter_map(|node| claim(node.record.as_ref()?, now, asked, asking))
         .collect();
+    if !view.is_sole && !changes.is_empty() {
+        // The store may have forgotten that a copy has claimed it.
+        standing.check_quarantine()?;
+    }
     if changes.len() >= wanted {
         changes.truncate(wanted);
         return Ok(changes);

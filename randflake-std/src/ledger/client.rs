@@ -223,7 +223,7 @@ impl<B: Backend> Ledger<B> {
         let written = written.filter(is_ours);
         Held {
             grant: *grant,
-            serial: written.map(|written| written.record.serial),
+            written: written.map(|written| (written.record.serial, written.record.nonce)),
             tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
         }
     }

@@ -8,9 +8,9 @@ use crate::lease::{Grant, MAX_SKEW};
 pub struct Held {
     /// Node id, interval and tokens.
     pub grant: Grant,
-    /// What the last write of this holder gave; `None` from one who has not written it, as a server that goes on for
-    /// another.
-    pub serial: Option<u64>,
+    /// Serial and nonce of this holder's last write; `None` from one who has not written it, as a server that goes
+    /// on for another.
+    pub written: Option<(u64, u64)>,
     /// The nonces of writes after that whose outcome is not known.
     pub tried: Vec<u64>,
 }
@@ -46,10 +46,12 @@ impl Loss {
 impl Held {
     /// Whether this holder made the record's last write.
     pub(super) fn wrote(&self, record: &NodeRecord) -> bool {
-        let Some(serial) = self.serial else {
+        let Some((serial, nonce)) = self.written else {
             return true;
         };
-        record.serial == serial || (record.serial > serial && self.tried.contains(&record.nonce))
+        // A store that has forgotten a renewal may have given its serial to a copy.
+        (record.serial, record.nonce) == (serial, nonce)
+            || (record.serial > serial && self.tried.contains(&record.nonce))
     }
 }
 
@@ -132,8 +134,10 @@ fn look<'v>(
             if !record.held {
                 lost(Loss::Released)
             } else if !lease.wrote(record) {
-                let is_newer = lease.serial.is_some_and(|serial| record.serial > serial);
-                lost(if is_newer {
+                let is_another_s = lease
+                    .written
+                    .is_some_and(|(serial, _)| record.serial >= serial);
+                lost(if is_another_s {
                     Loss::Contested
                 } else {
                     forgotten(should_live)

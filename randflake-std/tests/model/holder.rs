@@ -106,8 +106,8 @@ impl Holding {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Process {
     pub(crate) holding: Option<Holding>,
-    /// What the last write of the lease gave, and the nonces of later ones of unknown outcome.
-    pub(crate) serial: Option<u8>,
+    /// Serial and nonce of the last write of the lease, and the nonces of later ones of unknown outcome.
+    pub(crate) written: Option<(u8, u8)>,
     pub(crate) tried: u32,
     /// Not answered yet.
     pub(crate) asked: Option<Asked>,

@@ -27,7 +27,8 @@ pub(crate) fn before(view: &mut View, asked: Asked, process: &Process, mine: &Te
             for record in records {
                 record.fencing_token = holding.grant.fencing_token.into();
                 record.token = crate::records::token(holding.grant.token);
-                record.serial = process.serial.unwrap_or(0).into();
+                let (serial, nonce) = process.written.unwrap_or_default();
+                (record.serial, record.nonce) = (serial.into(), nonce.into());
                 record.held = true;
             }
         }

@@ -1,4 +1,36 @@
-//! The lease protocol, model-checked.
+//! The lease protocol, model-checked: the shipped rules, two processes, and everything that may happen to them.
+//!
+//! # What is run
+//!
+//! Each operation reads the store, hands what it holds to `ledger::acquire`, `renew` or `release`, and sends the
+//! [`Change`](randflake_std::ledger::Change) that they return, which the store applies if what was read is still so.
+//! What is issued comes from core's `Sequencer`. So there is no second version of a rule here: the store only compares
+//! and writes. What is written anew is the memory of `Ledger` (its tries, what it has seen, the carried clock), in a
+//! few bytes, so that millions of states fit.
+//!
+//! # What may happen
+//!
+//! Between a read and its write others may write. A write is lost, its answer is lost, or it arrives after its sender
+//! has given up or crashed. Processes pause, crash, restart, choose a node id or take a free one, and one becomes a
+//! copy of the other, with its memory, its holder's name, its pending acquire and its next random number. Then:
+//!
+//! - `USUAL`, `LEAPING`: the store's clock shows any tick at any time; it forgets all leases, but not the latest end;
+//! - `FORGETFUL`, `PROMOTED`: it also goes on with an old replica, and nothing is known of what was forgotten. Here the
+//!   machines' clocks agree, and the store's may differ by any number of ticks;
+//! - `UNAWARE`: the engine does not notice that an old state was restored. Nothing is granted until a holder has asked:
+//!   what is granted before that, no rule can know;
+//! - `COPIES`: what two copies of a holder issue until the second one has asked is theirs both, which no rule can
+//!   prevent; all else must not repeat. `LOST_COPIES`: and the store forgets which of them was the first, with the same
+//!   allowance;
+//! - `TWO_LAYOUTS`, `NEWCOMER`: the second process brings other terms.
+//!
+//! # How far
+//!
+//! In the order of the histories' lengths, 20 million states in all; each search prints its states and its depth. Not
+//! checked: more than two processes, two node ids and one loss; several node ids in one request; a process that
+//! holds a lease while it acquires the next; a store that forgets while clocks of machines differ; the store's failure
+//! to do what [`Backend`](randflake_std::ledger::Backend) asks of it. That larger worlds add nothing is likely, not
+//! proven: each rule left out shows within these.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,7 +49,7 @@ mod rules;
 use stateright::{Checker, HasDiscoveries, Model};
 
 use protocol::{A_COPY_IS_TOLD, NO_ID_REPEATS, ONE_ID_AFTER_A_LOSS};
-use records::{OTHER_LAYOUT, SHORTER_TTL, USUAL};
+use records::{LONGER_TTL, OTHER_LAYOUT, SHORTER_TTL, USUAL as USUAL_TERMS};
 use rules::{Clocks, Flaw, Loss, Rules};
 
 const HOLDERS: usize = 2;
@@ -29,8 +61,8 @@ const TTL: u8 = 2;
 const MAX_LOSSES: u8 = 1;
 const THREADS: usize = 2;
 
-/// Any clocks. The last one is after every quarantine.
-const USUAL_WORLD: Rules = Rules {
+/// Any clocks. The last tick is after every quarantine.
+const USUAL: Rules = Rules {
     flaw: None,
     clocks: Clocks::Any(&[0, 1, 2, 3, 40]),
     losses: &[Loss::Flush],
@@ -39,25 +71,25 @@ const USUAL_WORLD: Rules = Rules {
     copies: false,
     is_made: false,
     node_ids: 1,
-    others_terms: USUAL,
+    terms: [USUAL_TERMS; 2],
 };
 const CALM: Rules = Rules {
     clocks: Clocks::Any(&[0, 1, 2]),
     losses: &[],
     faults: false,
-    ..USUAL_WORLD
+    ..USUAL
 };
 const LEAPING: Rules = Rules {
     clocks: Clocks::Any(&[0, 40]),
     faults: false,
-    ..USUAL_WORLD
+    ..USUAL
 };
 /// A store that forgets all, also when the last lease ends.
 const FORGETFUL: Rules = Rules {
     clocks: Clocks::MachinesAgree(6),
     losses: &[Loss::Flush, Loss::Promote],
     is_made: true,
-    ..USUAL_WORLD
+    ..USUAL
 };
 const PROMOTED: Rules = Rules {
     clocks: Clocks::MachinesAgree(3),
@@ -72,39 +104,44 @@ const UNAWARE: Rules = Rules {
     ..FORGETFUL
 };
 const COPIES: Rules = Rules {
-    clocks: Clocks::Any(&[0, 1, 2]),
     copies: true,
-    losses: &[],
-    ..USUAL_WORLD
+    faults: true,
+    ..CALM
 };
-const QUIET_COPIES: Rules = Rules {
+const CALM_COPIES: Rules = Rules {
     copies: true,
     acquires: 1,
     ..CALM
 };
+const LOST_COPIES: Rules = Rules {
+    clocks: Clocks::Any(&[1]),
+    losses: &[Loss::Promote],
+    is_made: true,
+    terms: [LONGER_TTL; 2],
+    ..CALM_COPIES
+};
 const TWO_LAYOUTS: Rules = Rules {
-    clocks: Clocks::Any(&[0, 1, 2]),
+    faults: true,
     node_ids: 2,
-    others_terms: OTHER_LAYOUT,
-    losses: &[],
-    ..USUAL_WORLD
+    terms: [USUAL_TERMS, OTHER_LAYOUT],
+    ..CALM
 };
 const NEWCOMER: Rules = Rules {
-    clocks: Clocks::MachinesAgree(3),
-    others_terms: SHORTER_TTL,
     losses: &[Loss::Flush],
-    faults: false,
-    ..FORGETFUL
+    acquires: 3,
+    terms: [USUAL_TERMS, SHORTER_TTL],
+    ..PROMOTED
 };
 
-/// In the order of their lengths.
-fn search(name: &str, rules: Rules, transitions: usize, sometimes: &[&'static str]) {
+/// In the order of their lengths, up to so many million events tried.
+fn search(name: &str, rules: Rules, millions: usize, sometimes: &[&'static str]) {
     let checker = rules.checker().threads(THREADS);
-    let checker = checker.target_state_count(transitions).spawn_bfs().join();
+    let checker = checker.target_state_count(millions * 1_000_000);
+    let checker = checker.spawn_bfs().join();
     let states = checker.unique_state_count();
     println!(
         "{name}: {states} states, {} events deep",
-        checker.max_depth()
+        checker.max_depth() - 1
     );
     if let Some(path) = checker.discovery(NO_ID_REPEATS) {
         panic!("{name}: {:#?}", path.into_actions());
@@ -112,19 +149,20 @@ fn search(name: &str, rules: Rules, transitions: usize, sometimes: &[&'static st
     for property in sometimes {
         checker.assert_any_discovery(property);
     }
+    assert!(states >= millions * 200_000, "{name}: {states} states");
 }
 
 #[test]
 fn no_id_repeats() {
-    let n = std::env::var("N").map_or(1_000_000, |n| n.parse().unwrap());
-    search("usual", USUAL_WORLD, n, &[ONE_ID_AFTER_A_LOSS]);
-    search("forgetful", FORGETFUL, n, &[ONE_ID_AFTER_A_LOSS]);
-    search("unaware", UNAWARE, n, &[ONE_ID_AFTER_A_LOSS]);
-    search("copies", COPIES, n, &[A_COPY_IS_TOLD]);
-    search("layouts", TWO_LAYOUTS, n, &[]);
-    search("promoted", PROMOTED, n, &[ONE_ID_AFTER_A_LOSS]);
-    search("leaping", LEAPING, n, &[ONE_ID_AFTER_A_LOSS]);
-    search("newcomer", NEWCOMER, n, &[]);
+    search("usual", USUAL, 8, &[ONE_ID_AFTER_A_LOSS]);
+    search("leaping", LEAPING, 6, &[ONE_ID_AFTER_A_LOSS]);
+    search("forgetful", FORGETFUL, 8, &[ONE_ID_AFTER_A_LOSS]);
+    search("promoted", PROMOTED, 6, &[ONE_ID_AFTER_A_LOSS]);
+    search("unaware", UNAWARE, 6, &[ONE_ID_AFTER_A_LOSS]);
+    search("copies", COPIES, 8, &[A_COPY_IS_TOLD]);
+    search("lost copies", LOST_COPIES, 6, &[A_COPY_IS_TOLD]);
+    search("two layouts", TWO_LAYOUTS, 4, &[]);
+    search("newcomer", NEWCOMER, 4, &[]);
 }
 
 #[test]
@@ -133,15 +171,15 @@ fn every_flaw_repeats_an_id() {
         (Flaw::StartAfterLastStart, CALM),
         (Flaw::RenewWithoutCompare, CALM),
         (Flaw::IssueAfterRelease, CALM),
-        (Flaw::RestartOnOldInterval, USUAL_WORLD),
-        (Flaw::ClaimWithoutNonce, COPIES),
+        (Flaw::RestartOnOldInterval, USUAL),
+        (Flaw::ClaimWithoutNonce, CALM_COPIES),
         (Flaw::FlushWithoutQuarantine, LEAPING),
         (Flaw::PromotionWithoutQuarantine, PROMOTED),
         (Flaw::RenewAfterPromotion, PROMOTED),
         (Flaw::QuarantineByClockAlone, LEAPING),
         (Flaw::ChosenFromOtherRecords, CALM),
         (Flaw::TermsNotCompared, TWO_LAYOUTS),
-        (Flaw::CopiesNotTold, QUIET_COPIES),
+        (Flaw::CopiesNotTold, CALM_COPIES),
         (Flaw::QuarantineOfTheNewcomer, NEWCOMER),
         (Flaw::QuarantineBeforeClock, PROMOTED),
         (Flaw::VanishedWithoutQuarantine, UNAWARE),
@@ -151,23 +189,16 @@ fn every_flaw_repeats_an_id() {
             flaw: Some(flaw),
             ..world
         };
-        let checker = rules
-            .checker()
-            .threads(THREADS)
-            .target_state_count(20_000_000);
+        let checker = rules.checker().threads(THREADS);
         let checker = checker
             .finish_when(HasDiscoveries::AnyFailures)
             .spawn_bfs()
             .join();
+        let path = checker.assert_any_discovery(NO_ID_REPEATS);
         println!(
-            "{flaw:?}: {} states, {} deep",
+            "{flaw:?}: {} states, {:?}",
             checker.unique_state_count(),
-            checker.max_depth()
+            path.into_actions()
         );
-        if let Some(path) = checker.discovery(NO_ID_REPEATS) {
-            println!("{:?}", path.into_actions());
-        } else {
-            println!("NOT FOUND");
-        }
     }
 }

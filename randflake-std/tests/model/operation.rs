@@ -7,13 +7,13 @@ use randflake_std::ledger::{
     self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Seen, View,
 };
 
+use crate::TICK_MS;
 use crate::holder::{Grant, Holding, Process};
 use crate::lies;
 use crate::records::{
-    Change, Lease, LeaseChange, Name, NameVersion, SHORTER_TTL, Store, small, terms, time, token,
+    Change, Lease, LeaseChange, Name, NameVersion, Store, small, terms, time, token, ttl_of,
 };
 use crate::rules::{Flaw, Rules};
-use crate::{TICK_MS, TTL};
 
 /// By how much a renewal's store clock may differ from what is expected: the ledger's.
 const LEAP: Duration = Duration::from_secs(1);
@@ -84,7 +84,7 @@ pub(crate) struct Place {
 
 impl Place {
     fn terms(&self) -> u8 {
-        self.rules.terms_of(self.holder)
+        self.rules.terms[self.holder]
     }
 
     /// By how many places the records are apart from those of others; none, but for the flaw.
@@ -216,7 +216,7 @@ impl Process {
         asking: &Asking<'_>,
         place: &Place,
     ) -> (ledger::Change, Result<Answer, StoreError>) {
-        let ttl = if place.terms() == SHORTER_TTL { 1 } else { TTL };
+        let ttl = ttl_of(place.terms());
         match asked {
             Asked::Acquire {
                 token: number,
@@ -272,10 +272,10 @@ impl Process {
                 fencing_token: grant.fencing_token.into(),
                 token: token(grant.token),
             },
-            serial: self
-                .serial
+            written: self
+                .written
                 .filter(|_| !rules.has(Flaw::CopiesNotTold))
-                .map(u64::from),
+                .map(|(serial, nonce)| (serial.into(), nonce.into())),
             tried: numbers(self.tried),
         };
         grant.into_iter().map(held).collect()
@@ -332,7 +332,7 @@ impl Process {
 
     fn wrote(&mut self, node_id: u8, lease: Lease) {
         self.seen_ends[usize::from(node_id)] = lease.end;
-        (self.serial, self.tried) = (Some(lease.serial), 0);
+        (self.written, self.tried) = (Some((lease.serial, lease.nonce)), 0);
     }
 }
 

@@ -21,9 +21,11 @@ pub(crate) struct World {
     /// The raw ids issued, as bits; and those of a lease that two processes had unknowingly.
     issued: u128,
     shared: u128,
+    /// Those of such a lease since it was copied.
+    since_copied: u128,
     repeated: bool,
-    /// Once only.
-    copied: bool,
+    /// The token of the lease that was copied, which happens once.
+    copied: Option<u8>,
     /// The store has forgotten leases, and nobody knows.
     unnoticed: bool,
     issued_after_loss: bool,
@@ -78,7 +80,7 @@ impl Model for Rules {
 
     fn init_states(&self) -> Vec<World> {
         let store = if self.is_made {
-            Store::made()
+            Store::made(self.terms[0])
         } else {
             Store::default()
         };
@@ -170,7 +172,8 @@ impl World {
             return;
         }
         let other = &self.processes[1 - holder];
-        if rules.copies && !self.copied && other.holding.is_none() && other.asked.is_none() {
+        if rules.copies && self.copied.is_none() && other.holding.is_none() && other.asked.is_none()
+        {
             actions.push(Action::Copy(holder));
         }
         if rules.faults {
@@ -262,7 +265,7 @@ impl World {
             }
             Action::GiveUp(holder) => self.processes[holder].give_up(),
             Action::Receive { holder, now } => {
-                self.processes[holder].receive(now, rules.terms_of(holder));
+                self.processes[holder].receive(now, rules.terms[holder]);
             }
             Action::Take { holder, now } => self.take(holder, now),
             Action::Crash(holder) if rules.has(Flaw::RestartOnOldInterval) => {
@@ -302,7 +305,7 @@ impl World {
         flight.done = true;
         self.unnoticed &= !flight.tells_of_a_loss();
         if let Some(now) = answered {
-            self.processes[holder].receive(now, rules.terms_of(holder));
+            self.processes[holder].receive(now, rules.terms[holder]);
         }
     }
 
@@ -340,6 +343,7 @@ impl World {
                 let leases = node.map(|node| [node.before, Some(Lease::version(node.after))]);
                 leases.into_iter().flatten().flatten().for_each(&mut lease);
             }
+            tried |= process.written.map_or(0, |(_, nonce)| 1 << nonce);
             tried |= process.tried | flight.map_or(0, |flight| 1 << flight.nonce);
             if let Some(Asked::Acquire { tried: nonces, .. }) = process.asked {
                 tried |= nonces;
@@ -355,8 +359,12 @@ impl World {
     /// The other process goes on with the same memory, and draws the same random numbers. The network answers the
     /// one that had asked.
     fn copy(&mut self, holder: usize, rules: Rules) {
-        self.copied = true;
         let state = &mut self.processes[holder];
+        self.copied = match state.asked {
+            Some(Asked::Acquire { token, .. }) => Some(token),
+            Some(Asked::Release(grant)) => Some(grant.token),
+            _ => state.holding.map(|holding| holding.grant.token),
+        };
         state.next_token = Some(rules.acquires + 1);
         if let Some(holding) = &mut state.holding {
             holding.copied = true;
@@ -375,6 +383,13 @@ impl World {
             Loss::Flush => Records::default(),
             Loss::Promote | Loss::Restore => self.store.replica,
         };
+        // The store may have forgotten which of two copies was the first.
+        self.shared |= self.since_copied;
+        for process in &mut self.processes {
+            if let Some(holding) = &mut process.holding {
+                holding.copied |= Some(holding.grant.token) == self.copied;
+            }
+        }
         self.unnoticed = loss == Loss::Restore;
         self.store.lose(records, !self.unnoticed);
     }
@@ -390,6 +405,9 @@ impl World {
         // What two copies issue until the second one asks the store, nothing can prevent.
         if holding.copied {
             self.shared |= bit;
+        }
+        if Some(holding.grant.token) == self.copied {
+            self.since_copied |= bit;
         }
         self.repeated |= self.issued & bit & !self.shared != 0;
         self.issued |= bit;

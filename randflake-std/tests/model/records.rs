@@ -38,14 +38,23 @@ const fn layout(timestamp: u32, node_id: u32) -> Custom {
 pub(crate) const USUAL: u8 = 0;
 pub(crate) const OTHER_LAYOUT: u8 = 1;
 pub(crate) const SHORTER_TTL: u8 = 2;
+pub(crate) const LONGER_TTL: u8 = 3;
 
 /// What the processes' namespaces may mean.
 pub(crate) fn terms(place: u8) -> Terms {
-    let ticks = if place == SHORTER_TTL { 1 } else { TTL };
     Terms {
         spec: layout_of(place).spec(),
         seal: Some(Seal::Plain),
-        max_ttl_ms: u64::from(ticks) * TICK_MS,
+        max_ttl_ms: u64::from(ttl_of(place)) * TICK_MS,
+    }
+}
+
+/// The longest TTL, which is the one asked for. The longer one is longer than twice the skew.
+pub(crate) fn ttl_of(terms: u8) -> u8 {
+    match terms {
+        SHORTER_TTL => 1,
+        LONGER_TTL => 4,
+        _ => TTL,
     }
 }
 
@@ -54,7 +63,7 @@ pub(crate) fn layout_of(terms: u8) -> Custom {
 }
 
 fn place_of(stored: &Terms) -> u8 {
-    let mut places = USUAL..=SHORTER_TTL;
+    let mut places = USUAL..=LONGER_TTL;
     places.find(|place| terms(*place) == *stored).unwrap()
 }
 
@@ -206,9 +215,9 @@ pub(crate) struct LeaseChange {
 
 impl Store {
     /// With a namespace in which nothing was leased.
-    pub(crate) fn made() -> Self {
+    pub(crate) fn made(terms: u8) -> Self {
         let name = Name {
-            terms: USUAL,
+            terms,
             origin: 0,
             writes: 1,
             quarantine: 0,

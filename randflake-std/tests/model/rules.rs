@@ -1,7 +1,5 @@
 //! What the model lets happen, and which rule it leaves out.
 
-use crate::records::USUAL;
-
 /// A rule that is broken. All else is as it is shipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
@@ -77,22 +75,13 @@ pub(crate) struct Rules {
     pub(crate) is_made: bool,
     /// At most 2.
     pub(crate) node_ids: u8,
-    /// The second process' terms: a place in [`TERMS`](crate::records::TERMS).
-    pub(crate) others_terms: u8,
+    /// What the namespace means to each process: see [`terms`](crate::records::terms).
+    pub(crate) terms: [u8; 2],
 }
 
 impl Rules {
     pub(crate) fn has_any_clocks(self) -> bool {
         matches!(self.clocks, Clocks::Any(_))
-    }
-
-    /// What a process' namespace means to it.
-    pub(crate) fn terms_of(self, holder: usize) -> u8 {
-        if holder == 0 {
-            USUAL
-        } else {
-            self.others_terms
-        }
     }
 
     pub(crate) fn has(self, flaw: Flaw) -> bool {

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -19,12 +20,37 @@ const TABLES: [&str; 5] = ["store", "namespace", "lease", "page", "counter"];
 /// Longer than what a file's time can tell apart.
 const A_SECOND: Duration = Duration::from_millis(1_100);
 
+/// A server, and its wall clock.
+fn by_a_clock(folder: &Path) -> (Database, Arc<WallClock>) {
+    fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    let clock = Arc::new(WallClock::new(folder));
+    let server = Database::of(MariadbServer::start_by(Arc::clone(&clock)));
+    (server, clock)
+}
+
+/// It is written without a look at the clock before, so the write looks.
+#[test]
+fn w13_a_renewal_over_a_leap_of_the_clock_fails_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, clock) = by_a_clock(folder.path());
+    let (mut store, grant) = server.holder();
+    for leap_ms in [9_000, -9_000] {
+        clock.step_ms(leap_ms);
+        let failed = store.renew(&[grant], TTL);
+        assert!(
+            matches!(failed, Err(StoreError::ClockSkew { .. })),
+            "{failed:?}"
+        );
+        for _ in 0..2 {
+            assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+        }
+    }
+}
+
 #[test]
 fn w09_a_server_that_comes_back_behind_with_older_data_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-    let clock = Arc::new(WallClock::new(folder.path()));
-    let mut server = Database::of(MariadbServer::start_by(Arc::clone(&clock)));
+    let (mut server, clock) = by_a_clock(folder.path());
     drop(server.holder());
     server.server().kill();
     let data = server.server().folder().join("data");
