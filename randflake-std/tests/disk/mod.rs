@@ -70,12 +70,6 @@ impl Disk {
         succeeds(command.arg(self.image()).arg(self.path()));
     }
 
-    /// Shows this file system where another one is, above it.
-    pub(crate) fn mount_over(&self, other: &Self) {
-        let mut command = Command::new("mount");
-        succeeds(command.arg("--bind").arg(self.path()).arg(other.path()));
-    }
-
     /// Cuts the power, while others are at work.
     pub(crate) fn cut(&self) {
         let root = File::open(self.path()).unwrap();
