@@ -143,7 +143,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "engines",
-        about: "lease stores on real servers, in temporary folders (redis, etcd, postgresql, mariadb, libfaketime)",
+        about: "lease stores on real servers and file systems, in temporary folders (redis, etcd, postgresql, mariadb, libfaketime, mkfs.ext4)",
         needs: engines::needs,
         run: engines::run,
     },

@@ -122,25 +122,6 @@ mod unix {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_is_named() {
-        let place = Place::new();
-        acquire(&mut place.open()).unwrap();
-        fs::remove_file(place.lock()).unwrap();
-        let folder = place.folder.path();
-        fs::set_permissions(folder, PermissionsExt::from_mode(0o500)).unwrap();
-        let is_root = fs::write(place.path("probe"), "").is_ok();
-        let outcome = place.try_open(&place.database());
-        fs::set_permissions(folder, PermissionsExt::from_mode(0o700)).unwrap();
-        if !is_root {
-            let sentence = unusable(outcome);
-            assert!(
-                sentence.contains("leases.db.lock: Permission denied"),
-                "{sentence}"
-            );
-        }
-    }
-
-    #[test]
     fn a_link_leads_to_the_same_store() {
         let place = Place::new();
         let mut store = place.open();

@@ -1,7 +1,7 @@
 //! Keys and stores in files: whose they are, and what becomes of them on file systems that are cut off, full, copied,
 //! restored and mounted in pieces.
 //!
-//! Needs root, Linux and `mkfs.ext4`: `cargo xtask volumes`.
+//! Needs root, Linux and `mkfs.ext4`: `cargo xtask engines`.
 
 #![cfg(target_os = "linux")]
 #![expect(

@@ -1,5 +1,6 @@
 //! Files and directories of another user are not used, and neither are those that another may change.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
@@ -91,6 +92,42 @@ fn a_key_in_a_directory_that_others_may_change_is_refused() {
     ));
 }
 
+/// Runs the tool as a user without rights, with a last argument; whether it succeeds, and what it says.
+fn run_as_nobody(folder: &Path, command: &str, last: &OsStr) -> (bool, String) {
+    // Where it is built only its builder may go.
+    let program = folder.join("randflake");
+    if !program.exists() {
+        fs::copy(env!("CARGO_BIN_EXE_randflake"), &program).unwrap();
+    }
+    let mut run = Command::new("setpriv");
+    run.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    run.arg(program).args(command.split(' ')).arg(last);
+    let output = run.current_dir("/").output().unwrap();
+    let told = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(told).unwrap())
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_named() {
+    let folder = TempDir::new().unwrap();
+    set_mode(folder.path(), 0o755);
+    let directory = folder.path().join("store");
+    fs::create_dir(&directory).unwrap();
+    let path = directory.join("leases.db");
+    acquire(&mut SqliteStore::open(&path, &namespace("default")).unwrap()).unwrap();
+    fs::remove_file(directory.join("leases.db.lock")).unwrap();
+    for (file, mode) in [(&path, 0o600), (&directory, 0o500)] {
+        set_mode(file, mode);
+        give_away(file);
+    }
+    let url = format!("sqlite:{}", path.display());
+    let (has_opened, said) = run_as_nobody(folder.path(), "lease status --store", url.as_ref());
+    assert!(
+        !has_opened && said.contains("leases.db.lock: Permission denied"),
+        "{said}"
+    );
+}
+
 /// As Kubernetes mounts a secret for a pod with an `fsGroup`: links in a sticky directory, and a file of root's that the
 /// group may read.
 #[test]
@@ -111,28 +148,10 @@ fn a_key_that_kubernetes_mounts_is_read_by_the_pods_user_alone() {
         set_mode(path, mode);
         chown(path, None, Some(NOBODY)).unwrap();
     }
-    let program = folder.path().join("randflake");
-    fs::copy(env!("CARGO_BIN_EXE_randflake"), &program).unwrap();
     let compose = |mode| {
         set_mode(&key, mode);
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-        command.arg(&program).args([
-            "compose",
-            "--time",
-            "1733706297",
-            "--node",
-            "42",
-            "--sequence",
-            "1",
-        ]);
-        let output = command
-            .arg("--key-file")
-            .arg(volume.join("key"))
-            .output()
-            .unwrap();
-        let told = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8(told).unwrap())
+        let command = "compose --time 1733706297 --node 42 --sequence 1 --key-file";
+        run_as_nobody(folder.path(), command, volume.join("key").as_os_str())
     };
     assert_eq!(compose(0o440), (true, "3vgoe12ccb8gh\n".to_owned()));
     let (is_read, said) = compose(0o444);
