@@ -17,8 +17,9 @@ use std::time::Instant;
 use engines::mariadb::MariadbServer;
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, StoreError, Token, open,
+    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token, open,
 };
+use randflake_std::ledger::Loss;
 
 fn namespace() -> Namespace {
     Namespace::of::<Randflake>("orders").unwrap()
@@ -28,7 +29,7 @@ fn acquire(store: &mut dyn LeaseStore, count: u32) -> Result<Acquired, StoreErro
     store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
-        count,
+        nodes: NodeIds::Any(count),
         ttl: 300,
     })
 }
@@ -86,7 +87,7 @@ fn a_full_namespace_is_quick(url: &str) {
     let listed = begun.elapsed();
     assert!(listed < Duration::from_secs(10), "listed in {listed:?}");
     let renewed = store.renew(&taken[..1_000], 300).unwrap().ends;
-    assert!(renewed.iter().all(Option::is_some));
+    assert!(renewed.iter().all(Result::is_ok));
 }
 
 fn acquire_after_release(store: &mut dyn LeaseStore, unused: Grant) -> Vec<Grant> {
@@ -141,16 +142,19 @@ fn mariadb_is_not_hurt_by_old_snapshots() {
 }
 
 #[test]
-fn a_dropped_schema_is_made_again_and_fenced() {
+fn a_dropped_schema_is_made_again_and_quarantined() {
     let mariadb = with_database(MariadbServer::start());
     let mut store = open(&mariadb.url("ids"), &namespace()).unwrap();
     let grants = acquire(&mut *store, 1).unwrap().grants;
-    let drop = "DROP TABLE randflake_store, randflake_namespace, randflake_page, randflake_lease";
+    let drop = "DROP TABLE randflake_store, randflake_namespace, randflake_page, randflake_lease, randflake_counter";
     mariadb.client(Some("ids")).query_drop(drop).unwrap();
-    assert_eq!(store.renew(&grants, 300).unwrap().ends, [None]);
+    assert_eq!(
+        store.renew(&grants, 300).unwrap().ends,
+        [Err(Loss::Forgotten)]
+    );
     let fenced = acquire(&mut *store, 1);
     assert!(
-        matches!(fenced, Err(StoreError::Fenced { .. })),
+        matches!(fenced, Err(StoreError::Quarantined { .. })),
         "{fenced:?}"
     );
 }

@@ -17,7 +17,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engines::etcd::EtcdCluster;
 use engines::mariadb::MariadbServer;
-use randflake_std::lease::{AcquireRequest, Grant, LeaseStore, Namespace, StoreError, Token, open};
+use randflake_std::lease::{
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token, open,
+};
 use randflake_std::randflake_core::Snowflake;
 
 /// In milliseconds, the layout's ticks.
@@ -28,7 +30,7 @@ fn acquire(store: &mut dyn LeaseStore, count: u32) -> Result<Vec<Grant>, StoreEr
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
-        count,
+        nodes: NodeIds::Any(count),
         ttl: SHORT,
     });
     acquired.map(|acquired| acquired.grants)

@@ -18,7 +18,7 @@ mod user;
 
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, Namespace, Renewed, StoreError, Token, open,
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, Renewed, StoreError, Token, open,
 };
 use randflake_std::segment;
 
@@ -48,7 +48,7 @@ fn uses(url: &str) -> Result<(), StoreError> {
     let mut store = open(url, &namespace())?;
     let grants = acquired(&mut *store)?;
     let Renewed { ends, .. } = store.renew(&grants, 120)?;
-    assert!(ends.iter().all(Option::is_some), "{ends:?}");
+    assert!(ends.iter().all(Result::is_ok), "{ends:?}");
     assert!(store.list()?.len() >= grants.len());
     let unused = grants.iter().map(|&grant| Grant {
         end: grant.start,
@@ -57,7 +57,7 @@ fn uses(url: &str) -> Result<(), StoreError> {
     store.release(&unused.collect::<Vec<_>>())?;
     store.diagnose()?;
     segment::open(url, &namespace())?.reserve(10)?;
-    store.fence()?;
+    store.quarantine()?;
     Ok(())
 }
 
@@ -65,7 +65,7 @@ fn acquired(store: &mut dyn LeaseStore) -> Result<Vec<Grant>, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
-        count: 2,
+        nodes: NodeIds::Any(2),
         ttl: 60,
     });
     Ok(acquired?.grants)

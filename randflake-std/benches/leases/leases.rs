@@ -4,7 +4,9 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use randflake_std::lease::{AcquireRequest, Acquired, Grant, LeaseStore, StoreError, Token};
+use randflake_std::lease::{
+    AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, StoreError, Token,
+};
 
 /// As many as are leased with one operation to fill a namespace.
 const AT_ONCE: u32 = 8_192;
@@ -17,7 +19,7 @@ pub(crate) fn ask(
     store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "bench",
-        count,
+        nodes: NodeIds::Any(count),
         ttl,
     })
 }
@@ -26,7 +28,7 @@ pub(crate) fn ask(
 pub(crate) fn acquire(store: &mut dyn LeaseStore, count: u32, ttl: u64) -> Vec<Grant> {
     loop {
         match ask(store, count, ttl) {
-            Err(StoreError::Fenced { retry_in }) => thread::sleep(retry_in),
+            Err(StoreError::Quarantined { retry_in }) => thread::sleep(retry_in),
             outcome => return outcome.unwrap().grants,
         }
     }

@@ -76,7 +76,7 @@ fn an_older_snapshot_is_restored() {
     server.restart();
     // The administrator's first act.
     let mut store = lease::open(&url, &namespace("restore")).unwrap();
-    assert!(store.fence().unwrap() > Duration::from_secs(10));
+    assert!(store.quarantine().unwrap() > Duration::from_secs(10));
     running.extend((0..4).map(|_| fleet.start(TTL * 7)));
     assert_issued(&fleet.finish(running));
 }

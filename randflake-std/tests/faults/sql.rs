@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use libtest_mimic::Trial;
 use randflake_std::lease::{
-    self, AcquireRequest, Grant, LeaseStore, PostgresStore, StoreError, Token,
+    self, AcquireRequest, Grant, LeaseStore, NodeIds, PostgresStore, StoreError, Token,
 };
 
 use crate::engine::{Engine, with_database};
@@ -161,7 +161,7 @@ fn synchronous_commit_is_off() {
         let request = AcquireRequest {
             token: Token::random().unwrap(),
             holder: "killed",
-            count: 1,
+            nodes: NodeIds::Any(1),
             ttl: 3,
         };
         granted.extend(store.acquire(&request).unwrap().grants);
@@ -227,7 +227,7 @@ fn leases_until(ended: Instant, url: &str) -> Vec<Grant> {
         let request = AcquireRequest {
             token: Token::random().unwrap(),
             holder: "repeats",
-            count: 2,
+            nodes: NodeIds::Any(2),
             ttl: 3,
         };
         let acquired = loop {

@@ -45,7 +45,7 @@ pub(crate) fn terms(place: u8) -> Terms {
     Terms {
         spec: layout_of(place).spec(),
         seal: Some(Seal::Plain),
-        max_ttl_ms: u64::from(ttl_of(place)) * TICK_MS,
+        max_ttl_ms: Some(u64::from(ttl_of(place)) * TICK_MS),
     }
 }
 

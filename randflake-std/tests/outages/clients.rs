@@ -7,7 +7,7 @@ use std::thread;
 
 use randflake_core::{Field, Fields, Spec};
 use randflake_std::lease::{
-    self, AcquireRequest, Acquired, Grant, LeaseStore, Namespace, StoreError, Token,
+    self, AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::{Layout, Plain};
 
@@ -55,7 +55,7 @@ pub(crate) fn acquire(
     store.acquire(&AcquireRequest {
         token,
         holder,
-        count: 1,
+        nodes: NodeIds::Any(1),
         ttl: ticks(ttl),
     })
 }
@@ -152,7 +152,7 @@ impl Client {
             Err(
                 StoreError::Unavailable(_)
                 | StoreError::Exhausted { .. }
-                | StoreError::Fenced { .. },
+                | StoreError::Quarantined { .. },
             ) => thread::sleep(PAUSE),
             Err(error) => panic!("{error}"),
         }
@@ -174,7 +174,7 @@ impl Client {
         ledger.answer(|ledger| {
             self.renewals += 1;
             // None: it was over before.
-            self.held = renewed.ends[0].map(|end| {
+            self.held = renewed.ends[0].ok().map(|end| {
                 ledger.renewed(&grant, end);
                 Grant { end, ..grant }
             });

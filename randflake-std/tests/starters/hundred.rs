@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::{env, process};
 
-use randflake_std::lease::{AcquireRequest, Token, open};
+use randflake_std::lease::{AcquireRequest, NodeIds, Token, open};
 
 use crate::engines::etcd::EtcdCluster;
 use crate::engines::mariadb::MariadbServer;
@@ -34,7 +34,7 @@ pub(crate) fn starter(url: &str) {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: &process::id().to_string(),
-        count: u32::try_from(NODE_IDS_EACH).unwrap(),
+        nodes: NodeIds::Any(u32::try_from(NODE_IDS_EACH).unwrap()),
         ttl: 300,
     });
     for grant in acquired.unwrap().grants {

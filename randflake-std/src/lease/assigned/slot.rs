@@ -117,7 +117,8 @@ impl Slot {
 }
 
 fn cut(text: &mut String, len: usize) {
-    text.truncate(text.floor_char_boundary(len));
+    let end = (0..=len).rev().find(|&end| text.is_char_boundary(end));
+    text.truncate(end.unwrap_or(0));
 }
 
 /// FNV-1a, which tells a sector that was not written whole.
