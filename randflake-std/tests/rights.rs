@@ -10,8 +10,6 @@
 
 #[expect(dead_code, reason = "other tests do more to servers")]
 mod engines;
-#[path = "rights/mariadb.rs"]
-mod mariadb;
 #[path = "rights/postgres.rs"]
 mod postgres;
 #[expect(dead_code, reason = "other tests do more with the tool")]
