@@ -90,7 +90,7 @@ impl Backend for Mysql {
     }
 
     fn history_steps(&self) -> usize {
-        800
+        2_000
     }
 
     fn history_clock_steps_ms(&self) -> u64 {

@@ -75,14 +75,6 @@ const TESTS: &[Test] = &[
         tools: ALL_ENGINES,
     },
     Test {
-        name: "databases",
-        tools: &[MARIADB_SERVER, MARIADB_SETUP],
-    },
-    Test {
-        name: "rights",
-        tools: &[MARIADB_SERVER, MARIADB_SETUP],
-    },
-    Test {
         name: "encryption",
         tools: ALL_ENGINES,
     },
@@ -95,12 +87,8 @@ const TESTS: &[Test] = &[
         tools: ALL_ENGINES,
     },
     Test {
-        name: "pages",
-        tools: &[MARIADB_SERVER, MARIADB_SETUP, ETCD_SERVER],
-    },
-    Test {
         name: "contract_mysql",
-        tools: &[MARIADB_SERVER, MARIADB_SETUP],
+        tools: &[MARIADB_SERVER, MARIADB_SETUP, WALL_CLOCK],
     },
 ];
 

@@ -154,7 +154,12 @@ impl Standing {
         let free_from = former
             .map_or(0, |former| former.end)
             .max(self.record.quarantine);
-        let furthest = now.tick.saturating_add(self.span());
+        let span = self.span();
+        // A lease may also follow on one that waits for the end of a quarantine.
+        let begins = now
+            .tick
+            .max(self.record.quarantine.min(now.tick.saturating_add(span)));
+        let furthest = begins.saturating_add(span);
         if free_from > furthest {
             let near = now.tick + (free_from - furthest);
             return Err(StoreError::Exhausted {
