@@ -10,8 +10,8 @@ pub struct Wanted<'a> {
     /// These node ids.
     pub nodes: &'a [u32],
     /// Besides, so many that are free, if there are so many. An engine finds them by whatever index or hint it has: a
-    /// wrong one costs another try, never an id. Their records are read like the others: one that is taken for absent
-    /// and is that of a live lease of this process looks like one that was forgotten.
+    /// wrong one costs another try, never an id. But a record of this process's own that is taken for absent without a
+    /// look counts as forgotten.
     pub free: usize,
 }
 

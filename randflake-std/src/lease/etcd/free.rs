@@ -1,10 +1,10 @@
 //! Finding free node ids.
 //!
-//! A page is 256 adjacent node ids, and the first of a page come into use first: those after its last key were never
-//! leased. One page is looked at first, at random. If that has too few, the notes of the pages around say which
+//! A page is 256 adjacent node ids, and the first of a page come into use first: the number of its keys says which were
+//! never leased. One page is looked at first, at random. If that has too few, the notes of the pages around say which
 //! others to look at: a note is the tick before which no node id of its page is free, as far as known. Whoever takes
-//! the last free one of a page writes its note, and so does whoever looks in vain; a release clears it. Pages without
-//! a note, and cleared ones, are looked at before those whose tick has come: their holders live, as a rule.
+//! the last free one of a page writes its note, and so does whoever looks in vain; a release clears it. Pages with
+//! cleared notes are looked at before those whose tick has come: their holders live, as a rule.
 //!
 //! All of this is a hint: a wrong one costs another try.
 
@@ -19,9 +19,7 @@ use crate::ledger::{Change, Node};
 
 const PAGE: usize = 256;
 /// Pages whose notes are read together.
-const NOTES: u32 = 64;
-/// So many times as many, if there are too few free node ids among the first.
-const MORE: usize = 16;
+const SPAN: u32 = 512;
 const PAGES_AT_ONCE: usize = 8;
 /// From so many of a page one is taken at random, so that clients that look at once do not collide.
 const CHOICE: usize = 16;
@@ -64,16 +62,19 @@ impl Etcd {
         Ok(random()? % self.pages())
     }
 
-    /// Of a page: its note, its leases with the soonest ends, and its last one. One more than is wanted shows if those
-    /// are all.
-    pub(super) fn look_ranges(&self, page: u32, wanted: usize) -> [Range; 3] {
+    /// Of a page: its note, and its leases with the soonest ends. One more than is wanted shows if those are all.
+    pub(super) fn look_ranges(&self, page: u32, wanted: usize) -> [Range; 2] {
+        let limit = if self.has_collided {
+            PAGE
+        } else {
+            CHOICE.max(wanted + 1)
+        };
         let node_ids = self.node_ids(page);
         let first = self.keys.lease(*node_ids.start());
         let last = self.keys.lease(*node_ids.end());
         [
             Range::Key(self.keys.note(page)),
-            Range::Lowest(first.clone(), last.clone(), CHOICE.max(wanted + 1)),
-            Range::Last(first, last),
+            Range::Lowest(first, last, limit),
         ]
     }
 
@@ -88,11 +89,10 @@ impl Etcd {
     pub(super) fn look(
         &self,
         page: u32,
-        found: [&Found; 3],
+        [noted, leases]: [&Found; 2],
         now: u64,
         wanted: usize,
     ) -> Result<Look, StoreError> {
-        let [noted, leases, last] = found;
         let (mut free, mut ends, mut used) = (Vec::new(), Vec::new(), BTreeSet::new());
         for kv in &leases.kvs {
             let node = Self::node(kv)?;
@@ -103,19 +103,36 @@ impl Etcd {
             }
         }
         let shows_all = leases.kvs.len() as u64 == leases.count;
-        let last = last.kvs.first().and_then(|kv| number_of(&kv.key));
-        let is_unused = |node_id: &u32| {
-            last.is_none_or(|last| *node_id > last) || (shows_all && !used.contains(node_id))
+        // Where not all are shown, the first are taken to be in use: a wrong guess is refused by the commit. But what
+        // this process has leased itself would look forgotten.
+        let is_unused = |(place, node_id): &(u64, u32)| {
+            if shows_all {
+                !used.contains(node_id)
+            } else {
+                *place >= leases.count && !self.written.contains(node_id)
+            }
         };
-        let unused: Vec<_> = self.node_ids(page).filter(is_unused).collect();
-        let has_gaps = self.node_ids(page).count() as u64 > leases.count + unused.len() as u64;
-        // In order: to leave one out would leave a gap.
+        let unused = (0..).zip(self.node_ids(page)).filter(is_unused);
+        let unused: Vec<_> = unused.map(|(_, node_id)| node_id).collect();
+        // In order, because to leave one out leaves a gap; but those who have collided would meet again.
         let missing = wanted.saturating_sub(free.len());
-        let taken = unused.iter().take(missing).map(|node_id| Node {
-            node_id: *node_id,
-            record: None,
-        });
+        let choice = unused.len().saturating_sub(missing).min(CHOICE);
+        let skipped = if self.has_collided {
+            random()? as usize % (choice + 1)
+        } else {
+            0
+        };
+        let taken = unused
+            .iter()
+            .skip(skipped)
+            .take(missing)
+            .map(|node_id| Node {
+                node_id: *node_id,
+                record: None,
+            });
         free.extend(taken);
+        let size = self.node_ids(page).count() as u64;
+        let has_gaps = !shows_all && leases.count + (unused.len() as u64) < size;
         Ok(Look {
             page,
             noted: noted
@@ -142,10 +159,10 @@ impl Etcd {
         }
         let ranges = self.look_ranges(look.page, PAGE);
         let (_, found) = self.get(&ranges)?;
-        let [note, leases, last] = &found[..] else {
+        let [note, leases] = &found[..] else {
             return Err(not_understood());
         };
-        self.look(look.page, [note, leases, last], now, wanted)
+        self.look(look.page, [note, leases], now, wanted)
     }
 
     /// Looks at more pages if there are too few in the one that was. If too few are free: when more may be.
@@ -154,24 +171,24 @@ impl Etcd {
         let mut missing = wanted.saturating_sub(found(&self.looks));
         let mut later = Vec::new();
         let pages = self.pages();
-        let spans = pages.div_ceil(NOTES);
-        let first = self.looks.first().map_or(0, |look| look.page / NOTES);
-        let mut ring = (0..spans).map(|n| (first + n) % spans);
-        let mut at_once = 1;
-        while missing > 0 && pages > 1 {
-            let spans: Vec<_> = ring.by_ref().take(at_once).collect();
-            if spans.is_empty() {
-                break;
-            }
-            at_once = MORE;
-            let ready = self.ready(&spans, now, &mut later)?;
-            // The first page that is looked at has one, as a rule.
-            for ready in ready.chunks(if missing == 1 { 1 } else { PAGES_AT_ONCE }) {
-                let new = self.look_at(ready, now, missing)?;
-                missing = missing.saturating_sub(found(&new));
-                self.looks.extend(new);
-                if missing == 0 {
+        let spans = pages.div_ceil(SPAN);
+        let first = self.looks.first().map_or(0, |look| look.page / SPAN);
+        let ring = (0..spans).map(|n| (first + n) % spans);
+        for span in ring.filter(|_| pages > 1) {
+            while missing > 0 {
+                let (ready, noted) = self.ready(span, now, missing)?;
+                if ready.is_empty() {
+                    later.extend(noted);
                     break;
+                }
+                // The first page that is looked at has one, as a rule.
+                for ready in ready.chunks(if missing == 1 { 1 } else { PAGES_AT_ONCE }) {
+                    let new = self.look_at(ready, now, missing)?;
+                    missing = missing.saturating_sub(found(&new));
+                    self.looks.extend(new);
+                    if missing == 0 {
+                        break;
+                    }
                 }
             }
         }
@@ -190,44 +207,51 @@ impl Etcd {
         Ok(later.get(nth).or(later.last()).copied())
     }
 
-    /// The pages of some spans that may have a free node id, at random; and when the others may have.
+    /// Pages of a span that may have a free node id, at random; and when others may have.
     fn ready(
         &mut self,
-        spans: &[u32],
+        span: u32,
         now: u64,
-        later: &mut Vec<u64>,
-    ) -> Result<Vec<u32>, StoreError> {
-        let pages = self.pages();
-        let span = |n: &u32| n * NOTES..pages.min((n + 1) * NOTES);
-        let ranges: Vec<_> = spans
-            .iter()
-            .map(span)
-            .map(|span| {
-                let (first, last) = (self.keys.note(span.start), self.keys.note(span.end - 1));
-                Range::Keys(first, last, 0, 0)
-            })
-            .collect();
-        let (_, found) = self.get(&ranges)?;
-        let mut noted = BTreeMap::new();
-        for kv in found.iter().flat_map(|found| &found.kvs) {
-            let page = number_of(&kv.key).ok_or_else(not_understood)?;
-            noted.insert(page, said(&kv.value)?);
-        }
-        let mut ready: Vec<_> = spans.iter().flat_map(span).collect();
-        ready.retain(|page| {
-            let tick = noted.get(page).copied().unwrap_or(CLEARED);
-            let is_known = self.looks.iter().any(|look| look.page == *page);
-            if tick > now && !is_known {
-                later.push(tick);
+        wanted: usize,
+    ) -> Result<(Vec<u32>, Option<u64>), StoreError> {
+        let pages = span * SPAN..self.pages().min((span + 1) * SPAN);
+        let [first, last] = [pages.start, pages.end - 1].map(|page| self.keys.note(page));
+        let limit = CHOICE + self.looks.len() + wanted;
+        let lowest = Range::Lowest(first.clone(), last.clone(), limit);
+        let mut noted = self.noted(lowest)?;
+        if noted.1 < u64::from(pages.end - pages.start) {
+            noted = self.noted(Range::Keys(first, last, 0, 0))?;
+            let missing: Vec<_> = pages.filter(|page| !noted.0.contains_key(page)).collect();
+            let mut write = Write::default();
+            for page in missing.iter().take(write.left()) {
+                let key = self.keys.note(*page);
+                write.compare(&key, 0).put(&key, &note(CLEARED));
             }
-            tick <= now && !is_known
-        });
+            // Else another is doing it.
+            self.write(&write)?;
+            noted.0.extend(missing.iter().map(|page| (*page, CLEARED)));
+        }
+        let mut noted = noted.0;
+        for look in &self.looks {
+            noted.remove(&look.page);
+        }
+        let later = noted.values().copied().filter(|tick| *tick > now).min();
+        noted.retain(|_, tick| *tick <= now);
         let spread = random()? | 1;
-        ready.sort_by_key(|page| {
-            let tick = noted.get(page).copied().unwrap_or(CLEARED);
-            (tick, page.wrapping_mul(spread))
+        let mut ready: Vec<_> = noted.keys().copied().collect();
+        ready.sort_by_key(|page| (noted[page], page.wrapping_mul(spread)));
+        Ok((ready, later))
+    }
+
+    /// What notes say, by page; and how many there are.
+    fn noted(&mut self, range: Range) -> Result<(BTreeMap<u32, u64>, u64), StoreError> {
+        let (_, found) = self.get(&[range])?;
+        let found = found.first().ok_or_else(not_understood)?;
+        let noted = found.kvs.iter().map(|kv| {
+            let page = number_of(&kv.key).ok_or_else(not_understood)?;
+            Ok((page, said(&kv.value)?))
         });
-        Ok(ready)
+        Ok((noted.collect::<Result<_, StoreError>>()?, found.count))
     }
 
     fn look_at(&mut self, pages: &[u32], now: u64, wanted: usize) -> Result<Vec<Look>, StoreError> {
@@ -238,8 +262,8 @@ impl Etcd {
         let (_, found) = self.get(&ranges)?;
         let (found, _) = found.as_chunks();
         let mut looks = Vec::with_capacity(pages.len());
-        for (page, [note, leases, last]) in pages.iter().zip(found) {
-            let look = self.look(*page, [note, leases, last], now, wanted)?;
+        for (page, [note, leases]) in pages.iter().zip(found) {
+            let look = self.look(*page, [note, leases], now, wanted)?;
             looks.push(self.fill_gaps(look, now, wanted)?);
         }
         Ok(looks)
@@ -274,7 +298,7 @@ impl Etcd {
                 let key = self.keys.note(look.page);
                 write
                     .compare(&key, self.revision_of(&key))
-                    .put(&key, &format!("{until:016x}"));
+                    .put(&key, &note(until));
             }
         }
     }
@@ -293,7 +317,7 @@ impl Etcd {
         for page in pages {
             if self.pages() > 1 && write.left() > 0 {
                 let page = u32::try_from(page).unwrap_or(u32::MAX);
-                write.put(&self.keys.note(page), &format!("{CLEARED:016x}"));
+                write.put(&self.keys.note(page), &note(CLEARED));
             }
         }
     }
@@ -302,6 +326,11 @@ impl Etcd {
 /// What a note says.
 fn said(note: &str) -> Result<u64, StoreError> {
     u64::from_str_radix(note, 16).map_err(|_| not_understood())
+}
+
+/// A note that says it.
+fn note(tick: u64) -> String {
+    format!("{tick:016x}")
 }
 
 fn random() -> Result<u32, StoreError> {

@@ -115,6 +115,10 @@ pub struct Etcd {
     revisions: BTreeMap<String, u64>,
     /// Pages in which it has looked for free node ids.
     looks: Vec<Look>,
+    /// Another client was faster, or a guess was wrong.
+    has_collided: bool,
+    /// Node ids that this process has leased.
+    written: BTreeSet<u32>,
 }
 
 impl Ledger<Etcd> {
@@ -173,6 +177,8 @@ impl Etcd {
             revision: 0,
             revisions: BTreeMap::new(),
             looks: Vec::new(),
+            has_collided: false,
+            written: BTreeSet::new(),
         })
     }
 
@@ -296,8 +302,8 @@ impl Backend for Etcd {
             nodes.push(found.kvs.first().map_or(Ok(absent), Self::node)?);
         }
         let mut free_from = None;
-        if let [_, note, leases, last] = &found[..] {
-            let first = self.look(page, [note, leases, last], tick, wanted.free)?;
+        if let [_, note, leases] = &found[..] {
+            let first = self.look(page, [note, leases], tick, wanted.free)?;
             let first = self.fill_gaps(first, tick, wanted.free)?;
             self.looks.push(first);
             free_from = self.search(tick, wanted.free)?;
@@ -337,6 +343,7 @@ impl Backend for Etcd {
             let (key, text) = (self.keys.lease(after.node_id), after.to_text());
             write.compare(&key, self.revision_of(&key)).put(&key, &text);
             last = Some((key, text));
+            self.written.insert(after.node_id);
         }
         self.note(&mut write, change);
         if let Some((key, _)) = &last {
@@ -348,6 +355,7 @@ impl Backend for Etcd {
             Outcome::Refused(Some(found)) => last == Some((found.key, found.value)),
             Outcome::Refused(None) => false,
         };
+        self.has_collided = !is_written;
         if !is_written {
             return Ok(Committed::Stale);
         }
@@ -359,8 +367,10 @@ impl Backend for Etcd {
         while let Some(first) = from {
             let range = self.leases(first, LISTED_AT_ONCE, revision);
             let (header, found) = self.client.read(&[range])?;
-            // All of it as it was at the first reply.
-            revision = revision.max(if revision == 0 { header.revision } else { 0 });
+            if revision == 0 {
+                // All of it as it was at the first reply.
+                revision = header.revision;
+            }
             let found = found.first().ok_or_else(not_understood)?;
             for kv in &found.kvs {
                 records.extend(Self::node(kv)?.record);

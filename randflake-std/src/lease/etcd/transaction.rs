@@ -22,8 +22,6 @@ pub(super) enum Range {
     Key(String),
     /// From a key to another, the lowest values first, at most so many.
     Lowest(String, String, usize),
-    /// The last key from a key to another, without its value.
-    Last(String, String),
     /// From a key to another, the lowest keys first, at most so many, as they were at a revision; 0 is now.
     Keys(String, String, usize, u64),
 }
@@ -134,14 +132,6 @@ fn request(range: &Range) -> Value {
             "sort_target": "VALUE",
             "sort_order": "ASCEND",
             "limit": limit.to_string(),
-        }),
-        Range::Last(from, to) => json!({
-            "key": encoded(from),
-            "range_end": after(to),
-            "sort_target": "KEY",
-            "sort_order": "DESCEND",
-            "limit": "1",
-            "keys_only": true,
         }),
         Range::Keys(from, to, limit, revision) => json!({
             "key": encoded(from),
