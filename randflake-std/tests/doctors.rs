@@ -74,8 +74,10 @@ fn redis() {
     let redis = RedisServer::start();
     // A new server waits until what its predecessor may have granted is over.
     complains(&redis.url(), "lease", &["grants nothing for another"]);
-    let unfence = "HSET randflake:{default}:namespace fence 0";
-    assert_eq!(redis.ask(unfence), ":0\r\n");
+    let said = User::new()
+        .run(&["lease", "init", "--store", &redis.url()])
+        .ok();
+    assert_eq!(said, "the namespace grants leases\n");
     let told = is_content(&redis.url(), &["failover"]);
     assert!(told.contains("yes, appendfsync always"), "{told}");
 

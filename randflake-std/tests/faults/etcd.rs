@@ -11,7 +11,7 @@ use randflake_std::lease;
 use crate::engines::etcd::EtcdCluster;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
-use crate::scenarios::{assert_issued, wait_for_grants};
+use crate::scenarios::{assert_issued, begin};
 use crate::trial;
 
 pub(crate) fn trials() -> [Trial; 2] {
@@ -30,7 +30,7 @@ pub(crate) fn trials() -> [Trial; 2] {
 fn the_leader_is_lost() {
     let mut cluster = EtcdCluster::start(3);
     let mut fleet = Fleet::new(cluster.url(), "leader");
-    wait_for_grants(&cluster.url(), "leader");
+    begin(&cluster.url(), "leader");
     let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * 6)).collect();
     for _ in 0..2 {
         thread::sleep(TTL);
@@ -49,7 +49,7 @@ fn an_older_snapshot_is_restored() {
     let mut cluster = EtcdCluster::start(1);
     let url = cluster.url();
     let mut fleet = Fleet::new(url.clone(), "restore");
-    wait_for_grants(&url, "restore");
+    begin(&url, "restore");
     let server = &mut cluster.members[0].server;
     let (data, snapshot) = (
         server.folder().join("data"),
@@ -67,7 +67,7 @@ fn an_older_snapshot_is_restored() {
     copy();
     server.restart();
 
-    let mut running: Vec<_> = (0..4).map(|_| fleet.start(TTL * 9)).collect();
+    let mut running: Vec<_> = (0..4).map(|_| fleet.start(TTL * 13)).collect();
     thread::sleep(TTL);
     let server = &mut cluster.members[0].server;
     server.kill();
@@ -77,6 +77,6 @@ fn an_older_snapshot_is_restored() {
     // The administrator's first act.
     let mut store = lease::open(&url, &namespace("restore")).unwrap();
     assert!(store.quarantine().unwrap() > Duration::from_secs(10));
-    running.extend((0..4).map(|_| fleet.start(TTL * 7)));
+    running.extend((0..4).map(|_| fleet.start(TTL * 11)));
     assert_issued(&fleet.finish(running));
 }

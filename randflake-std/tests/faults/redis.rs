@@ -4,12 +4,13 @@ use core::time::Duration;
 use std::thread;
 
 use libtest_mimic::Trial;
+use randflake_std::lease;
 
 use crate::engines::redis::RedisServer;
 use crate::fleet::Fleet;
-use crate::issuer::TTL;
+use crate::issuer::{TTL, namespace};
 use crate::proxy::{Network, Proxy};
-use crate::scenarios::{assert_issued, wait_for_grants};
+use crate::scenarios::{assert_issued, begin};
 use crate::trial;
 
 pub(crate) fn trials() -> [Trial; 2] {
@@ -25,15 +26,19 @@ pub(crate) fn trials() -> [Trial; 2] {
 fn everything_is_flushed() {
     let redis = RedisServer::start();
     let mut fleet = Fleet::new(redis.url(), "flush");
-    wait_for_grants(&redis.url(), "flush");
-    // Longer than the fence, so that node ids are granted again.
-    let ttls = 8;
+    begin(&redis.url(), "flush");
+    let ttls = 6;
     let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
     thread::sleep(TTL / 2);
     redis.ask("FLUSHALL");
     // These know of nothing.
     running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
-    thread::sleep(TTL);
+    thread::sleep(TTL * 2);
+    // What was forgotten has expired by now; the store itself waits for as long as any lease may be.
+    let mut store = lease::open(&redis.url(), &namespace("flush")).unwrap();
+    let wait = store.quarantine().unwrap();
+    assert!(wait > Duration::from_secs(20), "{wait:?}");
+    store.end_quarantine().unwrap();
     assert_issued(&fleet.finish(running));
 }
 
@@ -44,7 +49,7 @@ fn a_replica_takes_over() {
     // Where clients find whichever is the master.
     let service = Proxy::to(first.port);
     let url = format!("redis://127.0.0.1:{}", service.port);
-    wait_for_grants(&url, "failover");
+    begin(&url, "failover");
     while !replica
         .ask("INFO replication")
         .contains("master_link_status:up")
@@ -52,7 +57,7 @@ fn a_replica_takes_over() {
         thread::sleep(Duration::from_millis(20));
     }
     let mut fleet = Fleet::new(url, "failover");
-    let ttls = 8;
+    let ttls = 13;
     let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
     thread::sleep(TTL / 2);
     link.set(Network::Cut);

@@ -19,7 +19,7 @@ use crate::engines::postgres::PostgresServer;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::proxy::{Network, Proxy};
-use crate::scenarios::{assert_issued, wait_for_grants};
+use crate::scenarios::{assert_issued, begin};
 use crate::trial;
 
 pub(crate) fn trials() -> [Trial; 6] {
@@ -57,10 +57,10 @@ fn an_asynchronous_standby_is_promoted() {
     // Where clients find whichever is the primary.
     let service = Proxy::to(first.port);
     let url = first.url_at(service.port);
-    wait_for_grants(&url, "failover");
+    begin(&url, "failover");
     wait_until_received(&first, &standby);
     let mut fleet = Fleet::new(url, "failover");
-    let ttls = 8;
+    let ttls = 13;
     let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
     thread::sleep(TTL / 2);
     link.set(Network::Cut);
@@ -118,10 +118,10 @@ fn an_asynchronous_replica_is_promoted() {
     // Where clients find whichever is the primary.
     let service = Proxy::to(first.port);
     let url = first.url_at(service.port);
-    wait_for_grants(&url, "failover");
+    begin(&url, "failover");
     wait_until_replayed(&first, &replica);
     let mut fleet = Fleet::new(url, "failover");
-    let ttls = 8;
+    let ttls = 13;
     let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
     thread::sleep(TTL / 2);
     link.set(Network::Cut);
@@ -183,7 +183,7 @@ fn synchronous_commit_is_off() {
 fn backends_are_terminated() {
     let server = PostgresServer::start();
     let url = server.url("postgres");
-    wait_for_grants(&url, "terminated");
+    begin(&url, "terminated");
     let mut fleet = Fleet::new(url.clone(), "terminated");
     let ttls = 4;
     let running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
@@ -270,7 +270,7 @@ fn its_clock_jumps(start: impl FnOnce(Arc<WallClock>) -> Box<dyn Engine>) {
     let clock = Arc::new(WallClock::new(folder.path()));
     let engine = start(Arc::clone(&clock));
     let mut fleet = Fleet::new(engine.url(), "clock");
-    wait_for_grants(&engine.url(), "clock");
+    begin(&engine.url(), "clock");
     let ttls = 6;
     let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
     thread::sleep(TTL / 2);

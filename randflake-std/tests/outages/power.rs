@@ -9,7 +9,7 @@ use libtest_mimic::Trial;
 use randflake_std::lease::{Grant, LeaseStore, StoreError, Token};
 use tempfile::TempDir;
 
-use crate::clients::{Clients, LONG, NAME, acquire, open};
+use crate::clients::{Clients, LONG, acquire, open};
 use crate::disk::Disk;
 use crate::engine::{Engine, with_database};
 use crate::engines::etcd::EtcdCluster;
@@ -31,7 +31,7 @@ const WITH_BINARY_LOG: [&str; 3] = ["--log-bin", "--server-id=1", "--sync-binlog
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("redis::power_is_cut", || {
-            keeps_all(RedisServer::start(), unfence);
+            keeps_all(RedisServer::start(), end_quarantine);
         }),
         trial("etcd::power_is_cut", || {
             keeps_all(EtcdCluster::start(1), |_| {});
@@ -193,7 +193,7 @@ fn loses_some<E: Engine>(engine: E, ready: fn(&E), set_synced: fn(&E, bool)) -> 
 
 /// As the store's documentation has it: a crash loses leases then, which is noticed.
 fn not_synced_by_redis() {
-    let machine = loses_some(RedisServer::start(), unfence, |server, is_synced| {
+    let machine = loses_some(RedisServer::start(), end_quarantine, |server, is_synced| {
         if !is_synced {
             assert_eq!(server.ask("CONFIG SET appendfsync no"), "+OK\r\n");
         }
@@ -205,9 +205,7 @@ fn not_synced_by_redis() {
     }
 }
 
-/// As if the server had run for longer than its leases: a new one waits, and one that was started again,
-/// though it has forgotten nothing here.
-fn unfence(server: &RedisServer) {
-    let unfence = format!("HSET randflake:{{{NAME}}}:namespace fence 0");
-    assert_eq!(server.ask(&unfence), ":0\r\n");
+/// A new server waits, and so does one that was started again, though it has forgotten nothing here.
+fn end_quarantine(server: &RedisServer) {
+    open(&server.url()).unwrap().end_quarantine().unwrap();
 }

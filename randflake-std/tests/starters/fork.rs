@@ -10,11 +10,11 @@ use crate::engines::etcd::EtcdCluster;
 use crate::engines::mariadb::MariadbServer;
 use crate::engines::postgres::PostgresServer;
 use crate::engines::redis::RedisServer;
-use crate::{namespace, unfence};
+use crate::{declare_new, namespace};
 
 pub(crate) fn redis() {
     let server = RedisServer::start();
-    a_child_has_a_connection_of_its_own(&server.url(), || unfence(&server));
+    a_child_has_a_connection_of_its_own(&server.url(), || declare_new(&server));
 }
 
 pub(crate) fn etcd() {

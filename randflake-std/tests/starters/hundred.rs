@@ -13,7 +13,7 @@ use crate::engines::mariadb::MariadbServer;
 use crate::engines::postgres::PostgresServer;
 use crate::engines::redis::RedisServer;
 use crate::engines::server::spawn;
-use crate::{namespace, unfence};
+use crate::{declare_new, namespace};
 
 const STARTERS: usize = 100;
 const NODE_IDS_EACH: usize = 3;
@@ -104,7 +104,7 @@ fn all_go(starters: &mut [Starter]) {
 
 pub(crate) fn redis() {
     let server = RedisServer::start();
-    a_hundred_begin_at_once(&server.url(), || unfence(&server));
+    a_hundred_begin_at_once(&server.url(), || declare_new(&server));
     let namespaces = server.ask("KEYS randflake:*:namespace");
     assert!(namespaces.starts_with("*1\r\n"), "{namespaces}");
 }
