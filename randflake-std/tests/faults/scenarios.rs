@@ -164,6 +164,7 @@ fn two_have_one_token(engine: &mut dyn Engine) {
                     ttl: 3,
                 }) {
                     Ok(acquired) => return acquired.grants,
+                    Err(StoreError::Exhausted { .. }) => return Vec::new(),
                     // Of unknown outcome: it is repeated.
                     Err(StoreError::Unavailable(_)) => {}
                     Err(error) => panic!("{error:?}"),
@@ -183,6 +184,12 @@ fn two_have_one_token(engine: &mut dyn Engine) {
             };
             assert_eq!(grants[at + 1..].iter().find(overlaps), None, "{grant:?}");
         }
+        let unused = grants.iter().map(|grant| Grant {
+            end: grant.start,
+            ..*grant
+        });
+        let mut store = lease::open(&url, &namespace("copies")).unwrap();
+        store.release(&unused.collect::<Vec<_>>()).unwrap();
     }
 }
 
