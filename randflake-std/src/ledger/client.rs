@@ -43,14 +43,14 @@ pub struct Ledger<B> {
     last: Option<(NamespaceRecord, Carried)>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     token: Token,
     nonces: Vec<u64>,
     nodes: Vec<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Written {
     record: NodeRecord,
     /// Nonces of later writes of unknown outcome.
@@ -86,6 +86,33 @@ impl<B: Backend> Ledger<B> {
             pending: None,
             written: BTreeMap::new(),
             last: None,
+        }
+    }
+
+    /// Another client of the same namespace, which has seen nothing.
+    pub(crate) fn another(&self) -> Self
+    where
+        B: Clone,
+    {
+        Self {
+            machine: self.machine.clone(),
+            ..Self::over(self.backend.clone(), self.namespace.clone())
+        }
+    }
+
+    /// All that it remembers, as a copy of the process has it.
+    pub(crate) fn copy(&self) -> Self
+    where
+        B: Clone,
+    {
+        Self {
+            backend: self.backend.clone(),
+            namespace: self.namespace.clone(),
+            machine: self.machine.clone(),
+            seen: self.seen.clone(),
+            pending: self.pending.clone(),
+            written: self.written.clone(),
+            last: self.last.clone(),
         }
     }
 
