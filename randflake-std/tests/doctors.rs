@@ -135,7 +135,7 @@ fn postgres() {
     let told = is_content(&url, &["full_page_writes", "failover"]);
     warns(&told, "full_page_writes", "tears a page");
     set("fsync", "off");
-    complains(&url, "store", &["fsync=off", "turn it on"]);
+    complains(&url, "store", &["fsync=off", "turn them on"]);
 }
 
 /// A server that asks for no password is reached with any: what is shown is of the parsed URL alone.
@@ -207,7 +207,10 @@ fn mariadb() {
     client
         .query_drop("SET GLOBAL innodb_flush_log_at_trx_commit = 0")
         .unwrap();
-    let said = ["innodb_flush_log_at_trx_commit=0", "set it to 1"];
+    let said = [
+        "innodb_flush_log_at_trx_commit=0",
+        "set innodb_flush_log_at_trx_commit to 1",
+    ];
     complains(&url, "store", &said);
 }
 
@@ -215,7 +218,7 @@ fn mariadb() {
 fn etcd() {
     let cluster = EtcdCluster::start(1);
     let told = is_content(&cluster.url(), &["restore"]);
-    warns(&told, "restore", "randflake lease fence");
+    warns(&told, "restore", "randflake lease quarantine");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use std::time::Instant;
 use randflake_core::{Clock, Field, Fields, GenerateError as Refusal, Plain, Spec};
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError};
 use randflake_std::{
-    BuildError, Builder, ExactSystemClock, GenerateError, Handle, Id, Layout, Randflake, Secret,
-    Snowflake,
+    BuildError, Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Layout, Randflake,
+    Secret, Snowflake,
 };
 
 const TTL: Duration = Duration::from_secs(3);
@@ -173,6 +173,43 @@ fn without_the_store_nothing_is_issued_after_the_end_and_service_resumes_by_itse
     store.fail_next(0);
     let resumed = handle.generate_wait(TTL).unwrap();
     assert!(ids.insert(resumed));
+}
+
+/// A copy of the process renews, as a machine that is resumed twice from one snapshot.
+#[test]
+fn a_contested_lease_stops_at_once_and_is_replaced_under_another_name() {
+    let store = store();
+    let handle = builder(&store).build().unwrap();
+    let mut ids = HashSet::from([handle.generate().unwrap()]);
+    let first = handle.lease().leases[0];
+    let name = store.clone().list().unwrap()[0].holder.clone();
+    let mut copy = store.clone();
+    copy.renew(&live(&store), 60).unwrap();
+    // So that there is a time without a lease to look at.
+    copy.quarantine().unwrap();
+    eventually("a refusal", || handle.generate().is_err());
+    assert!(first.end() > Randflake::SPEC.tick_at(copy.now().unwrap()).unwrap());
+    assert_eq!(handle.lease().contested, 1);
+    eventually(
+        "the reason",
+        || matches!(handle.health(), Health::NotReady { begins_in: None, error: Some(error) } if error.contains("grants nothing")),
+    );
+
+    let waiting = handle.clone();
+    let waiting = thread::spawn(move || waiting.generate_wait(TTL * 4).unwrap());
+    copy.end_quarantine().unwrap();
+    assert!(ids.insert(waiting.join().unwrap()));
+    assert!(matches!(handle.health(), Health::Ready { .. }));
+    let records = copy.list().unwrap();
+    let record = |node_id| {
+        records
+            .iter()
+            .find(|record| record.grant.node_id == node_id)
+    };
+    let contested = record(first.node_id()).unwrap();
+    assert!(contested.contested && contested.holder == name);
+    let next = record(node_id(&handle)).unwrap();
+    assert!(!next.contested && next.holder != name, "{next:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use randflake_core::{Clock, ManualClock};
-use randflake_std::lease::{MemoryStore, Namespace, occupancy};
+use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, occupancy};
 use randflake_std::{Builder, ExactSystemClock, Health, Id, Plain, Snowflake};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
@@ -126,9 +126,17 @@ fn a_handle_tells_what_befalls_it() {
     let occupied = occupancy(&mut store).unwrap();
     assert_eq!((occupied.live, occupied.total), (2, 1_024));
 
+    // A copy of the process renews.
+    let records = store.list().unwrap();
+    let grants: Vec<_> = records.iter().map(|record| record.grant).collect();
+    store.renew(&grants[..1], 1_000).unwrap();
+    lines.wait_for(&["lease lost", "node_id=0", "reason=\"contested\""]);
+    lines.wait_for(&["lease acquired", "node_id=2"]);
+    assert_eq!(handle.lease().contested, 1);
+
     clock.advance_ms(5_000);
     lines.wait_for(&["renew: ", "store clock stepped", "by_ms="]);
-    lines.wait_for(&["lease lost", "node_id=0"]);
+    lines.wait_for(&["lease lost", "node_id=1", "reason=\"expired\""]);
     store.fail_next(1);
     lines.wait_for(&["store call failed", "told to fail"]);
     lines.wait_for(&["leases renewed", "count=2"]);

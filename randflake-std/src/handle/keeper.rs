@@ -128,16 +128,16 @@ impl<L: AnyLayout> Keeper<L> {
         let (renewed, sent) = self.tenant.renew(&grants)?;
         let layout = self.shared.codec.layout();
         let slots = self.holdings.iter_mut().zip(&self.shared.slots);
-        let mut is_contested = false;
+        let mut contested = 0;
         for ((holding, slot), end) in slots.filter(|(holding, _)| holding.held).zip(renewed.ends) {
             let issuer = slot.get();
             let end = match end {
                 Ok(end) => end,
                 Err(loss) => {
                     (holding.held, holding.ending) = (false, true);
-                    is_contested |= loss == Loss::Contested;
+                    contested += u64::from(loss == Loss::Contested);
                     // No id more: a copy of this process may issue the same.
-                    issuer.sequencer.seal();
+                    issuer.lose();
                     events::lost(self.tenant.namespace(), holding.grant.node_id, loss);
                     figures::lost(self.tenant.namespace(), loss);
                     continue;
@@ -152,7 +152,8 @@ impl<L: AnyLayout> Keeper<L> {
             // than waiting for the clock.
             holding.ending = !extended || issuer.remaining() < self.tenant.ttl() / RENEWALS_PER_TTL;
         }
-        if is_contested {
+        if contested > 0 {
+            self.shared.change(|phase| phase.contested += contested);
             self.tenant.rename()?;
         }
         Ok(())

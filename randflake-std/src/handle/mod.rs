@@ -155,8 +155,12 @@ impl<L: AnyLayout> Handle<L> {
                 Err(error) => error,
             };
             let left = deadline.left();
+            if shared.phase().closing {
+                return Err(error);
+            }
             let wait = match error {
-                GenerateError::Refused(Refusal::LeaseOver { .. }) => left,
+                // The keeper replaces what is over, and what a copy of this process has too.
+                GenerateError::Refused(Refusal::LeaseOver { .. } | Refusal::Sealed) => left,
                 _ => match error.retry_in_ms().map(Duration::from_millis) {
                     // To the beginning of the tick, not of the millisecond after.
                     Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
@@ -179,6 +183,7 @@ impl<L: AnyLayout> Handle<L> {
     pub fn lease(&self) -> LeaseStatus<L> {
         let shared = &*self.0.0;
         let issuers = shared.slots.iter().map(slot::Slot::get);
+        let phase = shared.phase();
         LeaseStatus {
             remaining: issuers
                 .clone()
@@ -186,7 +191,8 @@ impl<L: AnyLayout> Handle<L> {
                 .max()
                 .unwrap_or_default(),
             leases: issuers.map(|issuer| issuer.sequencer.lease()).collect(),
-            last_error: shared.phase().last_error.clone(),
+            contested: phase.contested,
+            last_error: phase.last_error.clone(),
         }
     }
 
@@ -303,6 +309,9 @@ pub struct LeaseStatus<L> {
     pub leases: Vec<Lease<L>>,
     /// How long until the last of them ends, unless renewed; zero when all are over.
     pub remaining: Duration,
+    /// How many leases were lost because a copy of this process had renewed them: both have issued the same ids since
+    /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::ledger::Loss::Contested).
+    pub contested: u64,
     /// Why the last call of the store failed; `None` when it succeeded.
     pub last_error: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! What a handle's threads share with its keeper.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,6 +26,7 @@ const NANOS_PER_MS: u32 = 1_000_000;
 pub(super) struct Issuer<L: AnyLayout> {
     pub(super) sequencer: Sequencer<L, AtomicU64>,
     pub(super) clock: AnchoredClock<L>,
+    is_lost: AtomicBool,
 }
 
 /// One of the ways of an [`Issuer`] to take a run: how many at most, and the tolerance.
@@ -42,6 +43,7 @@ impl<L: AnyLayout> Issuer<L> {
         Ok(Self {
             sequencer: Sequencer::new(grant.lease_of(layout)?)?,
             clock: AnchoredClock::new(layout, now, sent),
+            is_lost: AtomicBool::new(false),
         })
     }
 
@@ -74,8 +76,17 @@ impl<L: AnyLayout> Issuer<L> {
         start.saturating_sub(self.clock.exact().now().unwrap_or_default())
     }
 
-    /// How long until the lease ends by its own clock.
+    /// Issues nothing more: the lease is another's too.
+    pub(super) fn lose(&self) {
+        self.sequencer.seal();
+        self.is_lost.store(true, Ordering::Release);
+    }
+
+    /// How long until the lease ends by its own clock; zero when it is lost.
     pub(super) fn remaining(&self) -> Duration {
+        if self.is_lost.load(Ordering::Acquire) {
+            return Duration::ZERO;
+        }
         let lease = self.sequencer.lease();
         let end = Duration::from_millis(lease.layout().spec().unix_ms(lease.end()));
         end.saturating_sub(self.clock.now().unwrap_or_default())
@@ -117,6 +128,8 @@ pub(super) struct Phase {
     pub(super) release_error: Option<StoreError>,
     /// How many issuers the keeper has put in place of others.
     pub(super) replaced: u64,
+    /// How many leases were lost to copies of the process.
+    pub(super) contested: u64,
     /// Why the last call of the store failed, until one succeeds.
     pub(super) last_error: Option<String>,
 }

@@ -44,19 +44,22 @@ pub struct Ledger<B> {
     last: Option<(NamespaceRecord, Carried)>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     token: Token,
     nonces: Vec<u64>,
     nodes: Vec<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Written {
     record: NodeRecord,
     /// Nonces of later writes of unknown outcome.
     tried: Vec<u64>,
 }
+
+/// What became of each lease of a renewal.
+type Renewals = Vec<Result<NodeRecord, Loss>>;
 
 /// An operation that succeeded.
 struct Done<T> {
@@ -67,7 +70,7 @@ struct Done<T> {
 /// An operation that failed, with what may have been written all the same.
 struct Undone {
     error: StoreError,
-    tried: Option<(u64, Change)>,
+    tried: Option<Box<(u64, Change)>>,
 }
 
 impl From<StoreError> for Undone {
@@ -87,6 +90,33 @@ impl<B: Backend> Ledger<B> {
             pending: None,
             written: BTreeMap::new(),
             last: None,
+        }
+    }
+
+    /// Another client of the same namespace, which has seen nothing.
+    pub(crate) fn another(&self) -> Self
+    where
+        B: Clone,
+    {
+        Self {
+            machine: self.machine.clone(),
+            ..Self::over(self.backend.clone(), self.namespace.clone())
+        }
+    }
+
+    /// All that it remembers, as a copy of the process has it.
+    pub(crate) fn copy(&self) -> Self
+    where
+        B: Clone,
+    {
+        Self {
+            backend: self.backend.clone(),
+            namespace: self.namespace.clone(),
+            machine: self.machine.clone(),
+            seen: self.seen.clone(),
+            pending: self.pending.clone(),
+            written: self.written.clone(),
+            last: self.last.clone(),
         }
     }
 
@@ -190,7 +220,7 @@ impl<B: Backend> Ledger<B> {
                     Ok(Committed::Done { now }) => now,
                     Ok(Committed::Stale) => continue,
                     Err(error) => {
-                        let tried = Some((fresh.1, change));
+                        let tried = Some(Box::new((fresh.1, change)));
                         return Err(Undone { error, tried });
                     }
                 }
@@ -240,7 +270,7 @@ impl<B: Backend> Ledger<B> {
 
     /// Notes a write that may have happened.
     fn may_have_written(&mut self, undone: Undone) -> StoreError {
-        if let Some((nonce, change)) = undone.tried {
+        if let Some((nonce, change)) = undone.tried.map(|tried| *tried) {
             for after in change.nodes.iter().map(|node| &node.after) {
                 if let Some(written) = self.written.get_mut(&after.node_id) {
                     written.tried.push(nonce);
@@ -256,7 +286,7 @@ impl<B: Backend> Ledger<B> {
         &mut self,
         leases: &[Held],
         ttl: u64,
-    ) -> Result<Option<Done<Vec<Result<NodeRecord, Loss>>>>, Undone> {
+    ) -> Result<Option<Done<Renewals>>, Undone> {
         let Some((record, carried)) = self.last.clone().filter(|_| self.machine.is_some()) else {
             return Ok(None);
         };
@@ -305,7 +335,7 @@ impl<B: Backend> Ledger<B> {
             }
             Ok(Committed::Stale) => Ok(None),
             Err(error) => {
-                let tried = Some((fresh.1, change));
+                let tried = Some(Box::new((fresh.1, change)));
                 Err(Undone { error, tried })
             }
         }
@@ -408,7 +438,8 @@ impl<B: Backend> LeaseStore for Ledger<B> {
             // More than there are is for the rule to refuse.
             NodeIds::Any(count) => (
                 &[][..],
-                u64::from(count).min(self.namespace.node_ids()) as usize,
+                usize::try_from(u64::from(count).min(self.namespace.node_ids()))
+                    .unwrap_or(usize::MAX),
             ),
             NodeIds::These(chosen) => (chosen, 0),
         };
@@ -423,7 +454,7 @@ impl<B: Backend> LeaseStore for Ledger<B> {
                 Ok(Acquired { grants, now })
             }
             Err(Undone { error, tried }) => {
-                if let Some((nonce, change)) = tried {
+                if let Some((nonce, change)) = tried.map(|tried| *tried) {
                     pending.nonces.push(nonce);
                     pending
                         .nodes

@@ -92,6 +92,13 @@ impl Ledger<Memory> {
         Ok(store)
     }
 
+    /// This very client once more, with all that it remembers: what a machine has that is resumed twice from one
+    /// snapshot. A clone is another client.
+    #[must_use]
+    pub fn resumed_twice(&self) -> Self {
+        self.copy()
+    }
+
     /// Lets the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
     pub fn fail_next(&self, n: u32) {
         self.backend.state().failures = n;
@@ -217,8 +224,7 @@ impl Debug for Memory {
 /// Another client of the same store.
 impl Clone for Ledger<Memory> {
     fn clone(&self) -> Self {
-        let Memory { namespace, .. } = &self.backend;
-        let mut client = Self::over(self.backend.clone(), namespace.clone());
+        let mut client = self.another();
         client.machine.clone_from(&self.machine);
         client
     }
