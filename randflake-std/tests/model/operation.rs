@@ -201,7 +201,7 @@ impl Process {
             Some(offset) => {
                 let carried = time(place.time.saturating_add_signed(offset));
                 Expected {
-                    least: carried - LEAP,
+                    least: carried.saturating_sub(LEAP),
                     most: carried + LEAP,
                 }
             }
