@@ -8,17 +8,16 @@ use std::io;
 ///
 /// The address is the first, in the order in which the system lists its interfaces, of 10.0.0.0/8,
 /// 172.16.0.0/12, 192.168.0.0/16 or 169.254.0.0/16. Machines of different networks may have the same
-/// low bits, so lease the node id with a [`Pinned`](crate::lease::Pinned) store:
+/// low bits, so lease the node id that is [chosen](crate::Builder::choose):
 ///
 /// ```no_run
-/// use randflake_std::lease::{self, Namespace, Pinned};
+/// use randflake_std::lease::{self, Namespace};
 /// use randflake_std::{Builder, Plain, Sonyflake};
 ///
 /// let namespace = Namespace::of::<Sonyflake>("orders")?;
 /// let node_id = randflake_std::private_ip_node_id()?;
-/// let open = |one: &Namespace| lease::open("redis://leases.example", one);
-/// let store = Pinned::open(&namespace, node_id, open)?;
-/// let ids = Builder::<Sonyflake>::new(Plain, store).build()?;
+/// let store = lease::open("redis://leases.example", &namespace)?;
+/// let ids = Builder::<Sonyflake>::new(Plain, store).choose([node_id]).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
