@@ -20,8 +20,3 @@ pub(super) fn with_node_ids(limit: Duration, node_ids: usize) -> Duration {
     let many = u32::try_from(node_ids).unwrap_or(u32::MAX);
     limit + Duration::from_micros(100) * many
 }
-
-/// A number as databases keep it. Nothing that is kept exceeds that; what is compared may.
-pub(super) fn sql(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}

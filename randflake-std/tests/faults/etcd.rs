@@ -21,7 +21,7 @@ pub(crate) fn trials() -> [Trial; 2] {
             the_leader_is_lost,
         ),
         trial(
-            "etcd::an_older_snapshot_is_restored_and_fenced",
+            "etcd::an_older_snapshot_is_restored_and_quarantined",
             an_older_snapshot_is_restored,
         ),
     ]

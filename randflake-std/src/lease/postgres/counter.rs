@@ -7,8 +7,8 @@ use super::Postgres;
 use super::failure::Failure;
 use super::read::{fault, same};
 use super::session::{damaged, number};
+use super::sql;
 use crate::lease::StoreError;
-use crate::lease::database::sql;
 use crate::ledger::{Continuity, CounterBackend, CounterRecord, CounterView};
 
 const READ: &str = "

@@ -277,3 +277,8 @@ fn settings(server: &Server, is_encrypted: bool) -> Config {
     config.application_name("randflake");
     config
 }
+
+/// A number as PostgreSQL keeps it. Nothing that is kept exceeds that; what is compared may.
+fn sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

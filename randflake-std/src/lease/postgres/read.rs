@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 
 use super::failure::Failure;
 use super::session::{Session, damaged, number};
-use crate::lease::database::sql;
+use super::sql;
 use crate::lease::{Namespace, StoreError, Token};
 use crate::ledger::{Continuity, NamespaceRecord, Node, NodeRecord, Terms, View, Wanted};
 

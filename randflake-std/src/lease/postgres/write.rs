@@ -7,8 +7,8 @@ use tokio_postgres::error::SqlState;
 
 use super::failure::Failure;
 use super::session::{Session, number};
+use super::sql;
 use crate::lease::Namespace;
-use crate::lease::database::sql;
 use crate::ledger::{Change, Committed, NamespaceRecord, NodeChange, NodeRecord};
 
 /// A renewal of one lease, and an acquire of a node id that was leased before.

@@ -36,6 +36,7 @@ struct Row<'a> {
     end_utc: String,
     remaining_ms: u64,
     fencing_token: u64,
+    contested: bool,
     holder: &'a str,
 }
 
@@ -81,6 +82,7 @@ fn row<'a>(snapshot: &Snapshot, record: &'a Record) -> Row<'a> {
         end_utc: utc(snapshot.end(record)),
         remaining_ms: ms(snapshot.remaining(record)),
         fencing_token: record.grant.fencing_token,
+        contested: record.contested,
         holder: &record.holder,
     }
 }
@@ -92,9 +94,14 @@ impl Row<'_> {
         } else {
             "over".to_owned()
         };
+        let contested = if self.contested {
+            ", contested by a copy of it"
+        } else {
+            ""
+        };
         writeln!(
             out,
-            "{:<6}  {}  {}  {remaining:<7}  {}",
+            "{:<6}  {}  {}  {remaining:<7}  {}{contested}",
             self.node,
             self.start_utc,
             self.end_utc,
