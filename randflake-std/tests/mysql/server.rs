@@ -107,7 +107,8 @@ fn old_snapshots_do_not_hurt() {
 /// With it, the server refuses updates by joins and without keys.
 #[test]
 fn safe_updates_do_not_hurt() {
-    let server = Database::new();
+    // The setting is the whole server's.
+    let server = Database::of(MariadbServer::start());
     server.do_all(&["SET GLOBAL sql_safe_updates = 1"]);
     let mut store = server.open();
     let grants = acquire(&mut store, 2).unwrap();
