@@ -120,9 +120,10 @@ impl Standing {
     fn check_terms(&mut self, asked: &Terms) -> Result<(), StoreError> {
         let stored = &mut self.record.terms;
         if !stored.agrees_with(asked) {
+            let (ours, theirs) = stored.differences(asked);
             return Err(StoreError::Unusable(format!(
-                "the namespace is stored with other terms ({stored}) than asked for ({asked}): ids could \
-                 repeat; take another name"
+                "the namespace is stored with other terms: {ours}, and {theirs} asked for; ids could repeat, so take \
+                 another name"
             )));
         }
         if stored.seal.is_none() && asked.seal.is_some() {

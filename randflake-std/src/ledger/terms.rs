@@ -1,6 +1,5 @@
 //! What a namespace means.
 
-use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
 use randflake_core::{Field, Permutation, Sparx64, Spec};
@@ -81,25 +80,32 @@ fn agree<T: PartialEq>(ours: Option<T>, theirs: Option<T>) -> bool {
     ours.zip(theirs).is_none_or(|(ours, theirs)| ours == theirs)
 }
 
-impl Display for Terms {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+impl Terms {
+    /// In what these differ from others, for people: what is in these, and what in the others.
+    pub(super) fn differences(&self, others: &Self) -> (String, String) {
+        let pairs = self.parts().into_iter().zip(others.parts());
+        let (ours, theirs): (Vec<_>, Vec<_>) =
+            pairs.filter(|(ours, theirs)| ours != theirs).unzip();
+        (ours.join(", "), theirs.join(", "))
+    }
+
+    fn parts(&self) -> [String; 6] {
         let fields = self.spec.fields();
-        let place = |field: Field| format!("{} bits at {}", field.bits, field.shift);
-        write!(
-            f,
-            "time {}, node id {}, sequence {}, ticks of {} ms since Unix time {} ms, {}, longest TTL {} ms",
-            place(fields.timestamp),
-            place(fields.node_id),
-            place(fields.sequence),
-            fields.tick_ms,
-            fields.epoch_unix_ms,
+        let place = |name, field: Field| format!("{name} {} bits at {}", field.bits, field.shift);
+        [
+            place("time", fields.timestamp),
+            place("node id", fields.node_id),
+            place("sequence", fields.sequence),
+            format!(
+                "ticks of {} ms since Unix time {} ms",
+                fields.tick_ms, fields.epoch_unix_ms
+            ),
             match self.seal {
-                None => "key unknown".to_owned(),
-                Some(Seal::Plain) => "plain".to_owned(),
-                Some(Seal::Key(check)) =>
-                    format!("encrypted under the key of check value {check:08x}"),
+                None => "any key".to_owned(),
+                Some(Seal::Plain) => "plain ids".to_owned(),
+                Some(Seal::Key(check)) => format!("ids under the key of check value {check:08x}"),
             },
-            self.max_ttl().as_millis()
-        )
+            format!("longest TTL {} ms", self.max_ttl().as_millis()),
+        ]
     }
 }
