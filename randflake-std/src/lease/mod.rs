@@ -16,6 +16,7 @@ mod database;
     feature = "mysql"
 ))]
 mod encryption;
+mod engine_error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod finding;
@@ -42,6 +43,7 @@ mod volume;
 use core::time::Duration;
 
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
+pub use engine_error::{EngineError, EngineErrorKind};
 #[cfg(feature = "etcd")]
 pub use etcd::{Etcd, EtcdStore};
 pub use finding::{Finding, Verdict};

@@ -7,7 +7,7 @@ use core::time::Duration;
 use randflake_core::segment::Segment;
 use randflake_core::{AnyLayout, Layout, Lease, LeaseError};
 
-use super::{Finding, MAX_SKEW, Namespace, Token};
+use super::{EngineError, EngineErrorKind, Finding, MAX_SKEW, Namespace, Token};
 use crate::ledger::{Loss, Seal};
 
 /// The leases of one namespace, as a handle asks for them.
@@ -330,6 +330,15 @@ impl Error for StoreError {
         match self {
             Self::Unavailable(source) => Some(&**source),
             _ => None,
+        }
+    }
+}
+
+impl From<EngineError> for StoreError {
+    fn from(error: EngineError) -> Self {
+        match error.kind() {
+            EngineErrorKind::Unavailable => Self::unavailable(error),
+            EngineErrorKind::Unusable => Self::Unusable(error.to_string()),
         }
     }
 }

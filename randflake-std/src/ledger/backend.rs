@@ -82,3 +82,37 @@ pub enum Committed {
     /// Something had changed since the read: nothing is written.
     Stale,
 }
+
+impl<E: super::Engine> Backend for super::Records<E> {
+    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
+        Ok(Self::read(self, wanted)?)
+    }
+
+    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
+        Ok(Self::commit(self, change)?)
+    }
+
+    fn abandon(&mut self) {
+        self.engine.abandon();
+    }
+
+    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
+        Ok(Self::list(self)?)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        Ok(self.engine.diagnose()?)
+    }
+
+    fn renews_unread(&self) -> bool {
+        self.engine.renews_unread()
+    }
+
+    fn at_once(&self) -> usize {
+        self.engine.at_once()
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        self.engine.limit_for(ttl);
+    }
+}

@@ -118,3 +118,18 @@ impl<B: CounterBackend> SegmentStore for Ledger<B> {
         })
     }
 }
+
+impl<E: super::Engine> CounterBackend for super::Records<E> {
+    fn read_counter(&mut self) -> Result<CounterView, StoreError> {
+        Ok(Self::read_counter(self)?)
+    }
+
+    fn commit_counter(
+        &mut self,
+        before: Option<&CounterRecord>,
+        after: &CounterRecord,
+    ) -> Result<bool, StoreError> {
+        let committed = Self::commit_counter(self, before, after)?;
+        Ok(committed != super::Committed::Stale)
+    }
+}

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::{Clock, Spec};
 
-use crate::lease::StoreError;
+use crate::lease::{EngineError, StoreError};
 
 /// One reading of a store's clock, in a layout's ticks.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +61,8 @@ impl Moment {
 }
 
 /// What a clock shows.
-pub(crate) fn read(clock: &dyn Clock) -> Result<Duration, StoreError> {
+pub(crate) fn read(clock: &dyn Clock) -> Result<Duration, EngineError> {
     clock
         .now()
-        .ok_or_else(|| StoreError::unavailable("its clock does not know the time"))
+        .ok_or_else(|| EngineError::unavailable("its clock does not know the time"))
 }
