@@ -4,7 +4,6 @@ use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::segment::Segment;
 use randflake_core::{AnyLayout, Layout, Lease, LeaseError};
 
 use super::{EngineError, EngineErrorKind, Finding, MAX_SKEW, Namespace, Token};
@@ -261,12 +260,6 @@ pub enum StoreError {
         /// This machine's.
         here: Duration,
     },
-    /// The store lost its continuity, so its counter may have gone back or be forgotten: see
-    /// [`SegmentStore::resume`](crate::segment::SegmentStore::resume).
-    CounterLost {
-        /// Where the counter is known to have stood at least; 1 if the store knows nothing of it.
-        reached: u64,
-    },
     /// What was asked is outside the allowed range: the sentence says what is allowed.
     Invalid(String),
     /// The store does not fit what it is used for, and will not without a change: the sentence says
@@ -281,18 +274,17 @@ impl StoreError {
     pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Unavailable(source.into())
     }
-
-    /// The next numbers of a counter that stands at `next`.
-    pub(crate) fn segment(next: u64, count: u64) -> Result<Segment, Self> {
-        Segment::new(next, count).map_err(|error| Self::Invalid(error.to_string()))
-    }
 }
 
 impl Display for StoreError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exhausted { retry_in } => {
-                write!(f, "too few node ids are free: try again in {} ms", retry_in.as_millis())
+                write!(
+                    f,
+                    "too few node ids are free: try again in {} ms",
+                    retry_in.as_millis()
+                )
             }
             Self::Quarantined { retry_in } => write!(
                 f,
@@ -308,16 +300,6 @@ impl Display for StoreError {
                 store.abs_diff(*here).as_millis(),
                 if store > here { "ahead of" } else { "behind" },
                 MAX_SKEW.as_millis()
-            ),
-            Self::CounterLost { reached: 1 } => f.write_str(
-                "the store has no such counter, or has forgotten it: say where it begins, above every \
-                 number ever reserved",
-            ),
-            Self::CounterLost { reached } => write!(
-                f,
-                "the store lost its continuity (restarted, restored or replaced), so its counter may have \
-                 gone back: say where to go on, above every number ever reserved; it knows of those \
-                 below {reached}"
             ),
             Self::Invalid(sentence) | Self::Unusable(sentence) => f.write_str(sentence),
             Self::Unavailable(source) => write!(f, "the lease store is unavailable: {source}"),

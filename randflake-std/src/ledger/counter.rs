@@ -2,8 +2,8 @@
 
 use super::Continuity;
 use super::{Backend, Ledger};
-use crate::lease::StoreError;
-use crate::segment::{CounterStatus, Segment, SegmentStore};
+use crate::lease::{EngineError, StoreError};
+use crate::segment::{CounterError, CounterStatus, Segment, SegmentStore};
 
 /// How often an operation begins anew because others were faster.
 const TRIES: usize = 1_000;
@@ -61,10 +61,10 @@ fn status(view: &CounterView) -> CounterStatus {
     }
 }
 
-fn reserve(status: CounterStatus, count: u64) -> Result<Segment, StoreError> {
-    let segment = StoreError::segment(status.next, count)?;
+fn reserve(status: CounterStatus, count: u64) -> Result<Segment, CounterError> {
+    let segment = CounterError::segment(status.next, count)?;
     if status.lost {
-        return Err(StoreError::CounterLost {
+        return Err(CounterError::Lost {
             reached: status.next,
         });
     }
@@ -75,12 +75,12 @@ impl<B: CounterBackend> Ledger<B> {
     /// Moves the counter to where a rule says, which also gives the answer.
     fn count<T>(
         &mut self,
-        rule: impl Fn(CounterStatus) -> Result<(u64, T), StoreError>,
-    ) -> Result<T, StoreError> {
+        rule: impl Fn(CounterStatus) -> Result<(u64, T), CounterError>,
+    ) -> Result<T, CounterError> {
         for _ in 0..TRIES {
             let view = self.backend.read_counter()?;
             let checked = match &view.continuity.fault {
-                Some(fault) => Err(StoreError::Unusable(fault.clone())),
+                Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
                 None => rule(status(&view)),
             };
             let (next, answer) = checked.inspect_err(|_| self.backend.abandon())?;
@@ -90,29 +90,27 @@ impl<B: CounterBackend> Ledger<B> {
                 return Ok(answer);
             }
         }
-        Err(StoreError::unavailable(
-            "other clients of the counter were faster each time",
-        ))
+        Err(EngineError::unavailable("other clients of the counter were faster each time").into())
     }
 }
 
 impl<B: CounterBackend> SegmentStore for Ledger<B> {
-    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError> {
+    fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
         self.count(|status| {
             let segment = reserve(status, count)?;
             Ok((segment.end(), segment))
         })
     }
 
-    fn counter(&mut self) -> Result<CounterStatus, StoreError> {
+    fn counter(&mut self) -> Result<CounterStatus, CounterError> {
         let view = self.backend.read_counter()?;
         self.backend.abandon();
         Ok(status(&view))
     }
 
-    fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
+    fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
         self.count(|status| {
-            StoreError::segment(number, 1)?;
+            CounterError::segment(number, 1)?;
             let next = status.next.max(number);
             Ok((next, next))
         })
@@ -131,5 +129,14 @@ impl<E: super::Engine> CounterBackend for super::Records<E> {
     ) -> Result<bool, StoreError> {
         let committed = Self::commit_counter(self, before, after)?;
         Ok(committed != super::Committed::Stale)
+    }
+}
+
+impl From<StoreError> for CounterError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unusable(sentence) => Self::Unusable(EngineError::unusable(sentence)),
+            error => Self::Unavailable(EngineError::unavailable(error)),
+        }
     }
 }
