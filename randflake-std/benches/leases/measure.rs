@@ -10,7 +10,7 @@ use randflake_std::lease::{Grant, LeaseStore};
 
 use super::clients;
 use super::disk::Disk;
-use super::engine::{Engine, Space};
+use super::engine::{Engine, Kind, Space};
 use super::figures::Figures;
 use super::leases::{acquire, fill, refusal, release};
 
@@ -35,6 +35,11 @@ struct Part<'e> {
 
 pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     let name = engine.kind.name();
+    figures.times(
+        name,
+        "first acquire/2^22 node ids",
+        &[first_of_many(engine)],
+    );
     let empty = engine.bytes();
     let full = engine.space("full");
     let mut store = full.open();
@@ -64,7 +69,7 @@ pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     }
     figures.add(name, "renewals of 16 clients", "1/s", renewals);
     figures.add(name, "acquires of 16 clients", "1/s", acquires);
-    many_at_once(name, half, figures);
+    many_at_once(engine.kind, half, figures);
 
     let lists: Vec<_> = (0..FEW)
         .map(|_| timed(|| assert_eq!(store.list().unwrap().len(), held.len())))
@@ -83,6 +88,15 @@ pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     figures.times(name, "refusal", &refusals);
 }
 
+/// Opens a namespace of 2^22 node ids that is not there yet, and acquires one.
+fn first_of_many(engine: &Engine) -> Duration {
+    timed(|| {
+        let mut store = engine.wide_space().open();
+        let grants = acquire(&mut *store, 1, 1_000);
+        release(&mut *store, &grants);
+    })
+}
+
 /// Leases all node ids, for just as long as that may take.
 fn fill_all(
     engine: &Engine,
@@ -90,12 +104,12 @@ fn fill_all(
     store: &mut dyn LeaseStore,
     figures: &mut Figures,
 ) -> Vec<Grant> {
-    // A new server's fence is over then.
+    // The namespace is there then.
     let grants = acquire(store, 1, full.ttl());
     release(store, &grants);
     let begin = Instant::now();
     let ttl = u64::try_from(engine.kind.filling().as_millis()).unwrap();
-    let held = fill(store, full.node_ids(), ttl);
+    let held = fill(store, engine.kind.at_once(), ttl);
     let time = begin.elapsed();
     assert!(
         time < engine.kind.filling(),
@@ -111,7 +125,7 @@ fn fill_in_part(engine: &Engine) -> Vec<Part<'_>> {
         let mut store = space.open();
         let begun = Instant::now();
         if per_mille > 0 {
-            let mut grants = fill(&mut *store, space.node_ids(), space.ttl());
+            let mut grants = fill(&mut *store, engine.kind.at_once(), space.ttl());
             let kept = grants.len() * per_mille / 1_000;
             // What is free may be anywhere.
             grants.sort_by_cached_key(|_| RandomState::new().hash_one(0));
@@ -166,9 +180,9 @@ fn take_turns(name: &'static str, rounds: u32, parts: &mut [Part<'_>], figures: 
 }
 
 /// All node ids of one process with one call.
-fn many_at_once(name: &'static str, part: &mut Part<'_>, figures: &mut Figures) {
-    let ttl = part.space.ttl();
-    for count in AT_ONCE {
+fn many_at_once(kind: Kind, part: &mut Part<'_>, figures: &mut Figures) {
+    let (name, ttl) = (kind.name(), part.space.ttl());
+    for count in AT_ONCE.into_iter().filter(|count| *count <= kind.at_once()) {
         let (mut acquires, mut renewals) = (Vec::new(), Vec::new());
         for _ in 0..FEW {
             let begin = Instant::now();
