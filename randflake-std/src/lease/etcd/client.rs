@@ -21,6 +21,8 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// A request has this part of the TTL, so that a renewal can be repeated with another member.
 const TRIES_PER_TTL: u32 = 12;
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
+/// A token that lasts for a second may have expired once it is there.
+const LOGINS: usize = 3;
 /// A list of 4,096 leases takes some 2 MB.
 const LARGEST_REPLY: u64 = 64 << 20;
 /// gRPC's code for a token that is not valid any more, or missing.
@@ -102,8 +104,10 @@ impl Client {
         let mut last = None;
         for _ in 0..self.members.len() {
             let mut outcome = self.ask(path, body);
-            if matches!(outcome, Err(Refusal::Login)) {
-                outcome = self.log_in().and_then(|()| self.ask(path, body));
+            for _ in 0..LOGINS {
+                if matches!(outcome, Err(Refusal::Login)) {
+                    outcome = self.log_in().and_then(|()| self.ask(path, body));
+                }
             }
             match outcome {
                 Ok(answer) => return Ok(answer),
