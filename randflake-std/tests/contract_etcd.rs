@@ -137,7 +137,7 @@ impl Counters for Etcd {
         seen.insert(LOST.to_owned());
         for name in seen.iter().filter(|name| *name != LOST) {
             let key = STANDARD.encode(format!("randflake/{name}/counter"));
-            let of_another = STANDARD.encode("1:1:another:0");
+            let of_another = STANDARD.encode("1:1:0000000000000000:another:0");
             let put = serde_json::json!({"key": key, "value": of_another});
             self.cluster.members[0].post("kv/put", &put.to_string());
         }

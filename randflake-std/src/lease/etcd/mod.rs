@@ -256,10 +256,9 @@ impl Engine for Etcd {
         let (entries, hints) = write.entries.split_at(fitting);
         let mut transaction = self.transaction(entries);
         transaction.compare(&self.prefix.setbacks(), &Before::read(counted));
-        // One member may write it and not answer; then another is asked. No other write has the same text for a node
-        // id, but one may have it for a counter.
-        let is_node = |entry: &&Entry| matches!(entry.key, Key::Node(_));
-        let last = entries.iter().rfind(is_node);
+        // One member may write it and not answer; then another is asked. No other write has the same text for these.
+        let is_unique = |entry: &&Entry| matches!(entry.key, Key::Node(_) | Key::Counter);
+        let last = entries.iter().rfind(is_unique);
         let last = last.and_then(|last| Some((self.prefix.key(last.key), last.after.clone()?)));
         if let Some((key, _)) = &last {
             transaction.or_read(key);
