@@ -1,6 +1,7 @@
 //! Counters: numbers that are handed out in segments, each once. They need no layout and no clock.
 
 use super::Continuity;
+use super::fresh::fresh;
 use super::{Backend, Ledger};
 use crate::lease::{EngineError, StoreError};
 use crate::segment::{CounterError, CounterStatus, Segment, SegmentStore};
@@ -15,6 +16,9 @@ pub struct CounterRecord {
     pub next: u64,
     /// The fingerprint of the engine for which somebody vouches that no reservation was lost.
     pub vouched: String,
+    /// Of the write, which no other shares: two that reserve as many numbers would write the same, and could not
+    /// tell whose it was.
+    pub nonce: u64,
 }
 
 /// What an engine has read of a counter.
@@ -85,7 +89,12 @@ impl<B: CounterBackend> Ledger<B> {
             };
             let (next, answer) = checked.inspect_err(|_| self.backend.abandon())?;
             let vouched = view.continuity.fingerprint;
-            let after = CounterRecord { next, vouched };
+            let (_, nonce) = fresh().map_err(StoreError::unavailable)?;
+            let after = CounterRecord {
+                next,
+                vouched,
+                nonce,
+            };
             if self.backend.commit_counter(view.record.as_ref(), &after)? {
                 return Ok(answer);
             }

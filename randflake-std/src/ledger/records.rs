@@ -54,9 +54,11 @@ impl<E: Engine> Records<E> {
     /// [`EngineError`].
     pub fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
         self.search = None;
-        let assigned = self.engine.assigned().filter(|_| wanted.free > 0);
+        let assigned = self.engine.assigned();
         let mut asked = wanted.nodes.to_vec();
-        asked.extend(assigned);
+        asked.extend(assigned.filter(|_| wanted.free > 0));
+        // No other node id is there.
+        asked.retain(|node_id| assigned.is_none_or(|assigned| assigned == *node_id));
         asked.sort_unstable();
         asked.dedup();
         let mut keys = vec![Keys::One(Key::Namespace)];
@@ -103,7 +105,7 @@ impl<E: Engine> Records<E> {
             continuity: found.continuity,
             namespace,
             nodes,
-            is_sole: self.engine.assigned().is_some(),
+            is_sole: assigned.is_some(),
             free_from,
         })
     }

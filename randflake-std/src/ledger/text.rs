@@ -100,7 +100,12 @@ impl CounterRecord {
     /// The record.
     #[must_use]
     pub fn to_text(&self) -> String {
-        format!("{VERSION}:{}:{}", self.next, self.vouched)
+        let Self {
+            next,
+            vouched,
+            nonce,
+        } = self;
+        format!("{VERSION}:{next}:{nonce:016x}:{vouched}")
     }
 
     /// The record of a text.
@@ -111,10 +116,12 @@ impl CounterRecord {
     pub fn from_text(text: &str) -> Result<Self, String> {
         let rest = current(text)?;
         let read = || {
-            let (next, vouched) = rest.split_once(':')?;
+            let mut parts = rest.splitn(3, ':');
+            let mut part = || parts.next();
             let record = Self {
-                next: number(next)?,
-                vouched: vouched.to_owned(),
+                next: number(part()?)?,
+                nonce: hex(part()?)?,
+                vouched: part()?.to_owned(),
             };
             (record.to_text() == text).then_some(record)
         };
@@ -241,6 +248,18 @@ mod tests {
         for (at, _) in text.char_indices().take_while(|(at, _)| *at < 60) {
             assert_eq!(NodeRecord::from_text(7, &text[..at]), None, "{at}");
         }
+    }
+
+    #[test]
+    fn a_counter_is_read_as_it_was_written() {
+        let record = CounterRecord {
+            next: u64::MAX,
+            vouched: "run:42".to_owned(),
+            nonce: 7,
+        };
+        assert_eq!(CounterRecord::from_text(&record.to_text()), Ok(record));
+        let refused = |text| CounterRecord::from_text(text).unwrap_err();
+        assert_eq!(refused("1:1:7:run"), "it is damaged");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod node;
 mod slot;
 
 use core::fmt::{self, Debug, Formatter};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,12 +16,11 @@ pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
 use self::slot::Slot;
 #[cfg(doc)]
 use super::LeaseStore;
-use super::{Finding, Namespace, StoreError, volume};
+use super::{EngineError, Finding, Namespace, StoreError, volume};
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::ledger::{
-    Backend, Change, Committed, Continuity, Ledger, Node, NodeRecord, VERSION, View, Wanted,
-    read_clock,
+    Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Records, VERSION, Write, read_clock,
 };
 
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
@@ -78,7 +78,7 @@ const VANISHES: &str = "the file vanishes with it: then each start waits as for 
 /// assert_eq!(store.node_id(), 7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type StaticStore = Ledger<StaticFile>;
+pub type StaticStore = Ledger<Records<StaticFile>>;
 
 /// The file of one assigned node id.
 pub struct StaticFile {
@@ -91,7 +91,7 @@ pub struct StaticFile {
     fork_guard: ForkGuard,
 }
 
-impl Ledger<StaticFile> {
+impl StaticStore {
     /// Opens the store of the node id that a source names, with its file at a path. Nothing is locked
     /// or written before the first acquire.
     ///
@@ -130,7 +130,7 @@ impl Ledger<StaticFile> {
             guard: None,
             fork_guard: ForkGuard::new(),
         };
-        let mut store = Self::over(file, namespace.clone());
+        let mut store = Self::over(Records::new(file, namespace), namespace.clone());
         store.check()?;
         Ok(store)
     }
@@ -138,13 +138,13 @@ impl Ledger<StaticFile> {
     /// The node id.
     #[must_use]
     pub fn node_id(&self) -> u32 {
-        self.backend.node_id
+        self.backend.engine.node_id
     }
 }
 
 impl StaticFile {
     /// What the file says, without the lock.
-    fn look(&self) -> Result<Slot, StoreError> {
+    fn look(&self) -> Result<Slot, EngineError> {
         file::read(&self.path)?.map_or_else(
             || Ok(Slot::new(&self.namespace, self.node_id)),
             |slot| self.check(slot),
@@ -152,17 +152,17 @@ impl StaticFile {
     }
 
     /// Refuses what was written for something else.
-    fn check(&self, slot: Slot) -> Result<Slot, StoreError> {
+    fn check(&self, slot: Slot) -> Result<Slot, EngineError> {
         slot.check(&self.namespace, self.node_id)
             .map_err(|why| file::unusable(&self.path, &why))?;
         Ok(slot)
     }
 
     /// The file under the lock, which this process keeps.
-    fn guarded(&mut self) -> Result<&mut Guard, StoreError> {
+    fn guarded(&mut self) -> Result<&mut Guard, EngineError> {
         if self.fork_guard.is_in_child() {
             let why = "a forked child must not use its parent's store";
-            return Err(StoreError::Unusable(why.to_owned()));
+            return Err(EngineError::unusable(why));
         }
         let guard = if let Some(guard) = self.guard.take() {
             guard
@@ -185,64 +185,76 @@ impl Debug for StaticFile {
     }
 }
 
-impl Backend for StaticFile {
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
-        let is_for_write = wanted.free > 0 || !wanted.nodes.is_empty();
+impl Engine for StaticFile {
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        // Who asks for the namespace alone may look without the lock.
+        let is_for_write = keys.iter().any(|keys| *keys != Keys::One(Key::Namespace));
         let slot = if is_for_write {
             self.guarded()?.slot.clone()
         } else {
             self.look()?
         };
-        // Only then the time: to lock may take long.
-        let now = read_clock(&*self.clock)?;
-        let mut nodes = vec![Node {
-            node_id: self.node_id,
-            record: slot.node,
-        }];
-        nodes.retain(|node| wanted.free > 0 || wanted.nodes.contains(&node.node_id));
-        Ok(View {
-            now,
+        let mut texts = BTreeMap::new();
+        for (first, last) in keys.iter().map(Keys::bounds) {
+            for (key, text) in [
+                (Key::Namespace, &slot.namespace),
+                (Key::Node(self.node_id), &slot.node),
+            ] {
+                let text = text.clone().filter(|_| (first..=last).contains(&key));
+                texts.extend(text.map(|text| (key, text)));
+            }
+        }
+        Ok(Reading {
+            // Only now: to lock may take long.
+            now: read_clock(&*self.clock)?,
             continuity: Continuity::default(),
-            namespace: slot.namespace,
-            nodes,
-            is_sole: true,
-            free_from: None,
+            texts,
         })
     }
 
-    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
-        let clock = Arc::clone(&self.clock);
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let (clock, node_id) = (Arc::clone(&self.clock), self.node_id);
         let guard = self.guarded()?;
-        let version = guard
-            .slot
-            .namespace
-            .as_ref()
-            .map(|record| (record.origin, record.writes));
-        let before = change
-            .namespace_before
-            .as_ref()
-            .map(|record| (record.origin, record.writes));
-        if version != before {
-            return Ok(Committed::Stale);
+        let mut slot = guard.slot.clone();
+        for entry in &write.entries {
+            let text = match entry.key {
+                Key::Namespace => &mut slot.namespace,
+                Key::Node(node) if node == node_id => &mut slot.node,
+                // Nobody looks for free node ids here.
+                Key::Page(_) => continue,
+                Key::Node(_) | Key::Counter => {
+                    let why = "it keeps one node id and no counter: take another store";
+                    return Err(file::unusable(&self.path, &why));
+                }
+            };
+            if !entry.before.allows(text.as_deref()) {
+                return Ok(Committed::Stale);
+            }
+            if entry.after.is_some() {
+                text.clone_from(&entry.after);
+            }
         }
-        guard.change(|slot| {
-            if let Some(after) = &change.namespace_after {
-                slot.namespace = Some(after.clone());
-            }
-            for node in &change.nodes {
-                slot.node = Some(node.after.clone());
-            }
-        })?;
+        guard.write(slot)?;
         Ok(Committed::Done {
             now: read_clock(&*clock)?,
         })
     }
 
-    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
-        Ok(self.look()?.node.into_iter().collect())
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let node = self.look()?.node.map(|text| (self.node_id, text));
+        let node = node.filter(|(node_id, _)| *node_id >= first);
+        Ok(node.into_iter().take(most).collect())
     }
 
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+    fn assigned(&self) -> Option<u32> {
+        Some(self.node_id)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         let slot = self.look()?;
         let shown = format!("node id {}, {} writes", self.node_id, slot.writes);
         let sentence = "no two processes may have this node id on different files: nothing here \
