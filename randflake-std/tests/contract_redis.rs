@@ -71,7 +71,7 @@ impl Backend for Redis {
     }
 
     fn history_steps(&self) -> usize {
-        4_000
+        10_000
     }
 
     fn history_clock_steps_ms(&self) -> u64 {

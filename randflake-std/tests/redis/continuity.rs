@@ -157,21 +157,28 @@ fn a_server_that_evicts_leases_is_refused() {
 #[test]
 fn another_programs_keys_are_left_alone() {
     let redis = RedisServer::start();
-    redis.ask("SET randflake:{orders}:namespace mine");
+    redis.ask("SET randflake:{orders} mine");
     let refused = RedisStore::open(&redis.url(), &eight("orders"));
     assert!(
         matches!(refused, Err(StoreError::Unusable(_))),
         "{refused:?}"
     );
-    assert!(
-        redis
-            .ask("GET randflake:{orders}:namespace")
-            .contains("mine")
-    );
-    redis.ask("DEL randflake:{orders}:namespace");
-    redis.ask("SET randflake:{orders}:namespace 9:x");
-    let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
-    assert!(refused.to_string().contains("update this one"), "{refused}");
+    assert!(redis.ask("GET randflake:{orders}").contains("mine"));
+    redis.ask("DEL randflake:{orders}");
+    for (text, why) in [
+        ("mine", "another program's"),
+        ("1:mine", "damaged"),
+        ("9:x", "update this one"),
+    ] {
+        redis.ask(&format!("HSET randflake:{{orders}} namespace {text}"));
+        let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
+        assert!(refused.to_string().contains(why), "{refused}");
+        assert!(
+            redis
+                .ask("HGET randflake:{orders} namespace")
+                .contains(text)
+        );
+    }
 }
 
 #[test]
@@ -303,8 +310,8 @@ fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_se
     assert_eq!(store.resume(1).unwrap(), reserved.end());
     let reserved = store.reserve(10).unwrap();
 
-    // A key that was deleted.
-    redis.ask("DEL randflake:{orders}:counter");
+    // A field that was deleted.
+    redis.ask("HDEL randflake:{orders} counter");
     assert!(is_lost(&mut store));
     assert_eq!(store.resume(reserved.end()).unwrap(), reserved.end());
     store.reserve(1).unwrap();
@@ -313,7 +320,7 @@ fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_se
     let started = Instant::now();
     let has_it = || {
         replica
-            .ask("GET randflake:{orders}:counter")
+            .ask("HGET randflake:{orders} counter")
             .contains("1:22:")
     };
     while !has_it() {

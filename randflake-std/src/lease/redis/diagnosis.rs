@@ -3,11 +3,11 @@
 use redis::InfoDict;
 
 use super::connection::Connection;
-use crate::lease::{Finding, StoreError};
+use crate::lease::{EngineError, Finding};
 use crate::ledger::VERSION;
 
 /// All findings but the quarantine.
-pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, StoreError> {
+pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, EngineError> {
     let (server, memory) = (info(connection, "server")?, info(connection, "memory")?);
     let (persistence, replication) = (
         info(connection, "persistence")?,
@@ -33,8 +33,8 @@ pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, Stor
     ])
 }
 
-fn info(connection: &mut Connection, section: &str) -> Result<InfoDict, StoreError> {
-    connection.run(|redis| redis::cmd("INFO").arg(section).query(redis))
+fn info(connection: &mut Connection, section: &str) -> Result<InfoDict, EngineError> {
+    connection.run(|open| redis::cmd("INFO").arg(section).query(&mut open.redis))
 }
 
 fn eviction(policy: &str) -> Finding {
@@ -61,11 +61,11 @@ fn durability(connection: &mut Connection, persistence: &InfoDict) -> Finding {
             format!("all leases are lost in a crash, and {COST}: set it to yes"),
         );
     }
-    let setting: Result<(String, String), _> = connection.run(|redis| {
+    let setting: Result<(String, String), _> = connection.run(|open| {
         redis::cmd("CONFIG")
             .arg("GET")
             .arg("appendfsync")
-            .query(redis)
+            .query(&mut open.redis)
     });
     match setting {
         Ok((_, when)) if when == "always" => Finding::fine(NAME, "yes, appendfsync always"),
