@@ -145,6 +145,15 @@ pub struct Write {
     pub latest_end_unix_ms: u64,
 }
 
+impl Write {
+    /// Whether it may be written at a time.
+    #[must_use]
+    pub fn is_in_window(&self, now: Duration) -> bool {
+        let is_in = |(least, most): (Duration, Duration)| (least..=most).contains(&now);
+        self.window.is_none_or(is_in)
+    }
+}
+
 /// One key of a [`Write`].
 #[derive(Clone, Debug)]
 pub struct Entry {

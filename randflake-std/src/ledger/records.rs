@@ -53,6 +53,11 @@ impl<E: Engine> Records<E> {
     ///
     /// [`EngineError`].
     pub fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
+        let view = self.view(wanted);
+        view.inspect_err(|_| self.engine.abandon())
+    }
+
+    fn view(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
         self.search = None;
         let assigned = self.engine.assigned();
         let mut asked = wanted.nodes.to_vec();
@@ -223,6 +228,11 @@ impl<E: Engine> Records<E> {
     ///
     /// [`EngineError`].
     pub fn read_counter(&mut self) -> Result<CounterView, EngineError> {
+        let view = self.counter();
+        view.inspect_err(|_| self.engine.abandon())
+    }
+
+    fn counter(&mut self) -> Result<CounterView, EngineError> {
         let Found {
             continuity, texts, ..
         } = self.look(&[Keys::One(Key::Counter)])?;

@@ -171,7 +171,7 @@ impl Engine for Memory {
             let there = state.texts.get(&self.key(entry.key));
             entry.before.allows(there.map(String::as_str))
         });
-        if !is_so || write.fingerprint != state.breaks.to_string() {
+        if !is_so || !write.is_in_window(now) || write.fingerprint != state.breaks.to_string() {
             return Ok(Committed::Stale);
         }
         for entry in &write.entries {

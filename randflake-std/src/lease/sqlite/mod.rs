@@ -15,19 +15,16 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use self::failure::{Failure, unusable};
+use self::failure::Failure;
 use self::file::Place;
 use self::lock::Mark;
 use self::records::Records;
 use self::session::Session;
 #[cfg(doc)]
 use super::LeaseStore;
-use super::{Finding, Namespace, StoreError, volume};
+use super::{EngineError, Finding, Namespace, StoreError, volume};
 use crate::ExactSystemClock;
-use crate::ledger::{
-    Backend, Change, Committed, Continuity, CounterBackend, CounterRecord, CounterView, Ledger,
-    NodeRecord, View, Wanted, read_clock,
-};
+use crate::ledger::{self, Committed, Engine, Keys, Ledger, Reading, Write, read_clock};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
@@ -103,25 +100,25 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// let mut store = SqliteStore::open(&path, &namespace)?;
 /// let token = Token::random()?;
 /// let acquired = store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 })?;
-/// assert_eq!(acquired.grants[0].node_id, 0);
+/// assert!(acquired.grants[0].node_id < 131_072);
 /// store.release(&acquired.grants)?;
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type SqliteStore = Ledger<Sqlite>;
+pub type SqliteStore = Ledger<ledger::Records<Sqlite>>;
 
-/// An SQLite database with leases and counters.
+/// An SQLite database with the leases and counters of one namespace, among others.
 pub struct Sqlite {
     place: Place,
-    namespace: Namespace,
+    namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
     /// The database as this process left it: it tells of a store that lost its lock file too.
     seen: Mark,
-    /// From a read to its commit.
+    /// From a read to its write.
     session: Option<Session>,
 }
 
-impl Ledger<Sqlite> {
+impl SqliteStore {
     /// Opens the store at a path, creating the file if it is not there.
     ///
     /// # Errors
@@ -151,12 +148,13 @@ impl Ledger<Sqlite> {
     {
         let database = Sqlite {
             place: Place::resolve(path.as_ref())?,
-            namespace: namespace.clone(),
+            namespace: namespace.name().to_owned(),
             clock,
             seen: Mark::default(),
             session: None,
         };
-        let mut store = Self::over(database, namespace.clone());
+        let records = ledger::Records::new(database, namespace);
+        let mut store = Self::over(records, namespace.clone());
         store.check()?;
         Ok(store)
     }
@@ -164,48 +162,27 @@ impl Ledger<Sqlite> {
     /// The database's path, without links.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.backend.place.database
+        &self.backend.engine.place.database
     }
 }
 
 impl Sqlite {
-    /// Begins a transaction.
-    fn begin(&mut self) -> Result<Session, StoreError> {
-        self.session = None;
-        Session::begin(&self.place, &mut self.seen)
-            .map_err(|failure| failure.at(&self.place.database))
+    /// That of the last read, as long as nothing was written since; else another.
+    fn session(&mut self) -> Result<Session, EngineError> {
+        let begin = |_| Session::begin(&self.place, &mut self.seen);
+        let session = self.session.take().ok_or(()).or_else(begin);
+        session.map_err(|failure: Failure| failure.at(&self.place.database))
     }
 
     fn records<'s>(&'s self, session: &'s Session) -> Records<'s> {
         Records {
             connection: &session.connection,
-            name: self.namespace.name(),
-            max_node_id: self.namespace.spec().max_node_id(),
+            namespace: &self.namespace,
         }
     }
 
-    fn at<T>(&self, outcome: Result<T, Failure>) -> Result<T, StoreError> {
-        outcome.map_err(|failure| failure.at(&self.place.database))
-    }
-
-    fn view(&self, session: &Session, wanted: &Wanted<'_>) -> Result<View, Failure> {
-        // Only now: a transaction that waited would grant from an old time.
-        let now = read_clock(&*self.clock)?;
-        let tick = self.namespace.spec().tick_at(now).unwrap_or(0);
-        let records = self.records(session);
-        let (nodes, free_from) = records.nodes(wanted, tick)?;
-        let is_absence_certain = session.continuity.is_absence_certain && !records.any()?;
-        Ok(View {
-            now,
-            continuity: Continuity {
-                is_absence_certain,
-                ..session.continuity.clone()
-            },
-            namespace: records.namespace()?,
-            nodes,
-            is_sole: false,
-            free_from,
-        })
+    fn at<T>(&self, outcome: Result<T, impl Into<Failure>>) -> Result<T, EngineError> {
+        outcome.map_err(|failure| failure.into().at(&self.place.database))
     }
 }
 
@@ -217,31 +194,40 @@ impl Debug for Sqlite {
     }
 }
 
-impl Backend for Sqlite {
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
-        let session = self.begin()?;
-        let view = self.at(self.view(&session, wanted))?;
-        self.session = Some(session);
-        Ok(view)
+impl Engine for Sqlite {
+    fn place(&self) -> String {
+        self.place.database.display().to_string()
     }
 
-    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        let session = self.session()?;
+        // Only now: a transaction that waited would grant from an old time.
+        let now = read_clock(&*self.clock)?;
+        let texts = self.at(self.records(&session).read(keys))?;
+        let continuity = session.continuity.clone();
+        self.session = Some(session);
+        Ok(Reading {
+            now,
+            continuity,
+            texts,
+        })
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        // Without it others may have written since the read.
         let Some(session) = self.session.take() else {
             return Ok(Committed::Stale);
         };
         let now = read_clock(&*self.clock)?;
         let records = self.records(&session);
-        // Nobody else has worked on the database since the read.
-        if !self.at(records.allow(change))? {
-            let why = "the database is damaged: its index and its table differ";
-            return Err(unusable(&self.place.database, &why));
+        if write.fingerprint != session.continuity.fingerprint
+            || !write.is_in_window(now)
+            || !self.at(records.allow(&write.entries))?
+        {
+            return Ok(Committed::Stale);
         }
-        self.at(records.apply(change))?;
-        let ends = change.nodes.iter().map(|node| node.after.end);
-        let until_ms = ends
-            .max()
-            .map_or(0, |end| self.namespace.spec().unix_ms(end));
-        let committed = session.commit(until_ms, &mut self.seen);
+        self.at(records.put(&write.entries))?;
+        let committed = session.commit(write.latest_end_unix_ms, &mut self.seen);
         self.at(committed)?;
         Ok(Committed::Done { now })
     }
@@ -250,43 +236,18 @@ impl Backend for Sqlite {
         self.session = None;
     }
 
-    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
-        let session = self.begin()?;
-        self.at(self.records(&session).list())
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let is_within_a_read = self.session.is_some();
+        let session = self.session()?;
+        let texts = self.at(self.records(&session).list(first, most))?;
+        self.session = Some(session).filter(|_| is_within_a_read);
+        Ok(texts)
     }
 
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        let session = self.begin()?;
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let session = self.session()?;
         let mut findings = self.at(diagnosis::findings(&session.connection))?;
         findings.push(volume::finding(&self.place.database, VANISHES));
         Ok(findings)
-    }
-}
-
-impl CounterBackend for Sqlite {
-    fn read_counter(&mut self) -> Result<CounterView, StoreError> {
-        let session = self.begin()?;
-        let record = self.at(self.records(&session).counter())?;
-        let continuity = session.continuity.clone();
-        self.session = Some(session);
-        Ok(CounterView { record, continuity })
-    }
-
-    fn commit_counter(
-        &mut self,
-        before: Option<&CounterRecord>,
-        after: &CounterRecord,
-    ) -> Result<bool, StoreError> {
-        let Some(session) = self.session.take() else {
-            return Ok(false);
-        };
-        let records = self.records(&session);
-        if self.at(records.counter())?.as_ref() != before {
-            return Ok(false);
-        }
-        self.at(records.put_counter(after))?;
-        let committed = session.commit(0, &mut self.seen);
-        self.at(committed)?;
-        Ok(true)
     }
 }
