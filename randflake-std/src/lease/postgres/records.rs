@@ -26,7 +26,10 @@ const READ: &str = "
         SELECT array_agg(r.kind) AS kinds, array_agg(r.number) AS numbers, array_agg(r.value) AS texts,
             bool_or(r.kind <= 1) AS is_known
         FROM unnest($2::smallint[], $3::bigint[], $4::bigint[]) AS k (kind, first, last)
-        JOIN randflake.record r ON r.namespace = $1 AND r.kind = k.kind AND r.number BETWEEN k.first AND k.last
+        CROSS JOIN LATERAL (
+            SELECT * FROM randflake.record r
+            WHERE r.namespace = $1 AND r.kind = k.kind AND r.number BETWEEN k.first AND k.last OFFSET 0
+        ) r
     ) r";
 
 const LIST: &str = "
@@ -51,7 +54,10 @@ const WRITE: &str = "
         SELECT a.*, r.ctid AS place, r.value AS found
         FROM unnest($2::smallint[], $3::bigint[], $4::boolean[], $5::text[], $6::text[])
             AS a (kind, number, is_blind, before, after)
-        LEFT JOIN randflake.record r ON r.namespace = $1 AND r.kind = a.kind AND r.number = a.number
+        LEFT JOIN LATERAL (
+            SELECT r.ctid, r.value FROM randflake.record r
+            WHERE r.namespace = $1 AND r.kind = a.kind AND r.number = a.number OFFSET 0
+        ) r ON true
     ), fit AS MATERIALIZED (
         SELECT WHERE {fit} AND {tables} = $7 AND {now} BETWEEN $8 AND $9 AND NOT EXISTS (
             SELECT FROM asked a WHERE NOT a.is_blind AND a.before IS DISTINCT FROM a.found
