@@ -43,9 +43,12 @@ impl Failure {
         self.0.kind() == EngineErrorKind::Unavailable
     }
 
-    /// The row of the store is gone.
+    pub(super) fn damaged(how: &str) -> Self {
+        Self::unusable(format!("the schema randflake was damaged: {how}"))
+    }
+
     pub(super) fn emptied() -> Self {
-        Self::unusable("the schema randflake was damaged: store is empty")
+        Self::damaged("store is empty")
     }
 }
 

@@ -212,19 +212,19 @@ impl Engine for Postgres {
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
         self.ask(keys.len(), true, async |session, namespace| {
-            records::read(session, namespace, keys).await
+            session.read(namespace, keys).await
         })
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         self.ask(write.entries.len(), false, async |session, namespace| {
-            records::write(session, namespace, write).await
+            session.write(namespace, write).await
         })
     }
 
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
         self.ask(most, true, async |session, namespace| {
-            records::list(session, namespace, first, most).await
+            session.list(namespace, first, most).await
         })
     }
 

@@ -1,9 +1,9 @@
 //! Texts under keys: read, and written if they still are what was read.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
 
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
 
 use super::failure::{Failure, POOLER};
 use super::session::Session;
@@ -12,7 +12,8 @@ use crate::ledger::{Before, Committed, Continuity, Entry, Key, Keys, Reading, Wr
 
 /// What the server says of itself, and the texts. Whether an absence is certain is only asked where the namespace or
 /// the counter, whose kinds are 0 and 1, is looked for and not there. It is not where processes are connected that
-/// have used a store that was here before this one.
+/// have used a store that was here before this one. What is looked up for each place of a list has an `OFFSET`, or it
+/// would be joined in any order.
 const READ: &str = "
     SELECT {now} AS unix_us, {same} AS is_same, {fit} AS is_fit, 'fsync=' || current_setting('fsync')
             || ' and synchronous_commit=' || current_setting('synchronous_commit') AS settings,
@@ -23,8 +24,8 @@ const READ: &str = "
             AND a.application_name LIKE 'randflake %' AND a.application_name <> 'randflake ' || s.id
         ) END AS is_new
     FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN (
-        SELECT array_agg(r.kind) AS kinds, array_agg(r.number) AS numbers, array_agg(r.value) AS texts,
-            bool_or(r.kind <= 1) AS is_known
+        SELECT coalesce(array_agg(r.kind), '{}') AS kinds, coalesce(array_agg(r.number), '{}') AS numbers,
+            coalesce(array_agg(r.value), '{}') AS texts, bool_or(r.kind <= 1) AS is_known
         FROM unnest($2::smallint[], $3::bigint[], $4::bigint[]) AS k (kind, first, last)
         CROSS JOIN LATERAL (
             SELECT * FROM randflake.record r
@@ -47,8 +48,9 @@ const CHANGE: &str = "
     RETURNING {now} AS unix_us, true AS is_written";
 
 /// Everything else. If only a part can be written, the division fails and nothing is. Records are changed by their
-/// place: joined by their keys, a plan made for few of them would compare each with each. Where somebody else has
-/// changed one meanwhile, the server looks at the new one, and finds another text.
+/// place: joined by their keys, a plan made for few of them would compare each with each. Where somebody else changes
+/// one meanwhile, the server looks at the new one: its text too, because servers of before the end of 2025 do not look
+/// at its place.
 const WRITE: &str = "
     WITH asked AS MATERIALIZED (
         SELECT a.*, r.ctid AS place, r.value AS found
@@ -94,135 +96,121 @@ const UNWRITTEN: [SqlState; 5] = [
     SqlState::INVALID_SCHEMA_NAME,
 ];
 
-pub(super) async fn read(
-    session: &mut Session,
-    namespace: &str,
-    keys: &[Keys],
-) -> Result<Reading, Failure> {
-    let bounds: Vec<_> = keys.iter().map(Keys::bounds).collect();
-    let kinds: Vec<_> = bounds.iter().map(|(first, _)| place(*first).0).collect();
-    let firsts: Vec<_> = bounds.iter().map(|(first, _)| place(*first).1).collect();
-    let lasts: Vec<_> = bounds.iter().map(|(_, last)| place(*last).1).collect();
-    let rows = session
-        .ask(READ, &[&namespace, &kinds, &firsts, &lasts])
-        .await?;
-    let row = rows.first().ok_or_else(Failure::emptied)?;
-    if !row.try_get::<_, bool>("is_same")? {
-        return Err(Failure::unusable(POOLER));
+impl Session {
+    pub(super) async fn read(
+        &mut self,
+        namespace: &str,
+        keys: &[Keys],
+    ) -> Result<Reading, Failure> {
+        let bounds = keys.iter().map(Keys::bounds);
+        let (firsts, lasts): (Vec<_>, Vec<_>) = bounds.map(|(a, b)| (place(a), place(b))).unzip();
+        let (kinds, firsts): (Vec<_>, Vec<_>) = firsts.into_iter().unzip();
+        let lasts: Vec<_> = lasts.into_iter().map(|(_, number)| number).collect();
+        let rows = self
+            .ask(READ, &[&namespace, &kinds, &firsts, &lasts])
+            .await?;
+        let row = rows.first().ok_or_else(Failure::emptied)?;
+        if !row.try_get::<_, bool>("is_same")? {
+            return Err(Failure::unusable(POOLER));
+        }
+        let fingerprint: String = row.try_get("fingerprint")?;
+        if fingerprint != self.fingerprint {
+            let why = "the schema randflake was replaced meanwhile";
+            return Err(EngineError::unavailable(why).into());
+        }
+        let (is_fit, settings): (bool, &str) = (row.try_get("is_fit")?, row.try_get("settings")?);
+        let fault = || {
+            format!(
+                "the PostgreSQL server runs with {settings}, and would forget leases in a crash: turn them on"
+            )
+        };
+        let kinds = row.try_get::<_, Vec<i16>>("kinds")?.into_iter();
+        let places = kinds.zip(row.try_get::<_, Vec<i64>>("numbers")?);
+        let texts = places.zip(row.try_get::<_, Vec<String>>("texts")?);
+        Ok(Reading {
+            now: time(row.try_get("unix_us")?),
+            continuity: Continuity {
+                fingerprint,
+                is_absence_certain: row.try_get("is_new")?,
+                known_end_unix_ms: 0,
+                fault: (!is_fit).then(fault),
+            },
+            texts: texts
+                .filter_map(|(place, text)| Some((key(place)?, text)))
+                .collect(),
+        })
     }
-    let fingerprint: String = row.try_get("fingerprint")?;
-    if fingerprint != session.fingerprint {
-        let why = "the schema randflake was replaced meanwhile";
-        return Err(EngineError::unavailable(why).into());
+
+    pub(super) async fn list(
+        &mut self,
+        namespace: &str,
+        first: u32,
+        most: usize,
+    ) -> Result<Vec<(u32, String)>, Failure> {
+        let (kind, first) = place(Key::Node(first));
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let values: [&(dyn ToSql + Sync); 4] = [&namespace, &kind, &first, &most];
+        let rows = self.ask(LIST, &values).await?;
+        let records = rows.iter().map(|row| {
+            let number = u32::try_from(row.try_get::<_, i64>(0)?);
+            let node_id = number.map_err(|_| Failure::damaged("a node id is out of range"))?;
+            Ok((node_id, row.try_get(1)?))
+        });
+        records.collect()
     }
-    let settings: &str = row.try_get("settings")?;
-    let fault = format!(
-        "the PostgreSQL server runs with {settings}, and would forget leases in a crash: turn them on"
-    );
-    let is_fit: bool = row.try_get("is_fit")?;
-    let mut texts = BTreeMap::new();
-    if let Some(kinds) = row.try_get::<_, Option<Vec<i16>>>("kinds")? {
-        let numbers: Vec<i64> = row.try_get("numbers")?;
-        let values: Vec<String> = row.try_get("texts")?;
-        for ((kind, number), text) in kinds.into_iter().zip(numbers).zip(values) {
-            texts.insert(key(kind, number)?, text);
+
+    pub(super) async fn write(
+        &mut self,
+        namespace: &str,
+        write: &Write,
+    ) -> Result<Committed, Failure> {
+        if write.fingerprint != self.fingerprint {
+            return Ok(Committed::Stale);
+        }
+        let tables = self.tables.clone();
+        let (from, to) = write
+            .window
+            .map_or((0, i64::MAX), |(from, to)| (micros(from), micros(to)));
+        let written = if let Some((key, before, after, kept)) = only_change(&write.entries) {
+            let (kind, number) = place(key);
+            let values: [&(dyn ToSql + Sync); 9] = [
+                &namespace, &kind, &number, &before, &after, &tables, &from, &to, &kept,
+            ];
+            self.ask(CHANGE, &values).await
+        } else {
+            // In one order, or two writes might wait for each other.
+            let mut entries: Vec<_> = write.entries.iter().collect();
+            entries.sort_unstable_by_key(|entry| entry.key);
+            let places = entries.iter().map(|entry| place(entry.key));
+            let (kinds, numbers): (Vec<_>, Vec<_>) = places.unzip();
+            let texts = entries.iter().map(|entry| {
+                let is_blind = entry.before == Before::Anything;
+                ((is_blind, text(&entry.before)), entry.after.as_deref())
+            });
+            let (befores, afters): (Vec<_>, Vec<_>) = texts.unzip();
+            let (blind, befores): (Vec<_>, Vec<_>) = befores.into_iter().unzip();
+            let values: [&(dyn ToSql + Sync); 9] = [
+                &namespace, &kinds, &numbers, &blind, &befores, &afters, &tables, &from, &to,
+            ];
+            self.ask(WRITE, &values).await
+        };
+        match written {
+            Err(error) if error.code().is_some_and(|code| UNWRITTEN.contains(code)) => {
+                Ok(Committed::Stale)
+            }
+            rows => match rows?.first() {
+                Some(row) if row.try_get("is_written")? => Ok(Committed::Done {
+                    now: time(row.try_get("unix_us")?),
+                }),
+                _ => Ok(Committed::Stale),
+            },
         }
     }
-    Ok(Reading {
-        now: time(row.try_get("unix_us")?),
-        continuity: Continuity {
-            fingerprint,
-            is_absence_certain: row.try_get("is_new")?,
-            known_end_unix_ms: 0,
-            fault: (!is_fit).then_some(fault),
-        },
-        texts,
-    })
 }
 
-pub(super) async fn list(
-    session: &mut Session,
-    namespace: &str,
-    first: u32,
-    most: usize,
-) -> Result<Vec<(u32, String)>, Failure> {
-    let (kind, first) = place(Key::Node(first));
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let rows = session
-        .ask(LIST, &[&namespace, &kind, &first, &most])
-        .await?;
-    let records = rows.iter().map(|row| {
-        let (_, node_id) = key(kind, row.try_get(0)?)?.numbers();
-        Ok((node_id, row.try_get(1)?))
-    });
-    records.collect()
-}
-
-pub(super) async fn write(
-    session: &mut Session,
-    namespace: &str,
-    write: &Write,
-) -> Result<Committed, Failure> {
-    if write.fingerprint != session.fingerprint {
-        return Ok(Committed::Stale);
-    }
-    let tables = session.tables.clone();
-    let (from, to) = write
-        .window
-        .map_or((0, i64::MAX), |(from, to)| (micros(from), micros(to)));
-    let written = if let Some((entry, before, kept)) = only_change(&write.entries) {
-        let (kind, number) = place(entry.key);
-        session
-            .ask(
-                CHANGE,
-                &[
-                    &namespace,
-                    &kind,
-                    &number,
-                    &before,
-                    &entry.after,
-                    &tables,
-                    &from,
-                    &to,
-                    &kept,
-                ],
-            )
-            .await
-    } else {
-        // In one order, or two writes might wait for each other.
-        let mut entries: Vec<_> = write.entries.iter().collect();
-        entries.sort_unstable_by_key(|entry| entry.key);
-        let places = entries.iter().map(|entry| place(entry.key));
-        let (kinds, numbers): (Vec<_>, Vec<_>) = places.unzip();
-        let blind = entries.iter().map(|entry| entry.before == Before::Anything);
-        let blind: Vec<_> = blind.collect();
-        let befores: Vec<_> = entries.iter().map(|entry| text(&entry.before)).collect();
-        let afters: Vec<_> = entries.iter().map(|entry| entry.after.as_deref()).collect();
-        session
-            .ask(
-                WRITE,
-                &[
-                    &namespace, &kinds, &numbers, &blind, &befores, &afters, &tables, &from, &to,
-                ],
-            )
-            .await
-    };
-    match written {
-        Err(error) if error.code().is_some_and(|code| UNWRITTEN.contains(code)) => {
-            Ok(Committed::Stale)
-        }
-        rows => match rows?.first() {
-            Some(row) if row.try_get("is_written")? => Ok(Committed::Done {
-                now: time(row.try_get("unix_us")?),
-            }),
-            _ => Ok(Committed::Stale),
-        },
-    }
-}
-
-/// The entry of a write that puts one text in the place of another, these two, and the namespace's record if it must
+/// Of a write that puts one text in the place of another: where, these two, and the namespace's record if that must
 /// still be so.
-fn only_change(entries: &[Entry]) -> Option<(&Entry, &str, Option<&str>)> {
+fn only_change(entries: &[Entry]) -> Option<(Key, &str, &str, Option<&str>)> {
     let (kept, entry) = match entries {
         [entry] => (None, entry),
         [kept, entry] if kept.key == Key::Namespace && kept.after.is_none() => {
@@ -230,8 +218,8 @@ fn only_change(entries: &[Entry]) -> Option<(&Entry, &str, Option<&str>)> {
         }
         _ => return None,
     };
-    entry.after.as_ref()?;
-    Some((entry, text(&entry.before)?, kept))
+    let after = entry.after.as_deref()?;
+    Some((entry.key, text(&entry.before)?, after, kept))
 }
 
 fn text(before: &Before) -> Option<&str> {
@@ -247,15 +235,9 @@ fn place(key: Key) -> (i16, i64) {
     (kind.into(), number.into())
 }
 
-fn key(kind: i16, number: i64) -> Result<Key, Failure> {
-    let key = u8::try_from(kind).ok().zip(u32::try_from(number).ok());
-    let key = key.and_then(|(kind, number)| Key::of_numbers(kind, number));
-    key.ok_or_else(|| {
-        EngineError::unusable(format!(
-            "the schema randflake was damaged: a record has kind {kind}, number {number}"
-        ))
-        .into()
-    })
+/// The key of a place that was asked for.
+fn key((kind, number): (i16, i64)) -> Option<Key> {
+    Key::of_numbers(kind.try_into().ok()?, number.try_into().ok()?)
 }
 
 fn micros(time: Duration) -> i64 {
