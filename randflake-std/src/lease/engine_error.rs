@@ -49,6 +49,13 @@ impl EngineError {
         self
     }
 
+    /// With where it was, in front of its sentence.
+    #[must_use]
+    pub fn at(mut self, place: &str) -> Self {
+        self.sentence = format!("{place}: {}", self.sentence);
+        self
+    }
+
     /// Whether it may pass.
     #[must_use]
     pub const fn kind(&self) -> EngineErrorKind {

@@ -98,6 +98,31 @@ pub enum Key {
     Page(u32),
 }
 
+impl Key {
+    /// It as two numbers, for tables: its kind, and which of them.
+    #[must_use]
+    pub fn numbers(self) -> (u8, u32) {
+        match self {
+            Self::Namespace => (0, 0),
+            Self::Counter => (1, 0),
+            Self::Node(node_id) => (2, node_id),
+            Self::Page(page) => (3, page),
+        }
+    }
+
+    /// The key of two numbers.
+    #[must_use]
+    pub fn of_numbers(kind: u8, number: u32) -> Option<Self> {
+        match (kind, number) {
+            (0, 0) => Some(Self::Namespace),
+            (1, 0) => Some(Self::Counter),
+            (2, node_id) => Some(Self::Node(node_id)),
+            (3, page) => Some(Self::Page(page)),
+            _ => None,
+        }
+    }
+}
+
 /// Keys to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keys {

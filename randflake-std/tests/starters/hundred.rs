@@ -121,8 +121,7 @@ pub(crate) fn etcd() {
 pub(crate) fn postgres() {
     let server = PostgresServer::start();
     a_hundred_begin_at_once(&server.url("postgres"), || {});
-    let count =
-        "SELECT (SELECT count(*) FROM randflake.store) + 10 * count(*) FROM randflake.namespace";
+    let count = "SELECT (SELECT count(*) FROM randflake.store) + 10 * count(*) FROM randflake.record WHERE kind = 0";
     let row = server.client("postgres").query_one(count, &[]).unwrap();
     assert_eq!(row.get::<_, i64>(0), 11);
 }

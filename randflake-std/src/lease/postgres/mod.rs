@@ -1,35 +1,33 @@
 //! Leases and counters in a PostgreSQL database.
 
-mod counter;
 mod diagnosis;
 mod failure;
-mod link;
 mod owner;
-mod read;
+mod records;
 mod session;
 mod tls;
-mod write;
 
-use core::fmt::{self, Debug, Formatter};
 use core::mem;
 use core::time::Duration;
 use std::sync::Arc;
 
+use tokio::task::yield_now;
+use tokio::time::timeout;
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
 use self::failure::Failure;
-use self::link::{Link, Operation};
+use self::session::Session;
 use self::tls::Target;
 use super::database::{ANSWER_LIMIT, time_limit, with_node_ids};
 use super::encryption::Files;
 use super::runtime::Blocking;
-use super::url::{Engine, Host, Server};
-use super::{Finding, Namespace, StoreError};
+use super::url::{self, Host, Server};
+use super::{EngineError, Finding, Namespace, StoreError};
 use crate::clock::ExactSystemClock;
 #[cfg(doc)]
 use crate::lease::LeaseStore;
-use crate::ledger::{Backend, Change, Committed, Ledger, NodeRecord, View, Wanted};
+use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Records, Write};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
@@ -58,19 +56,20 @@ use crate::segment::SegmentStore;
 ///
 /// # What it stores
 ///
-/// One row for each namespace and counter, and for each node id from its first lease on: about 240 bytes and
-/// as many left free, so that a renewal changes no index. Besides one small row for 64 node ids that says
-/// when none of them is free, as soon as somebody has looked there in vain or released one.
+/// One row of a table `record` for each namespace and counter, and for each node id from its first lease on: about
+/// 240 bytes and as many left free, so that a renewal changes no index. Besides one small row for 64 node ids that
+/// says when none of them is free, as soon as somebody has looked there in vain or released one.
 ///
 /// # What it notices
 ///
 /// Each operation reads what the server is known by: its system identifier and timeline, and the numbers of the
-/// database and the tables. One of them changes when a standby is promoted, when a server is restored to
-/// a point in time, when database or dump are restored or copied, and when leases are truncated. Each namespace
+/// database, the table and its file. One of them changes when a standby is promoted, when a server is restored to
+/// a point in time, when database or dump are restored or copied, and when the table is truncated. Each namespace
 /// then begins in quarantine: nothing is granted for the longest TTL and 20 s
 /// ([`StoreError::Quarantined`]). So an asynchronous standby may be promoted. A schema that is made while
 /// processes are connected that have used an older one begins in quarantine too, and so does a namespace whose
-/// row is gone while its leases are there. `VACUUM FULL` and `CLUSTER` of the leases look like a truncation.
+/// row is gone while its leases are there. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, to
+/// counters too: leave it to autovacuum.
 ///
 /// No time heals a [counter](crate::segment) that may have gone back: then counters are
 /// refused as [`StoreError::CounterLost`], those too that the store does not know, until somebody says
@@ -97,21 +96,24 @@ use crate::segment::SegmentStore;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type PostgresStore = Ledger<Postgres>;
+pub type PostgresStore = Ledger<Records<Postgres>>;
 
 /// One namespace of a database.
+#[derive(Debug)]
 pub struct Postgres {
     // Before the runtime, which its task belongs to.
-    link: Link,
+    session: Option<Session>,
     runtime: Blocking,
-    /// Where the servers are, for people.
+    target: Target,
     place: String,
-    namespace: Namespace,
-    /// How long an operation on few node ids may take.
+    namespace: String,
+    /// How long an operation on few keys may take.
     limit: Duration,
+    /// The random number of the store that this process has used first.
+    first: Option<i64>,
 }
 
-impl Ledger<Postgres> {
+impl PostgresStore {
     /// Opens the store that a URL names, creating the schema if it is not there.
     ///
     /// # Errors
@@ -124,12 +126,12 @@ impl Ledger<Postgres> {
     /// [`StoreError::Unavailable`] when there is no answer, or no server but standbys. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, Engine::Postgres)?, namespace)
+        Self::at(&Server::at(url, url::Engine::Postgres)?, namespace)
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let postgres = Postgres::at(server, namespace)?;
-        let store = Self::over(postgres, namespace.clone());
+        let engine = Postgres::at(server, namespace)?;
+        let store = Self::over(Records::new(engine, namespace), namespace.clone());
         let mut store = store.compared_with(Arc::new(ExactSystemClock));
         store.check()?;
         Ok(store)
@@ -144,103 +146,92 @@ impl Postgres {
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no host.
     pub fn new(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, Engine::Postgres)?, namespace)
+        Self::at(&Server::at(url, url::Engine::Postgres)?, namespace)
     }
 
     fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
         let files = Files::asked_by(server)?;
         Ok(Self {
-            link: Link {
-                target: Target {
-                    config: settings(server, files.is_some()),
-                    files,
-                    owner: server.option("owner").map(str::to_owned),
-                },
-                session: None,
-                first: None,
-            },
+            session: None,
             runtime: Blocking::new()?,
-            place: server.address.to_string(),
-            namespace: namespace.clone(),
+            target: Target {
+                config: settings(server, files.is_some()),
+                files,
+                owner: server.option("owner").map(str::to_owned),
+            },
+            place: format!("the PostgreSQL server at {}", server.address),
+            namespace: namespace.name().to_owned(),
             limit: ANSWER_LIMIT,
+            first: None,
         })
     }
 
-    /// Reads.
+    /// Asks on the connection that is open, or a new one. What only reads is repeated on a new one where the open one
+    /// fails or leads to another store now.
     fn ask<T: Send>(
         &mut self,
-        node_ids: usize,
-        operation: impl Operation<T>,
-    ) -> Result<T, StoreError> {
-        let limit = with_node_ids(self.limit, node_ids);
-        self.wait(async |link, namespace| link.ask(namespace, limit, &operation).await)
-    }
-
-    /// Writes; nothing if the connection is another one than what was to be written was read from.
-    fn tell<T: Send>(
-        &mut self,
-        node_ids: usize,
-        operation: impl Operation<T>,
-    ) -> Result<Option<T>, StoreError> {
-        let limit = with_node_ids(self.limit, node_ids);
-        self.wait(async |link, namespace| link.tell(namespace, limit, &operation).await)
-    }
-
-    fn wait<T: Send>(
-        &mut self,
-        work: impl AsyncFnOnce(&mut Link, &Namespace) -> Result<T, Failure> + Send,
-    ) -> Result<T, StoreError> {
+        keys: usize,
+        only_reads: bool,
+        operation: impl AsyncFn(&mut Session, &str) -> Result<T, Failure> + Sync,
+    ) -> Result<T, EngineError> {
         if self.runtime.is_inherited() {
-            mem::forget(self.link.session.take());
+            mem::forget(self.session.take());
             self.runtime = Blocking::new()?;
         }
-        let Self {
-            link,
-            runtime,
-            place,
-            namespace,
-            ..
-        } = self;
-        runtime.wait(|runtime| {
-            let done = runtime.block_on(work(link, namespace));
-            done.map_err(|failure| failure.at(place))
-        })
+        let limit = with_node_ids(self.limit, keys);
+        let mut work = async || {
+            // The runtime looks whether the server has closed the connection meanwhile; then its task does.
+            yield_now().await;
+            yield_now().await;
+            let mut open = self.session.take().filter(Session::is_open);
+            loop {
+                let is_last = open.is_none() || !only_reads;
+                let mut session = match open.take() {
+                    Some(session) => session,
+                    None => Session::open(&self.target, self.first).await?,
+                };
+                self.first.get_or_insert(session.store);
+                match timeout(limit, operation(&mut session, &self.namespace)).await? {
+                    Err(failure) if !is_last && failure.may_pass() => {}
+                    outcome => {
+                        self.session = outcome.is_ok().then_some(session);
+                        return outcome;
+                    }
+                }
+            }
+        };
+        let outcome = self.runtime.wait(|runtime| Ok(runtime.block_on(work())))?;
+        outcome.map_err(|Failure(error)| error.at(&self.place))
     }
 }
 
-impl Debug for Postgres {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Postgres")
-            .field("place", &self.place)
-            .field("namespace", &self.namespace)
-            .finish_non_exhaustive()
+impl Engine for Postgres {
+    fn place(&self) -> String {
+        self.place.clone()
     }
-}
 
-impl Backend for Postgres {
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
-        let node_ids = wanted.nodes.len() + wanted.free;
-        self.ask(node_ids, async |session, namespace| {
-            read::view(session, namespace, wanted).await
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        self.ask(keys.len(), true, async |session, namespace| {
+            session.read(namespace, keys).await
         })
     }
 
-    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
-        let committed = self.tell(change.nodes.len(), async |session, namespace| {
-            write::commit(session, namespace, change).await
-        })?;
-        Ok(committed.unwrap_or(Committed::Stale))
-    }
-
-    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
-        let node_ids = usize::try_from(self.namespace.node_ids()).unwrap_or(usize::MAX);
-        self.ask(node_ids, async |session, namespace| {
-            read::list(session, namespace).await
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        self.ask(write.entries.len(), false, async |session, namespace| {
+            session.write(namespace, write).await
         })
     }
 
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.ask(0, async |session, _| diagnosis::findings(session).await)
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        self.ask(most, true, async |session, namespace| {
+            session.list(namespace, first, most).await
+        })
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        self.ask(0, true, async |session, _| {
+            diagnosis::findings(session).await
+        })
     }
 
     fn renews_unread(&self) -> bool {
@@ -276,9 +267,4 @@ fn settings(server: &Server, is_encrypted: bool) -> Config {
     config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     config.application_name("randflake");
     config
-}
-
-/// A number as PostgreSQL keeps it. Nothing that is kept exceeds that; what is compared may.
-fn sql(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,11 +1,10 @@
 //! Whose code this role may run: a view, a trigger or a rule in a table's place runs functions with the rights of
 //! whoever uses the table.
 
+use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use super::failure::Failure;
-use super::session::Session;
-use crate::lease::StoreError;
 
 /// What this role, superusers and the owner that the URL names have not made; and what no `schema.sql` has.
 const QUESTION: &str = "
@@ -34,9 +33,9 @@ const QUESTION: &str = "
     LIMIT 1";
 
 /// Refuses a schema that somebody has made or changed who is not trusted. Nothing of it is run.
-pub(super) async fn check(session: &Session, owner: Option<&str>) -> Result<(), Failure> {
+pub(super) async fn check(client: &Client, owner: Option<&str>) -> Result<(), Failure> {
     let arguments = [(&owner as _, Type::TEXT)];
-    let found = session.client.query_typed(QUESTION, &arguments).await?;
+    let found = client.query_typed(QUESTION, &arguments).await?;
     let Some(row) = found.first() else {
         return Ok(());
     };
@@ -53,5 +52,5 @@ pub(super) async fn check(session: &Session, owner: Option<&str>) -> Result<(), 
              made: remove it"
         ),
     };
-    Err(StoreError::Unusable(why).into())
+    Err(Failure::unusable(why))
 }

@@ -5,7 +5,6 @@ use core::error::Error;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config};
 
-use crate::lease::StoreError;
 use crate::lease::encryption::Files;
 use crate::lease::postgres::failure::Failure;
 
@@ -15,7 +14,7 @@ pub(super) async fn connect_encrypted(
 ) -> Result<(Client, JoinHandle<()>), Failure> {
     let sentence = "this build cannot encrypt connections to PostgreSQL: build it with the cargo \
                     feature `postgres-tls`, or take sslmode=disable";
-    Err(StoreError::Unusable(sentence.to_owned()).into())
+    Err(Failure::unusable(sentence))
 }
 
 pub(in crate::lease::postgres) fn refusal(_: &(dyn Error + 'static)) -> Option<String> {

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::lease::encryption::{self, Files};
 use crate::lease::postgres::failure::Failure;
 
@@ -22,12 +22,12 @@ pub(super) async fn connect_encrypted(
     roots.add_parsable_certificates(files.trusted()?);
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(StoreError::unavailable)?
+        .map_err(EngineError::unavailable)?
         .with_root_certificates(roots);
     let tls = match files.read_client()? {
         Some((certificates, key)) => tls
             .with_client_auth_cert(certificates, key)
-            .map_err(|error| StoreError::Unusable(format!("sslcert and sslkey: {error}")))?,
+            .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}")))?,
         None => tls.with_no_client_auth(),
     };
     let (client, connection) = config.connect(MakeRustlsConnect::new(tls)).await?;
