@@ -65,7 +65,7 @@ const TRIES: usize = 100;
 /// | restored into a cluster of another id                     | quarantine; what is held goes on       |
 /// | set back, and a process runs that has seen a later state  | quarantine, by that process            |
 /// | set back, and a live lease has vanished                   | quarantine, by the lease's holder      |
-/// | set back or replaced between a read and its write         | the outcome is unknown; tried again    |
+/// | set back between a read and its write                     | that fails; quarantine, by the process |
 /// | the namespace deleted, and leases or such a process left  | quarantine                             |
 /// | the clocks of member and machine differ by more than 10 s | [`StoreError::ClockSkew`]              |
 ///
@@ -121,8 +121,7 @@ impl EtcdStore {
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let etcd = Etcd::new(server, namespace, None)?;
-        let store = Self::over(Records::new(etcd, namespace), namespace.clone());
+        let store = Self::new(server, namespace, None)?;
         let mut store = store.compared_with(Arc::new(ExactSystemClock));
         store.check()?;
         Ok(store)
@@ -142,27 +141,27 @@ impl EtcdStore {
         C: Clock + Send + Sync + 'static,
     {
         let server = Server::at(url, url::Engine::Etcd)?;
-        let etcd = Etcd::new(&server, namespace, Some(clock))?;
-        let mut store = Self::over(Records::new(etcd, namespace), namespace.clone());
+        let mut store = Self::new(&server, namespace, Some(clock))?;
         store.check()?;
         Ok(store)
     }
-}
 
-impl Etcd {
     fn new(
         server: &Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
-        Ok(Self {
+        let etcd = Etcd {
             client: Client::new(server)?,
             prefix: Prefix::of(namespace),
             clock,
             revision: 0,
-        })
+        };
+        Ok(Self::over(Records::new(etcd, namespace), namespace.clone()))
     }
+}
 
+impl Etcd {
     /// Reads at one moment, and says what the cluster is known by: its id, and how often it was seen to be set back.
     fn look(&mut self, ranges: &[Range]) -> Result<(String, Vec<Kv>), EngineError> {
         let setbacks = self.prefix.setbacks();
@@ -273,7 +272,10 @@ impl Engine for Etcd {
             return Ok(Committed::Stale);
         }
         let is_put = entries.iter().any(|entry| entry.after.is_some());
-        if header.cluster_id != cluster || header.revision < self.revision + u64::from(is_put) {
+        let least = self.revision.saturating_add(is_put.into());
+        if header.cluster_id != cluster || header.revision < least {
+            // So the next read counts a setback, whatever revision it shows.
+            self.revision = u64::MAX;
             return Err(EngineError::unavailable(
                 "the etcd cluster was set back or replaced since it was read",
             ));
