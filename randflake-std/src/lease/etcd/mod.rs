@@ -43,11 +43,12 @@ const TRIES: usize = 100;
 /// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
 ///
 /// It talks to the members' JSON gateways, and tries the next member if one does not answer. It stores a key for each
-/// node id that was ever leased, a few for the namespace, and one for each page of node ids that was full once. An acquire and a renewal read what they need at one
-/// moment, and write if nothing of that has changed since: two round trips. A request times out after a twelfth of
-/// the TTL, at most 5 s. Compaction must be on (`--auto-compaction-retention`), or the renewals fill the cluster's
-/// space: then nothing is granted or renewed ([`StoreError::Unusable`]) until it has space again and the alarm
-/// `NOSPACE` is disarmed. What was granted before is kept.
+/// node id that was ever leased, a few for the namespace, and one for each page of 64 node ids that was full once. An
+/// acquire and a renewal read what they need at one moment, and write if nothing of that has changed since: two round
+/// trips. A request times out after a twelfth of the TTL, at most 5 s. Compaction must be on
+/// (`--auto-compaction-retention`), or the renewals fill the cluster's space: then nothing is granted or renewed
+/// ([`StoreError::Unusable`]) until it has space again and the alarm `NOSPACE` is disarmed. What was granted before is
+/// kept.
 ///
 /// A user's token that has expired, or that is older than the last change of users and roles, is replaced by a new
 /// login within the same operation.
