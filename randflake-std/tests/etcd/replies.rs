@@ -65,7 +65,7 @@ fn carry(mut client: &TcpStream, member: u16, events: &Mutex<Option<Event>>) {
     for line in reader.by_ref().lines().map(Result::unwrap) {
         let lower = line.to_lowercase();
         if let Some(rest) = line.strip_prefix("POST ") {
-            path = rest.split(' ').next().unwrap().to_owned();
+            path.push_str(rest.split(' ').next().unwrap());
         } else if let Some(value) = lower.strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
         } else if line.is_empty() {
@@ -134,17 +134,17 @@ fn a_cluster_that_is_set_back_between_a_read_and_its_write_grants_nothing() {
     let backup = Backup::of(&mut cluster);
     acquire_one(&mut open_store(&cluster), 2);
 
-    let (arrived, arrives) = channel();
-    let (go_on, goes_on) = channel();
+    let (notice, noticed) = channel();
+    let (permit, permitted) = channel();
     way.next_write(move |send| {
-        arrived.send(()).unwrap();
-        goes_on.recv().unwrap();
+        notice.send(()).unwrap();
+        permitted.recv().unwrap();
         Some(send())
     });
     let asking = thread::spawn(move || (acquire(&mut store, 3, 1), store));
-    arrives.recv().unwrap();
+    noticed.recv().unwrap();
     backup.restore(&mut cluster);
-    go_on.send(()).unwrap();
+    permit.send(()).unwrap();
     let (refused, mut store) = asking.join().unwrap();
     assert!(
         matches!(&refused, Err(StoreError::Unavailable(why)) if why.to_string().contains("set back")),

@@ -273,8 +273,8 @@ impl Engine for Etcd {
             return Ok(Committed::Stale);
         }
         let is_put = entries.iter().any(|entry| entry.after.is_some());
-        let least = self.revision.saturating_add(is_put.into());
-        if header.cluster_id != cluster || header.revision < least {
+        let revision = self.revision.saturating_add(is_put.into());
+        if header.cluster_id != cluster || header.revision < revision {
             // So the next read counts a setback, whatever revision it shows.
             self.revision = u64::MAX;
             return Err(EngineError::unavailable(
