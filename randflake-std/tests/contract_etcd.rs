@@ -13,6 +13,8 @@ mod continuity;
 mod contract;
 #[expect(dead_code, reason = "the tests of faults do more to servers")]
 mod engines;
+#[path = "etcd/replies.rs"]
+mod replies;
 mod segment_contract;
 #[path = "etcd/trouble.rs"]
 mod trouble;

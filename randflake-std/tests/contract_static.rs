@@ -19,9 +19,11 @@ use std::sync::Arc;
 use randflake_core::ManualClock;
 use randflake_std::Layout;
 use randflake_std::lease::{
-    Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, StaticStore, StoreError, Verdict,
+    AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, NodeIds, StaticStore,
+    StoreError, Verdict,
 };
 use randflake_std::ledger::Loss;
+use randflake_std::segment::SegmentStore;
 use tempfile::TempDir;
 
 use contract::referee::Referee;
@@ -344,6 +346,37 @@ fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
     );
     let next = acquire_one(&mut store, 2);
     assert!(next.start >= grant.end, "{next:?}");
+}
+
+#[test]
+fn it_keeps_one_node_id_and_no_counter() {
+    let place = Place::used();
+    let mut store = place.store();
+    let records = store.list().unwrap();
+    let request = AcquireRequest {
+        token: token(1),
+        holder: "holder",
+        nodes: NodeIds::These(&[NODE - 1]),
+        ttl: TTL,
+    };
+    let refused = store.acquire(&request);
+    assert!(
+        matches!(refused, Err(StoreError::Exhausted { .. })),
+        "{refused:?}"
+    );
+    for sentence in [
+        unusable(store.reserve(1)),
+        unusable(store.resume(1)),
+        unusable(store.counter()),
+    ] {
+        assert!(sentence.contains("no counter"), "{sentence}");
+    }
+    assert_eq!(store.list().unwrap(), records);
+    let request = AcquireRequest {
+        nodes: NodeIds::These(&[NODE]),
+        ..request
+    };
+    assert_eq!(store.acquire(&request).unwrap().grants[0].node_id, NODE);
 }
 
 #[test]

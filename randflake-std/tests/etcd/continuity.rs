@@ -22,11 +22,11 @@ use crate::engines::etcd::EtcdCluster;
 
 const MAX_TTL: Duration = Duration::from_secs(300);
 
-fn open_store(cluster: &EtcdCluster) -> EtcdStore {
+pub(crate) fn open_store(cluster: &EtcdCluster) -> EtcdStore {
     EtcdStore::open(&cluster.url(), &eight("orders")).unwrap()
 }
 
-fn assert_quarantined(store: &mut EtcdStore) {
+pub(crate) fn assert_quarantined(store: &mut EtcdStore) {
     let refused = acquire(store, 99, 1);
     assert!(
         matches!(refused, Err(StoreError::Quarantined { retry_in }) if retry_in > MAX_TTL),
@@ -61,13 +61,13 @@ fn ask(store: &mut EtcdStore, nodes: NodeIds<'_>) -> Result<Vec<Grant>, StoreErr
 }
 
 /// A backup of the only member's data, and back to it.
-struct Backup {
+pub(crate) struct Backup {
     data: PathBuf,
     copy: PathBuf,
 }
 
 impl Backup {
-    fn of(cluster: &mut EtcdCluster) -> Self {
+    pub(crate) fn of(cluster: &mut EtcdCluster) -> Self {
         let server = &mut cluster.members[0].server;
         let [data, copied] = ["data", "backup"].map(|name| server.folder().join(name));
         server.kill();
@@ -76,7 +76,7 @@ impl Backup {
         Self { data, copy: copied }
     }
 
-    fn restore(&self, cluster: &mut EtcdCluster) {
+    pub(crate) fn restore(&self, cluster: &mut EtcdCluster) {
         let server = &mut cluster.members[0].server;
         server.kill();
         fs::remove_dir_all(&self.data).unwrap();

@@ -46,6 +46,7 @@ const VANISHES: &str = "the file vanishes with it: then each start waits as for 
 /// | it is a link, or mounted alone            | refused: mount its directory                          |
 /// | others may write to it or its directory   | refused; so is a file of neither this user nor root   |
 /// | the node id is beyond the layout's        | refused                                               |
+/// | it is asked for a counter                 | refused: it keeps none                                |
 /// | it ends over 20 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
 ///
 /// Until its lease begins a handle refuses, and says how long. Since a restart after a kill waits for
@@ -158,6 +159,11 @@ impl StaticFile {
         Ok(slot)
     }
 
+    fn has_no_such_key(&self) -> EngineError {
+        let why = "it keeps one node id and no counter: take another store";
+        file::unusable(&self.path, &why)
+    }
+
     /// The file under the lock, which this process keeps.
     fn guarded(&mut self) -> Result<&mut Guard, EngineError> {
         if self.fork_guard.is_in_child() {
@@ -191,6 +197,9 @@ impl Engine for StaticFile {
     }
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        if keys.contains(&Keys::One(Key::Counter)) {
+            return Err(self.has_no_such_key());
+        }
         // Who asks for the namespace alone may look without the lock.
         let is_for_write = keys.iter().any(|keys| *keys != Keys::One(Key::Namespace));
         let slot = if is_for_write {
@@ -226,10 +235,7 @@ impl Engine for StaticFile {
                 Key::Node(node) if node == node_id => &mut slot.node,
                 // Nobody looks for free node ids here.
                 Key::Page(_) => continue,
-                Key::Node(_) | Key::Counter => {
-                    let why = "it keeps one node id and no counter: take another store";
-                    return Err(file::unusable(&self.path, &why));
-                }
+                Key::Node(_) | Key::Counter => return Err(self.has_no_such_key()),
             };
             if !entry.before.allows(text.as_deref()) {
                 return Ok(Committed::Stale);

@@ -43,11 +43,12 @@ const TRIES: usize = 100;
 /// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
 ///
 /// It talks to the members' JSON gateways, and tries the next member if one does not answer. It stores a key for each
-/// node id that was ever leased, a few for the namespace, and one for each page of node ids that was full once. An acquire and a renewal read what they need at one
-/// moment, and write if nothing of that has changed since: two round trips. A request times out after a twelfth of
-/// the TTL, at most 5 s. Compaction must be on (`--auto-compaction-retention`), or the renewals fill the cluster's
-/// space: then nothing is granted or renewed ([`StoreError::Unusable`]) until it has space again and the alarm
-/// `NOSPACE` is disarmed. What was granted before is kept.
+/// node id that was ever leased, a few for the namespace, and one for each page of 64 node ids that was full once. An
+/// acquire and a renewal read what they need at one moment, and write if nothing of that has changed since: two round
+/// trips. A request times out after a twelfth of the TTL, at most 5 s. Compaction must be on
+/// (`--auto-compaction-retention`), or the renewals fill the cluster's space: then nothing is granted or renewed
+/// ([`StoreError::Unusable`]) until it has space again and the alarm `NOSPACE` is disarmed. What was granted before is
+/// kept.
 ///
 /// A user's token that has expired, or that is older than the last change of users and roles, is replaced by a new
 /// login within the same operation.
@@ -65,7 +66,7 @@ const TRIES: usize = 100;
 /// | restored into a cluster of another id                     | quarantine; what is held goes on       |
 /// | set back, and a process runs that has seen a later state  | quarantine, by that process            |
 /// | set back, and a live lease has vanished                   | quarantine, by the lease's holder      |
-/// | set back or replaced between a read and its write         | the outcome is unknown; tried again    |
+/// | set back between a read and its write                     | that fails; quarantine, by the process |
 /// | the namespace deleted, and leases or such a process left  | quarantine                             |
 /// | the clocks of member and machine differ by more than 10 s | [`StoreError::ClockSkew`]              |
 ///
@@ -121,8 +122,7 @@ impl EtcdStore {
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let etcd = Etcd::new(server, namespace, None)?;
-        let store = Self::over(Records::new(etcd, namespace), namespace.clone());
+        let store = Self::new(server, namespace, None)?;
         let mut store = store.compared_with(Arc::new(ExactSystemClock));
         store.check()?;
         Ok(store)
@@ -142,27 +142,27 @@ impl EtcdStore {
         C: Clock + Send + Sync + 'static,
     {
         let server = Server::at(url, url::Engine::Etcd)?;
-        let etcd = Etcd::new(&server, namespace, Some(clock))?;
-        let mut store = Self::over(Records::new(etcd, namespace), namespace.clone());
+        let mut store = Self::new(&server, namespace, Some(clock))?;
         store.check()?;
         Ok(store)
     }
-}
 
-impl Etcd {
     fn new(
         server: &Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
-        Ok(Self {
+        let etcd = Etcd {
             client: Client::new(server)?,
             prefix: Prefix::of(namespace),
             clock,
             revision: 0,
-        })
+        };
+        Ok(Self::over(Records::new(etcd, namespace), namespace.clone()))
     }
+}
 
+impl Etcd {
     /// Reads at one moment, and says what the cluster is known by: its id, and how often it was seen to be set back.
     fn look(&mut self, ranges: &[Range]) -> Result<(String, Vec<Kv>), EngineError> {
         let setbacks = self.prefix.setbacks();
@@ -273,7 +273,10 @@ impl Engine for Etcd {
             return Ok(Committed::Stale);
         }
         let is_put = entries.iter().any(|entry| entry.after.is_some());
-        if header.cluster_id != cluster || header.revision < self.revision + u64::from(is_put) {
+        let revision = self.revision.saturating_add(is_put.into());
+        if header.cluster_id != cluster || header.revision < revision {
+            // So the next read counts a setback, whatever revision it shows.
+            self.revision = u64::MAX;
             return Err(EngineError::unavailable(
                 "the etcd cluster was set back or replaced since it was read",
             ));
