@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use super::carried::{Carried, LEAP};
+use super::carried::{Carried, LEAP, Machine};
 use super::fresh::fresh;
 use super::{
     Acquire, Asking, Backend, Change, Committed, Decision, Expected, Held, Loss, NamespaceRecord,
     Node, NodeRecord, Seal, Seen, Standing, View, Wanted, acquire, end_quarantine, quarantine,
     release, renew,
 };
-use crate::clock::Monotonic;
 use crate::holder::DEVICE;
 #[cfg(doc)]
 use crate::lease::MAX_SKEW;
@@ -33,8 +32,8 @@ const TRIES: usize = 100;
 pub struct Ledger<B> {
     pub(crate) backend: B,
     namespace: Namespace,
-    /// This machine's clock, which the store's is compared with; none in simulations.
-    pub(crate) machine: Option<Arc<dyn Clock + Send + Sync>>,
+    /// This machine's clocks, which the store's is compared with; none where the store has no clock of its own.
+    pub(crate) machine: Option<Machine>,
     seen: Seen,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
@@ -128,7 +127,18 @@ impl<B: Backend> Ledger<B> {
     where
         C: Clock + Send + Sync + 'static,
     {
-        self.machine = Some(machine);
+        self.machine = Some(Machine::new(machine));
+        self
+    }
+
+    /// [`compared_with`](Ledger::compared_with) in a simulation: the second clock stands for this machine's monotonic
+    /// one.
+    #[must_use]
+    pub fn simulated_on<C>(mut self, machine: Arc<C>, monotonic: Arc<C>) -> Self
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        self.machine = Some(Machine::simulated(machine, monotonic));
         self
     }
 
@@ -177,9 +187,10 @@ impl<B: Backend> Ledger<B> {
         }
     }
 
-    fn machine_now(&self) -> Option<Duration> {
-        let clock = self.machine.as_ref()?;
-        Some(clock.now().unwrap_or_default())
+    /// This machine's wall clock, and its monotonic one.
+    fn machine_now(&self) -> Option<(Duration, Duration)> {
+        let machine = self.machine.as_ref()?;
+        Some((machine.wall(), machine.steady()))
     }
 
     /// Reads, decides and writes, until nobody else was faster. The store's clock is compared with what it showed
@@ -192,19 +203,15 @@ impl<B: Backend> Ledger<B> {
     ) -> Result<Done<T>, Undone> {
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
-            let (before, sent) = (self.machine_now(), Monotonic::exact());
+            let before = self.machine_now();
             let view = self.backend.read(wanted)?;
-            let carried = self
-                .last
-                .as_ref()
-                .filter(|_| is_renewal)
-                .map(|(_, carried)| carried.expected(sent));
-            let clock = before
-                .zip(self.machine_now())
-                .map(|(before, after)| match carried {
-                    Some((least, most)) => Expected { least, most },
+            let last = self.last.as_ref().filter(|_| is_renewal);
+            let clock = before.zip(self.machine_now()).map(
+                |((before, sent), (after, received))| match last {
+                    Some((_, carried)) => carried.expected(sent, received),
                     None => Expected::of_machine(before, after),
-                });
+                },
+            );
             let Decision { change, answer } = rule(&view, &self.asking(clock, fresh));
             if let Err(error @ StoreError::ClockSkew { .. }) = answer {
                 // A leap counts as a failure once; then this machine's clock has to agree.
@@ -227,7 +234,7 @@ impl<B: Backend> Ledger<B> {
             };
             let record = change.namespace_after.or(change.namespace_before);
             // What the rules have looked at: by the write the clock may have leapt.
-            self.answered(record, Carried::new(view.now, sent));
+            self.answered(record, view.now, before.map(|(_, sent)| sent));
             return Ok(Done {
                 answer: answer?,
                 now,
@@ -236,11 +243,14 @@ impl<B: Backend> Ledger<B> {
         Err(StoreError::unavailable("other clients of the store were faster each time").into())
     }
 
-    fn answered(&mut self, record: Option<NamespaceRecord>, carried: Carried) {
+    fn answered(&mut self, record: Option<NamespaceRecord>, now: Duration, sent: Option<Duration>) {
         if let Some(record) = &record {
             self.seen.note_namespace(record);
         }
-        self.last = record.map(|record| (record, carried));
+        let received = self.machine.as_ref().map(Machine::steady);
+        let times = sent.zip(received);
+        let carried = times.map(|(sent, received)| Carried::new(now, sent, received));
+        self.last = record.zip(carried);
     }
 
     /// What this process knows of a grant.
@@ -287,9 +297,10 @@ impl<B: Backend> Ledger<B> {
         leases: &[Held],
         ttl: u64,
     ) -> Result<Option<Done<Renewals>>, Undone> {
-        let Some((record, carried)) = self.last.clone().filter(|_| self.machine.is_some()) else {
+        let (Some(machine), Some((record, carried))) = (&self.machine, self.last.clone()) else {
             return Ok(None);
         };
+        let sent = machine.steady();
         let known: Option<Vec<_>> = leases
             .iter()
             .map(|lease| {
@@ -305,7 +316,7 @@ impl<B: Backend> Ledger<B> {
         let Some(nodes) = known else {
             return Ok(None);
         };
-        let now = carried.now();
+        let now = carried.at(sent);
         let view = View::carried(now, record, nodes);
         let fresh = fresh().map_err(StoreError::unavailable)?;
         let Decision { mut change, answer } = renew(&view, leases, ttl, &self.asking(None, fresh));
@@ -324,10 +335,9 @@ impl<B: Backend> Ledger<B> {
             Duration::from_millis(self.namespace.spec().unix_ms(end) - 1)
         });
         change.window = Some((now.saturating_sub(LEAP), (now + 2 * LEAP).min(expires)));
-        let sent = Monotonic::exact();
         match self.backend.commit(&change) {
             Ok(Committed::Done { now }) => {
-                self.answered(change.namespace_before, Carried::new(now, sent));
+                self.answered(change.namespace_before, now, Some(sent));
                 Ok(Some(Done {
                     answer: renewed,
                     now,

@@ -116,8 +116,8 @@ fn name_holders(database: &Path, name: &str) {
             held: true,
             ..NodeRecord::from_text(node_id, &text).unwrap()
         };
-        let update = "UPDATE record SET value = ?1 WHERE value = ?2";
-        let changed = connection.execute(update, [record.to_text(), text]);
+        let update = "UPDATE record SET value = ?1 WHERE kind = 'node' AND number = ?2";
+        let changed = connection.execute(update, (record.to_text(), node_id));
         assert_eq!(changed.unwrap(), 1);
     }
 }

@@ -165,7 +165,8 @@ impl Engine for Memory {
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        let mut state = self.state();
+        // A renewal has not read before.
+        let mut state = self.begin()?;
         let now = read_clock(&*self.clock)?;
         let is_so = write.entries.iter().all(|entry| {
             let there = state.texts.get(&self.key(entry.key));
@@ -200,6 +201,10 @@ impl Engine for Memory {
 
     fn is_shared(&self) -> bool {
         false
+    }
+
+    fn renews_unread(&self) -> bool {
+        true
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
