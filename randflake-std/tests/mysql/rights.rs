@@ -74,14 +74,14 @@ fn tables_that_were_changed_are_refused() {
     server.open();
     for (change, back, found) in [
         (
-            "CREATE TRIGGER wakes BEFORE UPDATE ON randflake_lease FOR EACH ROW SET NEW.held = 0",
+            "CREATE TRIGGER wakes BEFORE UPDATE ON randflake_record FOR EACH ROW SET NEW.value = OLD.value",
             "DROP TRIGGER wakes",
             "\"wakes\"",
         ),
         (
-            "ALTER TABLE randflake_lease ENGINE = MyISAM",
-            "ALTER TABLE randflake_lease ENGINE = InnoDB",
-            "\"randflake_lease\" is no table of InnoDB",
+            "ALTER TABLE randflake_record ENGINE = MyISAM",
+            "ALTER TABLE randflake_record ENGINE = InnoDB",
+            "\"randflake_record\" is no table of InnoDB",
         ),
     ] {
         server.do_all(&[change]);
@@ -112,7 +112,7 @@ fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
     for right in ["SELECT", "UPDATE", "INSERT"] {
         // Nothing is left of the one before: neither the quarantine nor the counter.
         server.open().end_quarantine().unwrap();
-        server.do_all(&["DELETE FROM randflake_counter"]);
+        server.do_all(&["DELETE FROM randflake_record WHERE kind = 'counter'"]);
         client
             .query_drop(format!("REVOKE {right} ON ids.* FROM ids_app"))
             .unwrap();

@@ -1,13 +1,11 @@
 //! Leases and counters in a MySQL or MariaDB database.
 
-mod counter;
 mod diagnosis;
 mod failure;
-mod free;
-mod read;
+mod records;
 mod session;
+mod sql;
 mod tls;
-mod write;
 
 use core::fmt::{self, Debug, Formatter};
 use core::mem;
@@ -19,18 +17,18 @@ use randflake_core::Clock;
 use tokio::time::timeout;
 
 use self::failure::Failure;
-use self::free::Looks;
-use self::session::{CLOCK, Session};
+use self::records::CLOCK;
+use self::session::Session;
 use self::tls::Target;
 #[cfg(doc)]
 use super::LeaseStore;
 use super::database::{ANSWER_LIMIT, time_limit, with_node_ids};
 use super::encryption::Files;
 use super::runtime::Blocking;
-use super::url::{Engine, Server};
-use super::{Finding, Namespace, StoreError};
+use super::url::{Engine as Scheme, Server};
+use super::{EngineError, Finding, Namespace, StoreError};
 use crate::clock::ExactSystemClock;
-use crate::ledger::{Backend, Change, Committed, Ledger, NodeRecord, View, Wanted, read_clock};
+use crate::ledger::{Committed, Engine, Key, Keys, Ledger, Reading, Records, Write, read_clock};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
@@ -55,8 +53,9 @@ use crate::segment::SegmentStore;
 ///
 /// # What it stores
 ///
-/// A row for each namespace, for each node id from its first lease on, and for each counter; besides, hints which 256
-/// node ids are all taken, and one row with a random number that was made with the tables.
+/// In the table `randflake_record`, a row of text for each namespace, for each node id from its first lease on, for each
+/// counter, and for each 64 adjacent node ids that are all taken, as a hint; in the table `randflake_store`, one row with a
+/// random number that was made with the tables.
 ///
 /// # What it notices
 ///
@@ -92,14 +91,14 @@ use crate::segment::SegmentStore;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type MysqlStore = Ledger<Mysql>;
+pub type MysqlStore = Ledger<Records<Mysql>>;
 
 /// A namespace in a `MySQL` or `MariaDB` database.
 pub struct Mysql {
     target: Target,
     /// Where the server is, for people.
     place: String,
-    namespace: Namespace,
+    namespace: String,
     /// Instead of the server's, in tests.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
     // Before the runtime, which its socket belongs to.
@@ -107,11 +106,9 @@ pub struct Mysql {
     runtime: Blocking,
     /// How long an operation on few node ids may take.
     limit: Duration,
-    /// What the last read has seen besides.
-    looks: Looks,
 }
 
-impl Ledger<Mysql> {
+impl MysqlStore {
     /// Opens the store that a URL names, creating the tables if they are not there.
     ///
     /// # Errors
@@ -126,7 +123,7 @@ impl Ledger<Mysql> {
     /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, Engine::Mysql)?, namespace)
+        Self::at(&Server::at(url, Scheme::Mysql)?, namespace)
     }
 
     /// [`open`](MysqlStore::open) with another clock than the server's, for tests and simulations.
@@ -142,16 +139,16 @@ impl Ledger<Mysql> {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let server = Server::at(url, Engine::Mysql)?;
-        let backend = Mysql::at(&server, namespace, Some(clock))?;
-        let mut store = Self::over(backend, namespace.clone());
+        let server = Server::at(url, Scheme::Mysql)?;
+        let engine = Mysql::at(&server, namespace, Some(clock))?;
+        let mut store = Self::over(Records::new(engine, namespace), namespace.clone());
         store.check()?;
         Ok(store)
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let backend = Mysql::at(server, namespace, None)?;
-        let mut store = Self::over(backend, namespace.clone());
+        let engine = Mysql::at(server, namespace, None)?;
+        let mut store = Self::over(Records::new(engine, namespace), namespace.clone());
         store = store.compared_with(Arc::new(ExactSystemClock));
         store.check()?;
         Ok(store)
@@ -170,17 +167,16 @@ impl Mysql {
                 files: Files::asked_by(server)?,
             },
             place: server.address.to_string(),
-            namespace: namespace.clone(),
+            namespace: namespace.name().to_owned(),
             clock,
             session: None,
             runtime: Blocking::new()?,
             limit: ANSWER_LIMIT,
-            looks: Looks::default(),
         })
     }
 
     /// The store's clock, as SQL.
-    fn clock(&self) -> Result<String, StoreError> {
+    fn clock(&self) -> Result<String, EngineError> {
         match &self.clock {
             None => Ok(CLOCK.to_owned()),
             Some(clock) => Ok(read_clock(&**clock)?.as_micros().to_string()),
@@ -193,36 +189,26 @@ impl Mysql {
         &mut self,
         node_ids: usize,
         operation: impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, EngineError> {
         let was_open = self.session.is_some();
-        match self.operate(node_ids, &operation)? {
+        match self.operate(node_ids, &operation) {
             Err(failure) if was_open && failure.is_of_the_connection() => {
-                self.operate(node_ids, &operation)?
+                self.operate(node_ids, &operation)
             }
             outcome => outcome,
         }
-        .map_err(|failure| failure.at(&self.place, self.target.files.is_some()))
+        .map_err(|failure| self.told(failure))
     }
 
-    /// One writing operation; none if others were faster. It is not repeated: it may have been written.
-    fn write_with<T: Send>(
-        &mut self,
-        node_ids: usize,
-        operation: impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync,
-    ) -> Result<Option<T>, StoreError> {
-        match self.operate(node_ids, &operation)? {
-            Err(failure) if failure.is_stale() => Ok(None),
-            outcome => outcome
-                .map(Some)
-                .map_err(|failure| failure.at(&self.place, self.target.files.is_some())),
-        }
+    fn told(&self, failure: Failure) -> EngineError {
+        failure.at(&self.place(), self.target.files.is_some())
     }
 
     fn operate<T: Send>(
         &mut self,
         node_ids: usize,
         operation: &(impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync),
-    ) -> Result<Result<T, Failure>, StoreError> {
+    ) -> Result<T, Failure> {
         if self.runtime.is_inherited() {
             mem::forget(self.session.take());
             self.runtime = Blocking::new()?;
@@ -244,12 +230,12 @@ impl Mysql {
                 .await
                 .unwrap_or(Err(Failure::TimeOut));
             // What the store itself refuses leaves the connection as it was.
-            if matches!(outcome, Ok(_) | Err(Failure::Store(_))) {
+            if matches!(outcome, Ok(_) | Err(Failure::Refused(_))) {
                 *session = Some(open);
             }
             outcome
         };
-        runtime.wait(|runtime| Ok(runtime.block_on(work())))
+        runtime.wait(|runtime| Ok(runtime.block_on(work())))?
     }
 }
 
@@ -282,6 +268,8 @@ fn settings(server: &Server) -> Result<Opts, StoreError> {
         .user(server.user.as_deref())
         .pass(password.map(|password| password.as_str()))
         .db_name(server.database.as_deref())
+        // An update counts what it has found, also where it changed nothing.
+        .client_found_rows(true)
         .prefer_socket(false);
     Ok(options.into())
 }
@@ -295,40 +283,39 @@ impl Debug for Mysql {
     }
 }
 
-impl Backend for Mysql {
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
-        let (namespace, clock) = (self.namespace.clone(), self.clock()?);
-        let (view, looks) = self.read_with(wanted.nodes.len() + wanted.free, async |session| {
-            read::read(session, &namespace, &clock, wanted).await
-        })?;
-        self.looks = looks;
-        Ok(view)
+impl Engine for Mysql {
+    fn place(&self) -> String {
+        format!("MySQL at {}", self.place)
     }
 
-    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
-        let (name, clock) = (self.namespace.name().to_owned(), self.clock()?);
-        let looks = mem::take(&mut self.looks);
-        let written = self.write_with(change.nodes.len(), async |session| {
-            write::write(session, &name, &clock, change, &looks).await
-        })?;
-        Ok(written.unwrap_or(Committed::Stale))
-    }
-
-    fn abandon(&mut self) {
-        self.looks = Looks::default();
-    }
-
-    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
-        let node_ids = usize::try_from(self.namespace.node_ids()).unwrap_or(usize::MAX);
-        let list = read::records(self.namespace.name(), "TRUE");
-        self.read_with(node_ids, async |session| {
-            let rows = session.send(&[&list]).await?.swap_remove(0).rows;
-            let records: Result<_, _> = rows.into_iter().map(read::node_record).collect();
-            Ok(records?)
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        let (name, clock) = (self.namespace.clone(), self.clock()?);
+        let count = keys.iter().map(count).sum();
+        self.read_with(count, async |session| {
+            session.read(&name, &clock, keys).await
         })
     }
 
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+    /// It is not repeated: it may have been written.
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let (name, clock) = (self.namespace.clone(), self.clock()?);
+        self.operate(write.entries.len(), &async |session: &mut Session| {
+            session.write(&name, &clock, write).await
+        })
+        .map_err(|failure| self.told(failure))
+    }
+
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let name = self.namespace.clone();
+        let texts = self.read_with(most, async |session| session.list(&name, first, most).await)?;
+        let nodes = texts.into_iter().filter_map(|(key, text)| match key {
+            Key::Node(node_id) => Some((node_id, text)),
+            _ => None,
+        });
+        Ok(nodes.collect())
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         self.read_with(0, async |session| diagnosis::findings(session).await)
     }
 
@@ -338,5 +325,13 @@ impl Backend for Mysql {
 
     fn limit_for(&mut self, ttl: Duration) {
         self.limit = time_limit(ttl);
+    }
+}
+
+/// How many texts may be there.
+fn count(keys: &Keys) -> usize {
+    match keys {
+        Keys::One(_) => 1,
+        Keys::Nodes(range) | Keys::Pages(range) => range.clone().count(),
     }
 }

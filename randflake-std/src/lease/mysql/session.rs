@@ -1,26 +1,15 @@
 //! A connection that was found fit.
 
-use core::fmt::Write as _;
-
 use mysql_async::prelude::{FromRow, Queryable};
-use mysql_async::{Conn, Error as SqlError, Row};
+use mysql_async::{Conn, Row};
 use tokio::time::timeout;
 
 use super::failure::{Failure, NO_SUCH_TABLE};
+use super::sql::damaged;
 use super::tls::Target;
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT};
 use crate::ledger::{VERSION, newer};
-
-/// The store's clock, in microseconds.
-pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
-
-/// The setting by which answered writes are lost. In a recovery, what the engine has prepared and the binary log does not
-/// have is rolled back.
-pub(super) const FAULT: &str = "IF(@@GLOBAL.innodb_flush_log_at_trx_commit <> 1,
-    CONCAT('innodb_flush_log_at_trx_commit=', @@GLOBAL.innodb_flush_log_at_trx_commit),
-    IF(@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1,
-        CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog), NULL))";
 
 /// It is used for one operation after the other; after an error it is dropped.
 #[derive(Debug)]
@@ -49,7 +38,7 @@ impl Session {
         let connecting = timeout(ANSWER_LIMIT, Conn::new(target.options()?));
         let mut session = Self {
             connection: connecting.await.map_err(|_| Failure::TimeOut)??,
-            number: getrandom::u32().map_err(StoreError::unavailable)?,
+            number: getrandom::u32().map_err(EngineError::unavailable)?,
             server: String::new(),
             marks: Vec::new(),
         };
@@ -96,7 +85,7 @@ impl Session {
             let why = format!(
                 "the lease store was changed: {how}, which no randflake has made: remove it"
             );
-            Err(StoreError::Unusable(why).into())
+            Err(EngineError::unusable(why).into())
         };
         let triggers = "SELECT trigger_name FROM information_schema.triggers
             WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\\_%' LIMIT 1";
@@ -123,7 +112,7 @@ impl Session {
         let lock = "SELECT COALESCE(GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15), 0)";
         if self.one::<(u8,)>(lock).await? != (1,) {
             let why = "somebody else is making the tables of the lease store for too long";
-            return Err(StoreError::unavailable(why).into());
+            return Err(EngineError::unavailable(why).into());
         }
         // If anything fails, the connection's end releases the lock.
         if self.version().await?.is_none() {
@@ -144,14 +133,12 @@ impl Session {
     /// That of the tables, if they are there.
     async fn version(&mut self) -> Result<Option<u64>, Failure> {
         let answers = match self.send(&["SELECT version FROM randflake_store"]).await {
-            Err(Failure::Sql(SqlError::Server(told))) if told.code == NO_SUCH_TABLE => {
-                return Ok(None);
-            }
+            Err(failure) if failure.is_one_of(&[NO_SUCH_TABLE]) => return Ok(None),
             answers => answers?,
         };
         match answers[0].first::<(u64,)>()? {
             Some((version,)) if version > VERSION.into() => {
-                Err(StoreError::Unusable(format!("the lease store: {}", newer(version))).into())
+                Err(EngineError::unusable(format!("the lease store: {}", newer(version))).into())
             }
             version => Ok(version.map(|(version,)| version)),
         }
@@ -180,23 +167,7 @@ impl Session {
     /// The one row of an answer.
     pub(super) async fn one<T: FromRow>(&mut self, question: &str) -> Result<T, Failure> {
         let answers = self.send(&[question]).await?;
-        Ok(one_of(&answers, 0)?)
-    }
-
-    /// Refuses a connection that is another one at the server than that which was prepared.
-    pub(super) fn check_number(&self, number: Option<u32>) -> Result<(), Failure> {
-        if number == Some(self.number) {
-            return Ok(());
-        }
-        Err(Failure::Pooled)
-    }
-
-    /// As SQL, whether a write that was decided without a read may be made.
-    pub(super) fn is_fit(&self, fingerprint: &str) -> String {
-        let (server, fingerprint) = (&self.server, hex(fingerprint.as_bytes()));
-        format!(
-            "{FAULT} IS NULL AND (SELECT CONCAT({server}, '/', id) FROM randflake_store) = {fingerprint}"
-        )
+        Ok(answers[0].first()?.ok_or_else(missing)?)
     }
 
     pub(super) async fn disconnect(self) {
@@ -207,38 +178,17 @@ impl Session {
 
 impl Answer {
     /// Its first row.
-    pub(super) fn first<T: FromRow>(&self) -> Result<Option<T>, StoreError> {
+    pub(super) fn first<T: FromRow>(&self) -> Result<Option<T>, EngineError> {
         self.rows.first().cloned().map(typed).transpose()
     }
 }
 
-/// The row of one of some answers.
-pub(super) fn one_of<T: FromRow>(answers: &[Answer], place: usize) -> Result<T, StoreError> {
-    let answer = answers.get(place).ok_or_else(missing)?;
-    answer.first()?.ok_or_else(missing)
-}
-
 /// An answer that should have a row.
-pub(super) fn missing() -> StoreError {
-    StoreError::unavailable("the tables of the lease store were emptied meanwhile")
+pub(super) fn missing() -> EngineError {
+    EngineError::unavailable("the tables of the lease store were emptied meanwhile")
 }
 
 /// A row of the types that it should have, unless somebody has edited the tables.
-pub(super) fn typed<T: FromRow>(row: Row) -> Result<T, StoreError> {
+pub(super) fn typed<T: FromRow>(row: Row) -> Result<T, EngineError> {
     T::from_row_opt(row).map_err(|_| damaged())
-}
-
-pub(super) fn damaged() -> StoreError {
-    StoreError::Unusable("the lease store was damaged".to_owned())
-}
-
-/// Bytes as SQL.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let mut text = String::from("x'");
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        _ = write!(text, "{byte:02x}");
-    }
-    text.push('\'');
-    text
 }
