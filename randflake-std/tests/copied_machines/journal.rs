@@ -35,7 +35,8 @@ impl Journal {
         for (number, line) in whole.enumerate() {
             match Line::read(line.trim_end()) {
                 Some(line) => lines.push(line),
-                None if number == 0 || is_for_people(line) => {}
+                // Why the store does not answer: for people.
+                None if number == 0 || line.starts_with("trouble") => {}
                 None => panic!("the machine wrote {line:?}"),
             }
         }
@@ -93,11 +94,6 @@ impl Line {
             _ => return None,
         })
     }
-}
-
-/// Why the store does not answer, for instance.
-fn is_for_people(line: &str) -> bool {
-    line.starts_with("trouble") || line.starts_with("anew")
 }
 
 fn ids(lines: &[Line]) -> impl Iterator<Item = u64> {

@@ -14,7 +14,7 @@ use crate::image::Image;
 use crate::journal::Journal;
 
 const EMULATOR: &str = "RANDFLAKE_QEMU";
-/// An emulator without help from the processor boots in ten seconds, on a busy machine in more.
+/// It boots in five seconds, on a busy machine in more.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// It is killed when it is dropped, and does not outlive the test.

@@ -18,6 +18,7 @@ mod journal;
 mod machine;
 mod process;
 mod scenarios;
+mod system;
 
 use core::time::Duration;
 use std::process::ExitCode;
