@@ -55,6 +55,12 @@ impl Journal {
         })
     }
 
+    /// What was written after that.
+    pub(crate) fn since(mut self, before: &Self) -> Self {
+        self.0.drain(..before.0.len());
+        self
+    }
+
     pub(crate) fn has(&self, line: Line) -> bool {
         self.0.contains(&line)
     }

@@ -59,27 +59,46 @@ impl Machine {
         Self { emulator, folder }
     }
 
-    /// Writes its whole state into a file, and ends it; what it wrote until then.
-    pub(crate) fn save(mut self, state: &Path) -> Journal {
-        let mut monitor = self.emulator.stdin.take().unwrap();
-        // It does not run on behind that: "quit" is read afterwards.
-        let migrate = format!("migrate \"exec:cat > {}\"", state.display());
-        write!(monitor, "{migrate}\nquit\n").unwrap();
-        let status = self.emulator.wait().unwrap();
-        assert!(status.success(), "{status}\n{}", self.said());
-        self.journal()
+    /// Stops it, and writes its whole state into a file.
+    pub(crate) fn save(&mut self, state: &Path) {
+        self.order(&format!(
+            "migrate \"exec:cat > {}\"\ninfo status\n",
+            state.display()
+        ));
+        let told = self.wait_for(|machine| {
+            let said = machine.read("monitor");
+            let (_, status) = said.rsplit_once("VM status: ")?;
+            Some(status.starts_with("paused (postmigrate)"))
+        });
+        assert!(told, "the state was not saved\n{}", self.said());
+    }
+
+    /// It goes on after it was saved.
+    pub(crate) fn go_on(&self) {
+        self.order("cont\n");
+    }
+
+    fn order(&self, orders: &str) {
+        let mut monitor = self.emulator.stdin.as_ref().unwrap();
+        monitor.write_all(orders.as_bytes()).unwrap();
     }
 
     /// What it has written.
     pub(crate) fn journal(&self) -> Journal {
-        let text = fs::read_to_string(self.folder.join("journal"));
-        Journal::read(&text.unwrap_or_default())
+        Journal::read(&self.read("journal"))
     }
 
     /// Waits until its journal is as wanted.
     pub(crate) fn wait(&mut self, wanted: impl Fn(&Journal) -> bool) {
+        self.wait_for(|machine| wanted(&machine.journal()).then_some(()));
+    }
+
+    fn wait_for<T>(&mut self, found: impl Fn(&Self) -> Option<T>) -> T {
         let started = Instant::now();
-        while !wanted(&self.journal()) {
+        loop {
+            if let Some(found) = found(self) {
+                return found;
+            }
             let ended = self.emulator.try_wait().unwrap();
             assert_eq!(ended, None, "the machine has ended\n{}", self.said());
             let is_late = started.elapsed() > PATIENCE;
@@ -91,15 +110,17 @@ impl Machine {
     /// What kernel and emulator say, for a failure's message.
     fn said(&self) -> String {
         let texts = ["console", "monitor", "journal"].map(|name| {
-            let bytes = fs::read(self.folder.join(name)).unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            let lines: Vec<_> = text
-                .lines()
-                .filter(|line| !line.starts_with("id "))
-                .collect();
+            let text = self.read(name);
+            let lines = text.lines().filter(|line| !line.starts_with("id "));
+            let lines: Vec<_> = lines.collect();
             lines[lines.len().saturating_sub(30)..].join("\n")
         });
         texts.join("\n")
+    }
+
+    fn read(&self, name: &str) -> String {
+        let bytes = fs::read(self.folder.join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 

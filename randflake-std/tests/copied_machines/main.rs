@@ -44,6 +44,10 @@ const TRIALS: &[(&str, fn())] = &[
         "resumed_twice_with_clocks_that_are_late",
         scenarios::with_clocks_that_are_late,
     ),
+    (
+        "resumed_beside_the_original_with_a_late_clock",
+        scenarios::beside_the_original,
+    ),
 ];
 
 fn main() -> ExitCode {

@@ -19,7 +19,10 @@ const MANY: usize = 200;
 /// A machine that has just renewed its lease for the second time, saved.
 struct Saved {
     image: Image,
+    /// Stopped.
+    machine: Machine,
     store: Box<dyn LeaseStore>,
+    /// What it wrote until it was saved.
     original: Journal,
     /// What it was copied with.
     held: Record,
@@ -36,10 +39,12 @@ impl Saved {
         let image = Image::make(folder.path(), parameters(server.port, ttl, clock));
         let mut machine = Machine::boot(&image, folder.path().join("original"));
         machine.wait(|journal| journal.leases().count() == 3);
-        let original = machine.save(&folder.path().join("state"));
+        machine.save(&folder.path().join("state"));
+        let original = machine.journal();
         let held = store.list().unwrap().remove(0);
         Self {
             image,
+            machine,
             store,
             original,
             held,
@@ -48,10 +53,13 @@ impl Saved {
         }
     }
 
-    fn resume_twice(&self) -> [Machine; 2] {
+    fn resume(&self, name: &str) -> Machine {
         let folder = self.folder.path();
-        ["first", "second"]
-            .map(|name| Machine::resume(&self.image, folder.join(name), &folder.join("state")))
+        Machine::resume(&self.image, folder.join(name), &folder.join("state"))
+    }
+
+    fn resume_twice(&self) -> [Machine; 2] {
+        ["first", "second"].map(|name| self.resume(name))
     }
 
     /// Node id and start of its lease.
@@ -60,8 +68,11 @@ impl Saved {
     }
 
     /// Ends both copies, and compares what they wrote.
-    fn compare(&self, what: &str, copies: [Machine; 2]) -> ([Journal; 2], Figures) {
-        let journals = copies.map(|copy| copy.journal());
+    fn end(&self, what: &str, copies: [Machine; 2]) -> ([Journal; 2], Figures) {
+        self.compare(what, copies.map(|copy| copy.journal()))
+    }
+
+    fn compare(&self, what: &str, journals: [Journal; 2]) -> ([Journal; 2], Figures) {
         let [first, second] = &journals;
         let figures = compare(&self.original, self.lease(), [first, second]).unwrap();
         println!("{what}: {figures}");
@@ -91,7 +102,7 @@ pub(crate) fn while_the_lease_lives() {
         let both_have_renewed = copies.iter().all(|copy| copy.leases().count() >= 2);
         one_goes_on || both_have_renewed
     });
-    let (journals, _) = saved.compare("while the lease lives", copies);
+    let (journals, _) = saved.end("while the lease lives", copies);
     let [first, second] = journals.map(|journal| journal.has(Line::Contested));
     assert!(first != second, "contested: {first} and {second}");
     let (own, others) = saved.records();
@@ -114,7 +125,7 @@ pub(crate) fn after_the_lease_has_expired() {
     for copy in &mut copies {
         copy.wait(|journal| journal.ids_after(held) >= MANY);
     }
-    let (journals, _) = saved.compare("after it has expired", copies);
+    let (journals, _) = saved.end("after it has expired", copies);
     assert!(!journals.iter().any(|journal| journal.has(Line::Contested)));
     let (_, others) = saved.records();
     let [first, second] = &*others else {
@@ -135,8 +146,27 @@ pub(crate) fn with_clocks_that_are_late() {
     }
     // They might go on.
     thread::sleep(Duration::from_secs(3));
-    let (_, figures) = saved.compare("with clocks that are late", copies);
+    let (_, figures) = saved.end("with clocks that are late", copies);
     assert_eq!(figures.after, [0, 0]);
     let (_, others) = saved.records();
     assert!(others.is_empty(), "{others:?}");
+}
+
+/// The machine itself goes on, and has renewed its lease when the copy is resumed.
+pub(crate) fn beside_the_original() {
+    let saved = Saved::with(Duration::from_secs(15), Clock::IsLeft);
+    saved.machine.go_on();
+    thread::sleep(MAX_SKEW + Duration::from_secs(2));
+    let mut copy = saved.resume("copy");
+    copy.wait(|journal| journal.has(Line::Over));
+    // It might go on.
+    thread::sleep(Duration::from_secs(3));
+    let original = saved.machine.journal().since(&saved.original);
+    let (journals, figures) = saved.compare("beside the original", [original, copy.journal()]);
+    let [original, copy] = journals.map(|journal| journal.has(Line::Contested));
+    assert!(
+        copy && !original,
+        "contested: the original {original}, the copy {copy}"
+    );
+    assert_eq!(figures.after, [0, 0]);
 }
