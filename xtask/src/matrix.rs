@@ -123,6 +123,7 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "faults", "faults"),
     ("randflake-std", "outages", "faults"),
     ("randflake-std", "soak", "soak"),
+    ("randflake-std", "copied_machines", "copies"),
     ("randflake-std", "servers", "engines"),
     ("randflake-std", "volumes", "engines"),
     ("randflake-std", "contract_redis", "engines"),
