@@ -3,7 +3,7 @@
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::{io, thread};
 
 use randflake_core::{AnyLayout, Codec, Layout, LeaseError, Randflake};
@@ -156,6 +156,12 @@ impl<L: AnyLayout> Builder<L> {
     /// [`BuildError`]; no lease is held then.
     pub fn build(mut self) -> Result<Handle<L>, BuildError> {
         self.check()?;
+        // First of all: a lease that nobody keeps would be held until it expires.
+        let (keeper, received) = mpsc::channel::<Keeper<L>>();
+        thread::Builder::new()
+            .name("randflake-keeper".to_owned())
+            .spawn(move || received.recv().into_iter().for_each(Keeper::run))
+            .map_err(BuildError::Thread)?;
         let holder = self.holder.unwrap_or_else(crate::holder::process_name);
         let holder = crate::holder::unique(&holder).map_err(StoreError::unavailable)?;
         self.store.seal(Seal::of(self.codec.permutation()));
@@ -178,16 +184,13 @@ impl<L: AnyLayout> Builder<L> {
             self.tolerance,
             self.generation,
         ));
-        let keeper = Keeper::new(
+        let is_chosen = self.chosen.is_some();
+        let _waits_for_it = keeper.send(Keeper::new(
             Arc::clone(&shared),
             tenant,
             acquired.grants,
-            self.chosen.is_some(),
-        );
-        thread::Builder::new()
-            .name("randflake-keeper".to_owned())
-            .spawn(move || keeper.run())
-            .map_err(BuildError::Thread)?;
+            is_chosen,
+        ));
         Ok(Handle(Arc::new(Owner(shared))))
     }
 
