@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use randflake_std::lease::{MemoryStore, Namespace};
-use randflake_std::{ExactSystemClock, GenerateError, Handle, Randflake, Secret};
+use randflake_std::{ExactSystemClock, GenerateError, Handle, Id, Randflake, Secret};
 
 const IDS: usize = 2_000;
 
@@ -72,7 +72,7 @@ fn a_copy_issues_the_same_ids_unless_its_generation_differs() {
 
 fn issue(handle: &Handle) -> Vec<u64> {
     let ids = (0..IDS).filter_map(|_| handle.generate().ok());
-    ids.map(|id| id.to_u64()).collect()
+    ids.map(Id::to_u64).collect()
 }
 
 /// Lets a child keep the pages that are emptied for it, by which it would know what it is.

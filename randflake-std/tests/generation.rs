@@ -106,7 +106,7 @@ fn no_call_that_begins_after_a_change_has_an_id_of_before() {
         let mut buffer = [Id::from_u64(0); 3];
         for n in 0..60_000 {
             let generation = word.load(Ordering::SeqCst);
-            let ids = if (n + number) % 4 == 0 {
+            let ids = if (n + number).is_multiple_of(4) {
                 handle.fill_wait(&mut buffer, TTL).map(|n| &buffer[..n])
             } else {
                 handle.generate_wait(TTL).map(|id| {
