@@ -3,6 +3,7 @@
 mod clock;
 mod error;
 mod fork_guard;
+mod generation;
 mod handle;
 mod holder;
 pub mod lease;
@@ -17,6 +18,7 @@ pub mod segment;
 
 pub use clock::{ExactSystemClock, SystemClock};
 pub use error::GenerateError;
+pub use generation::Generation;
 pub use handle::{
     BuildError, Builder, DEFAULT_MAX_AGE, DEFAULT_TTL, Handle, Health, LeaseStatus, Local,
     MAX_TOLERANCE_MS,

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use randflake_std::lease::{MemoryStore, Namespace};
+use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
 use randflake_std::segment::{SegmentError, Segments};
-use randflake_std::{ExactSystemClock, GenerateError, Handle, Randflake, Secret};
+use randflake_std::{BuildError, ExactSystemClock, GenerateError, Handle, Randflake, Secret};
 
 const REFUSED: i32 = 0;
 const ISSUED: i32 = 1;
@@ -75,4 +75,37 @@ fn a_forked_child_has_no_number_of_its_parent_s_segments() {
     assert_eq!(in_child(refused), REFUSED);
     assert_eq!(in_child(|| in_child(refused)), REFUSED);
     assert_eq!(numbers.next().unwrap().to_u64(), 2);
+}
+
+/// Without a thread to keep them, leases are not acquired. It is a child that may not have another thread.
+#[test]
+fn a_keeper_that_cannot_be_started_leaves_no_lease_behind() {
+    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let nothing_left = || {
+        forbid_threads();
+        let built = Handle::builder(&Secret::from_bytes([7; 16]), store.clone()).build();
+        let is_refused = matches!(built, Err(BuildError::Thread(_)));
+        let is_free = store.clone().list().is_ok_and(|leases| leases.is_empty());
+        if is_refused && is_free {
+            REFUSED
+        } else {
+            ISSUED
+        }
+    };
+    assert_eq!(in_child(nothing_left), REFUSED);
+}
+
+#[expect(unsafe_code, reason = "limits are the kernel's")]
+fn forbid_threads() {
+    const NOBODY: libc::uid_t = 65_534;
+    let limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: it reads the limit.
+    let limited = unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit) };
+    // SAFETY: it concerns no other process. Root has no limits; whoever is none may not change, nor has to.
+    let _fails_unless_root = unsafe { libc::setuid(NOBODY) };
+    assert_eq!(limited, 0);
 }

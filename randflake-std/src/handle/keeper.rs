@@ -70,7 +70,8 @@ impl<L: AnyLayout> Keeper<L> {
         let _ended = EndedOnDrop(Arc::clone(&self.shared));
         let mut pause = self.renewal_pause();
         self.report();
-        while !self.shared.wait_until(pause, |phase| phase.closing) {
+        while !self.shared.pause(pause) {
+            self.forsake_copied();
             let outcome = self.renew().and_then(|()| self.replace());
             pause = match &outcome {
                 Ok(()) => self.renewal_pause(),
@@ -80,6 +81,7 @@ impl<L: AnyLayout> Keeper<L> {
                 .change(|phase| phase.last_error = outcome.err().map(|e| e.to_string()));
             self.report();
         }
+        self.forsake_copied();
         let released = self.release_all();
         self.report();
         self.shared
@@ -113,6 +115,29 @@ impl<L: AnyLayout> Keeper<L> {
         with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
     }
 
+    /// Gives up what was leased before this machine was copied, without a word to the store: whatever this copy said
+    /// of these leases, another one might be using them.
+    fn forsake_copied(&mut self) {
+        let generation = self.shared.generation.now();
+        let slots = self.holdings.iter_mut().zip(&self.shared.slots);
+        let mut contested = 0;
+        for (holding, slot) in slots {
+            if holding.held && !slot.get().is_of(generation) {
+                holding.lose(slot.get(), Loss::Contested, self.tenant.namespace());
+                contested += 1;
+            }
+        }
+        self.contested(contested);
+    }
+
+    /// Notes leases that copies of this process have, which has to be called something else from now on.
+    fn contested(&mut self, count: u64) {
+        if count > 0 {
+            self.shared.change(|phase| phase.contested += count);
+            self.tenant.rename();
+        }
+    }
+
     /// Renews all that is held in one call.
     fn renew(&mut self) -> Result<(), StoreError> {
         let held = |holding: &&mut Holding| holding.held;
@@ -134,12 +159,8 @@ impl<L: AnyLayout> Keeper<L> {
             let end = match end {
                 Ok(end) => end,
                 Err(loss) => {
-                    (holding.held, holding.ending) = (false, true);
                     contested += u64::from(loss == Loss::Contested);
-                    // No id more: a copy of this process may issue the same.
-                    issuer.lose();
-                    events::lost(self.tenant.namespace(), holding.grant.node_id, loss);
-                    figures::lost(self.tenant.namespace(), loss);
+                    holding.lose(issuer, loss, self.tenant.namespace());
                     continue;
                 }
             };
@@ -152,10 +173,7 @@ impl<L: AnyLayout> Keeper<L> {
             // than waiting for the clock.
             holding.ending = !extended || issuer.remaining() < self.tenant.ttl() / RENEWALS_PER_TTL;
         }
-        if contested > 0 {
-            self.shared.change(|phase| phase.contested += contested);
-            self.tenant.rename()?;
-        }
+        self.contested(contested);
         Ok(())
     }
 
@@ -179,14 +197,18 @@ impl<L: AnyLayout> Keeper<L> {
         } else {
             NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))
         };
+        let generation = self.shared.generation.now();
         let (acquired, sent) = self.tenant.acquire(wanted)?;
         let mut to_release = Vec::new();
         for ((holding, slot), grant) in ending.iter_mut().zip(acquired.grants) {
-            let issuer = Issuer::new(self.shared.codec.layout(), &grant, acquired.now, sent)
+            let layout = self.shared.codec.layout();
+            let issuer = Issuer::new(layout, &grant, acquired.now, sent, generation)
                 .map_err(|error| StoreError::Unusable(format!("the store's grant: {error}")))?;
             let former = slot.get();
             slot.replace(issuer);
-            to_release.extend(holding.retire(former));
+            // A copy's may be in use by another one.
+            let retired = holding.retire(former);
+            to_release.extend(retired.filter(|_| former.is_of(self.shared.generation.now())));
             **holding = Holding::new(grant);
         }
         self.shared
@@ -207,6 +229,14 @@ impl<L: AnyLayout> Keeper<L> {
 }
 
 impl Holding {
+    /// Ends issuing from a grant that is not ours any more: a copy of this process may issue the same.
+    fn lose<L: AnyLayout>(&mut self, issuer: &Issuer<L>, loss: Loss, namespace: &str) {
+        (self.held, self.ending) = (false, true);
+        issuer.lose();
+        events::lost(namespace, self.grant.node_id, loss);
+        figures::lost(namespace, loss);
+    }
+
     /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release.
     fn retire<L: AnyLayout>(&self, issuer: &Issuer<L>) -> Option<Grant> {
         let unused_from = issuer.sequencer.seal()?;

@@ -26,6 +26,8 @@ pub struct Local<L: AnyLayout = Randflake> {
     next: usize,
     /// The block is dropped when the pulse is here.
     expires: u64,
+    /// The generation in which it was taken.
+    generation: u64,
     /// How many ids the next block shall have.
     wanted: usize,
     /// The oldest that a block gets, in pulses.
@@ -40,6 +42,7 @@ impl<L: AnyLayout> Local<L> {
             block: Vec::new(),
             next: 0,
             expires: 0,
+            generation: 0,
             wanted: SMALLEST_BLOCK,
             max_age: pulses(max_age),
         }
@@ -60,6 +63,7 @@ impl<L: AnyLayout> Local<L> {
         if let Some(&id) = self.block.get(self.next)
             && self.pulse.count() < self.expires
             && !self.handle.is_in_child()
+            && self.handle.generation() == self.generation
         {
             self.next += 1;
             return Ok(id);
@@ -91,6 +95,7 @@ impl<L: AnyLayout> Local<L> {
         }
         // Read before the ids are taken, so that they are not older than the count says.
         let now = self.pulse.count();
+        self.generation = self.handle.generation();
         self.next = 0;
         self.block.resize(self.wanted, Id::from_u64(0));
         let filled = self

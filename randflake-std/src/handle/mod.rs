@@ -72,6 +72,8 @@ impl<L: AnyLayout> Handle<L> {
     /// - [`GenerateError::Refused`], with what the generator says: every tick is exhausted, the store's
     ///   clock stepped back, every lease is over (the keeper is replacing them), or the handle was
     ///   closed;
+    /// - [`GenerateError::Copied`] when the [generation number](Builder::generation) has changed, until the keeper has
+    ///   acquired other leases;
     /// - [`GenerateError::InForkedChild`] in a forked child of the process that built the handle,
     ///   which must build its own. Linux notices that at the cost of one load.
     #[inline]
@@ -160,7 +162,8 @@ impl<L: AnyLayout> Handle<L> {
             }
             let wait = match error {
                 // The keeper replaces what is over, and what a copy of this process has too.
-                GenerateError::Refused(Refusal::LeaseOver { .. } | Refusal::Sealed) => left,
+                GenerateError::Copied
+                | GenerateError::Refused(Refusal::LeaseOver { .. } | Refusal::Sealed) => left,
                 _ => match error.retry_in_ms().map(Duration::from_millis) {
                     // To the beginning of the tick, not of the millisecond after.
                     Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
@@ -176,6 +179,10 @@ impl<L: AnyLayout> Handle<L> {
 
     pub(super) fn is_in_child(&self) -> bool {
         self.0.0.fork_guard.is_in_child()
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.0.0.generation.now()
     }
 
     /// The leases as they are now.
@@ -232,7 +239,9 @@ impl<L: AnyLayout> Handle<L> {
             return Health::Closed;
         }
         let issuers = || shared.slots.iter().map(slot::Slot::get);
-        let begun = issuers().filter(|issuer| issuer.begins_in().is_zero());
+        let generation = shared.generation.now();
+        let begun =
+            issuers().filter(|issuer| issuer.begins_in().is_zero() && issuer.is_of(generation));
         let remaining = begun.map(shared::Issuer::remaining).max();
         match (remaining.filter(|left| !left.is_zero()), error) {
             (Some(remaining), None) => Health::Ready { remaining },

@@ -16,6 +16,7 @@ use super::slot::Slot;
 use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
+use crate::generation::Generation;
 use crate::lease::{Grant, StoreError};
 use crate::observability::figures::Tally;
 
@@ -26,6 +27,8 @@ const NANOS_PER_MS: u32 = 1_000_000;
 pub(super) struct Issuer<L: AnyLayout> {
     pub(super) sequencer: Sequencer<L, AtomicU64>,
     pub(super) clock: AnchoredClock<L>,
+    /// The generation number before the lease was asked for.
+    generation: u64,
     is_lost: AtomicBool,
 }
 
@@ -39,12 +42,20 @@ impl<L: AnyLayout> Issuer<L> {
         grant: &Grant,
         now: Duration,
         sent: Monotonic,
+        generation: u64,
     ) -> Result<Self, LeaseError> {
         Ok(Self {
             sequencer: Sequencer::new(grant.lease_of(layout)?)?,
             clock: AnchoredClock::new(layout, now, sent),
+            generation,
             is_lost: AtomicBool::new(false),
         })
+    }
+
+    /// Whether the lease was asked for in this generation. A lease of an earlier one may be a copy's too.
+    #[inline]
+    pub(super) fn is_of(&self, generation: u64) -> bool {
+        self.generation == generation
     }
 
     #[inline]
@@ -99,6 +110,7 @@ pub(super) struct Shared<L: AnyLayout> {
     pub(super) codec: Codec<L>,
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
+    pub(super) generation: Generation,
     pub(super) tally: Tally,
     /// The slot that issued last.
     cursor: AtomicU64,
@@ -130,17 +142,27 @@ pub(super) struct Phase {
     pub(super) replaced: u64,
     /// How many leases were lost to copies of the process.
     pub(super) contested: u64,
+    /// The keeper shall look at the generation number.
+    copied: bool,
+    /// The last generation of which it was told.
+    told_of: Option<u64>,
     /// Why the last call of the store failed, until one succeeds.
     pub(super) last_error: Option<String>,
 }
 
 impl<L: AnyLayout> Shared<L> {
-    pub(super) fn new(issuers: Vec<Issuer<L>>, codec: Codec<L>, tolerance: u32) -> Self {
+    pub(super) fn new(
+        issuers: Vec<Issuer<L>>,
+        codec: Codec<L>,
+        tolerance: u32,
+        generation: Generation,
+    ) -> Self {
         Self {
             slots: issuers.into_iter().map(Slot::new).collect(),
             codec,
             tolerance,
             fork_guard: ForkGuard::new(),
+            generation,
             tally: Tally::new(),
             cursor: AtomicU64::new(0),
             pulse: Mutex::default(),
@@ -157,8 +179,11 @@ impl<L: AnyLayout> Shared<L> {
         if let Some(issuer) = self.last_used()
             && let Ok(raw) = issuer.take(0)
         {
-            self.tally.issued(1);
-            return Ok(self.codec.id(raw));
+            let id = self.codec.id(raw);
+            if issuer.is_of(self.generation.now()) {
+                self.tally.issued(1);
+                return Ok(id);
+            }
         }
         self.generate_from_any()
     }
@@ -167,13 +192,36 @@ impl<L: AnyLayout> Shared<L> {
     /// begin some milliseconds after its time.
     #[cold]
     fn generate_from_any(&self) -> Result<Id, GenerateError> {
-        let raw = match self.first_ready(Issuer::take) {
-            Err(_) if is_coarse(self.codec.layout()) => self.first_ready(Issuer::take_exactly),
-            raw => raw,
-        };
-        let raw = raw.inspect_err(|error| self.tally.refused(*error))?;
+        let id = self.unless_copied(|generation| {
+            let raw = match self.first_ready(generation, Issuer::take) {
+                Err(_) if is_coarse(self.codec.layout()) => {
+                    self.first_ready(generation, Issuer::take_exactly)
+                }
+                raw => raw,
+            };
+            raw.map(|raw| self.codec.id(raw))
+        });
+        let id = id.inspect_err(|error| self.tally.refused(*error))?;
         self.tally.issued(1);
-        Ok(self.codec.id(raw))
+        Ok(id)
+    }
+
+    /// What was taken in one generation; nothing if that ended before this returns.
+    fn unless_copied<T>(
+        &self,
+        take: impl FnOnce(u64) -> Result<T, GenerateError>,
+    ) -> Result<T, GenerateError> {
+        let generation = self.generation.now();
+        let taken = take(generation);
+        let is_copied = match &taken {
+            Ok(_) => self.generation.now() != generation,
+            // Those that were left out might have had an id.
+            Err(_) => !self.slots.iter().all(|slot| slot.get().is_of(generation)),
+        };
+        if is_copied && self.tell_of_copy() {
+            return Err(GenerateError::Copied);
+        }
+        taken
     }
 
     #[inline]
@@ -186,18 +234,20 @@ impl<L: AnyLayout> Shared<L> {
     pub(super) fn fill(&self, ids: &mut [Id]) -> Result<Filled, GenerateError> {
         self.check_process()?;
         let mut remaining = Duration::MAX;
-        let count = self.codec.fill_with(ids, |most| {
-            let mut ask = |take: TakeRun<L>| {
-                self.first_ready(|issuer, tolerance| {
-                    let run = take(issuer, most, tolerance)?;
-                    remaining = remaining.min(issuer.remaining());
-                    Ok(run)
-                })
-            };
-            match ask(Issuer::take_run) {
-                Err(_) if is_coarse(self.codec.layout()) => ask(Issuer::take_run_exactly),
-                run => run,
-            }
+        let count = self.unless_copied(|generation| {
+            self.codec.fill_with(ids, |most| {
+                let mut ask = |take: TakeRun<L>| {
+                    self.first_ready(generation, |issuer, tolerance| {
+                        let run = take(issuer, most, tolerance)?;
+                        remaining = remaining.min(issuer.remaining());
+                        Ok(run)
+                    })
+                };
+                match ask(Issuer::take_run) {
+                    Err(_) if is_coarse(self.codec.layout()) => ask(Issuer::take_run_exactly),
+                    run => run,
+                }
+            })
         });
         let count = count.inspect_err(|error| self.tally.refused(*error))?;
         self.tally.issued(count);
@@ -215,13 +265,21 @@ impl<L: AnyLayout> Shared<L> {
     #[inline]
     fn first_ready<T>(
         &self,
+        generation: u64,
         mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, Refusal>,
     ) -> Result<T, GenerateError> {
         first_ready_within(
             &self.slots,
             &self.cursor,
             self.tolerance,
-            |slot, tolerance| ask(slot.get(), tolerance),
+            |slot, tolerance| {
+                let issuer = slot.get();
+                if issuer.is_of(generation) {
+                    ask(issuer, tolerance)
+                } else {
+                    Err(Refusal::Sealed)
+                }
+            },
         )
         .map_err(GenerateError::Refused)
     }
@@ -250,6 +308,27 @@ impl<L: AnyLayout> Shared<L> {
         if let Some(pulse) = &*self.pulse.lock().unwrap_or_else(PoisonError::into_inner) {
             pulse.end();
         }
+    }
+
+    /// Wakes the keeper, the first time that somebody finds that this generation is another one. Says whether there
+    /// will be other leases: not when the handle is being closed.
+    fn tell_of_copy(&self) -> bool {
+        let generation = self.generation.now();
+        let mut phase = self.phase();
+        if phase.told_of != Some(generation) {
+            phase.told_of = Some(generation);
+            phase.copied = true;
+            self.changed.notify_all();
+        }
+        !phase.closing
+    }
+
+    /// The keeper's pause, which a copy of the machine cuts short. Says whether the handle is being closed.
+    pub(super) fn pause(&self, time: Duration) -> bool {
+        self.wait_until(time, |phase| phase.closing || phase.copied);
+        let mut phase = self.phase();
+        phase.copied = false;
+        phase.closing
     }
 
     pub(super) fn phase(&self) -> MutexGuard<'_, Phase> {

@@ -37,24 +37,23 @@ impl Blocking {
 
     /// Waits for some work. A caller that is itself a task of a runtime could not: Tokio forbids one
     /// within the other. Then another thread waits in its place.
-    pub(super) fn wait<T: Send, E: From<EngineError> + Send>(
+    pub(super) fn wait<T: Send>(
         &self,
-        work: impl FnOnce(&Runtime) -> Result<T, E> + Send,
-    ) -> Result<T, E> {
+        work: impl FnOnce(&Runtime) -> T + Send,
+    ) -> Result<T, EngineError> {
         let Some(runtime) = &self.runtime else {
-            return Err(EngineError::unavailable("the store is being dropped").into());
+            return Err(EngineError::unavailable("the store is being dropped"));
         };
         if Handle::try_current().is_err() {
-            return work(runtime);
+            return Ok(work(runtime));
         }
         thread::scope(|scope| {
             let thread = thread::Builder::new()
                 .name("randflake-store".to_owned())
                 .spawn_scoped(scope, || work(runtime))
                 .map_err(EngineError::unavailable)?;
-            thread
-                .join()
-                .unwrap_or_else(|payload| panic::resume_unwind(payload))
+            let done = thread.join();
+            Ok(done.unwrap_or_else(|payload| panic::resume_unwind(payload)))
         })
     }
 }

@@ -235,7 +235,7 @@ impl Mysql {
             }
             outcome
         };
-        runtime.wait(|runtime| Ok(runtime.block_on(work())))?
+        runtime.wait(|runtime| runtime.block_on(work()))?
     }
 }
 
@@ -249,7 +249,7 @@ impl Drop for Mysql {
         }
         // A server that hears no goodbye counts the connection as aborted.
         let goodbye = async { timeout(ANSWER_LIMIT, session.disconnect()).await };
-        let _gone_already = self.runtime.wait(|runtime| Ok(runtime.block_on(goodbye)));
+        let _gone_already = self.runtime.wait(|runtime| runtime.block_on(goodbye));
     }
 }
 

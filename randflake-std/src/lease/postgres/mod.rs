@@ -200,7 +200,7 @@ impl Postgres {
                 }
             }
         };
-        let outcome = self.runtime.wait(|runtime| Ok(runtime.block_on(work())))?;
+        let outcome = self.runtime.wait(|runtime| runtime.block_on(work()))?;
         outcome.map_err(|Failure(error)| error.at(&self.place))
     }
 }
