@@ -16,7 +16,7 @@ const PACKET: usize = 1 << 20;
 
 /// The setting by which answered writes are lost. In a recovery, what the engine has prepared and the binary log does not
 /// have is rolled back.
-pub(super) const FAULT: &str = "IF(@@GLOBAL.innodb_flush_log_at_trx_commit <> 1,
+const FAULT: &str = "IF(@@GLOBAL.innodb_flush_log_at_trx_commit <> 1,
     CONCAT('innodb_flush_log_at_trx_commit=', @@GLOBAL.innodb_flush_log_at_trx_commit),
     IF(@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1,
         CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog), NULL))";
