@@ -57,7 +57,7 @@ fn whoever_waits_for_an_id_is_told_while_the_store_is_still_releasing() {
     let closing = thread::spawn(move || closing.close());
     // Both who waited before and who asks now have their answer before the store has given any.
     assert!(waits_before.join().unwrap().is_err());
-    while handle.health() != Health::Closed {
+    while !matches!(handle.health(), Health::Closed) {
         thread::yield_now();
     }
     let error = handle.generate_wait(LIMIT).unwrap_err();

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 
 use postgres::Client;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError};
-use randflake_std::ledger::{Ledger, Records};
+use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract};
@@ -59,7 +59,7 @@ impl Database {
 
     fn client(&self, namespace: &Namespace) -> Result<PostgresStore, StoreError> {
         let engine = Postgres::new(&self.server.url(&self.name), namespace)?;
-        let mut store = Ledger::over(Records::new(engine, namespace), namespace.clone());
+        let mut store = Ledger::over(engine, namespace.clone());
         store.check()?;
         Ok(store)
     }

@@ -23,7 +23,7 @@ use randflake_std::lease::{
     StoreError, Verdict,
 };
 use randflake_std::ledger::Loss;
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterErrorKind, SegmentStore};
 use tempfile::TempDir;
 
 use contract::referee::Referee;
@@ -120,7 +120,7 @@ fn unused(grant: Grant) -> Grant {
 /// The sentence of a refusal that trying again cannot help.
 fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     match outcome {
-        Err(StoreError::Unusable(sentence)) => sentence,
+        Err(StoreError::Unusable(error)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -364,12 +364,13 @@ fn it_keeps_one_node_id_and_no_counter() {
         matches!(refused, Err(StoreError::Exhausted { .. })),
         "{refused:?}"
     );
-    for sentence in [
-        unusable(store.reserve(1)),
-        unusable(store.resume(1)),
-        unusable(store.counter()),
+    for refused in [
+        store.reserve(1).unwrap_err(),
+        store.resume(1).unwrap_err(),
+        store.counter().unwrap_err(),
     ] {
-        assert!(sentence.contains("no counter"), "{sentence}");
+        assert_eq!(refused.kind(), CounterErrorKind::Unusable);
+        assert!(refused.to_string().contains("no counter"), "{refused}");
     }
     assert_eq!(store.list().unwrap(), records);
     let request = AcquireRequest {

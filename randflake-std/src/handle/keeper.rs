@@ -78,7 +78,7 @@ impl<L: AnyLayout> Keeper<L> {
                 Err(error) => self.failure_pause(error),
             };
             self.shared
-                .change(|phase| phase.last_error = outcome.err().map(|e| e.to_string()));
+                .change(|phase| phase.last_error = outcome.err().map(Arc::new));
             self.report();
         }
         self.forsake_copied();
@@ -203,7 +203,7 @@ impl<L: AnyLayout> Keeper<L> {
         for ((holding, slot), grant) in ending.iter_mut().zip(acquired.grants) {
             let layout = self.shared.codec.layout();
             let issuer = Issuer::new(layout, &grant, acquired.now, sent, generation)
-                .map_err(|error| StoreError::Unusable(format!("the store's grant: {error}")))?;
+                .map_err(|error| StoreError::unusable(format!("the store's grant: {error}")))?;
             let former = slot.get();
             slot.replace(issuer);
             // A copy's may be in use by another one.

@@ -311,7 +311,7 @@ impl<L: AnyLayout> Debug for Handle<L> {
 }
 
 /// The state of a handle's leases.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LeaseStatus<L> {
     /// One lease for each node id.
@@ -322,5 +322,5 @@ pub struct LeaseStatus<L> {
     /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::ledger::Loss::Contested).
     pub contested: u64,
     /// Why the last call of the store failed; `None` when it succeeded.
-    pub last_error: Option<String>,
+    pub last_error: Option<Arc<StoreError>>,
 }

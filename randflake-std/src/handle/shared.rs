@@ -147,7 +147,7 @@ pub(super) struct Phase {
     /// The last generation of which it was told.
     told_of: Option<u64>,
     /// Why the last call of the store failed, until one succeeds.
-    pub(super) last_error: Option<String>,
+    pub(super) last_error: Option<Arc<StoreError>>,
 }
 
 impl<L: AnyLayout> Shared<L> {

@@ -17,6 +17,7 @@ mod database;
 ))]
 mod encryption;
 mod engine_error;
+mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod finding;
@@ -44,6 +45,7 @@ use core::time::Duration;
 
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
 pub use engine_error::{EngineError, EngineErrorKind};
+pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "etcd")]
 pub use etcd::{Etcd, EtcdStore};
 pub use finding::{Finding, Verdict};
@@ -58,9 +60,7 @@ pub use postgres::{Postgres, PostgresStore};
 pub use redis::{Redis, RedisStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Sqlite, SqliteStore};
-pub use store::{
-    AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Record, Renewed, StoreError,
-};
+pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Record, Renewed};
 #[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;

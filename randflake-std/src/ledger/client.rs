@@ -10,9 +10,9 @@ use randflake_core::Clock;
 use super::carried::{Carried, LEAP, Machine};
 use super::fresh::fresh;
 use super::{
-    Acquire, Asking, Backend, Change, Committed, Decision, Expected, Held, Loss, NamespaceRecord,
-    Node, NodeRecord, Seal, Seen, Standing, View, Wanted, acquire, end_quarantine, quarantine,
-    release, renew,
+    Acquire, Asking, Change, Committed, Decision, Engine, Expected, Held, Loss, NamespaceRecord,
+    Node, NodeRecord, Records, Seal, Seen, Standing, View, Wanted, acquire, end_quarantine,
+    quarantine, release, renew,
 };
 use crate::holder::DEVICE;
 #[cfg(doc)]
@@ -27,10 +27,10 @@ const TRIES: usize = 100;
 
 /// The leases of one namespace in an engine.
 ///
-/// Every store is one: an engine ([`Backend`]) says how records are read and written, the rules say what becomes of
-/// them, and this remembers what its process has seen and written.
-pub struct Ledger<B> {
-    pub(crate) backend: B,
+/// Every store is one: an [`Engine`] keeps the records, the rules say what becomes of them, and this remembers what
+/// its process has seen and written.
+pub struct Ledger<E> {
+    pub(crate) records: Records<E>,
     namespace: Namespace,
     /// This machine's clocks, which the store's is compared with; none where the store has no clock of its own.
     pub(crate) machine: Option<Machine>,
@@ -72,17 +72,18 @@ struct Undone {
     tried: Option<Box<(u64, Change)>>,
 }
 
-impl From<StoreError> for Undone {
-    fn from(error: StoreError) -> Self {
+impl<F: Into<StoreError>> From<F> for Undone {
+    fn from(error: F) -> Self {
+        let error = error.into();
         Self { error, tried: None }
     }
 }
 
-impl<B: Backend> Ledger<B> {
+impl<E: Engine> Ledger<E> {
     /// The leases of a namespace, which the first acquire creates.
-    pub fn over(backend: B, namespace: Namespace) -> Self {
+    pub fn over(engine: E, namespace: Namespace) -> Self {
         Self {
-            backend,
+            records: Records::new(engine, &namespace),
             namespace,
             machine: None,
             seen: Seen::default(),
@@ -95,21 +96,21 @@ impl<B: Backend> Ledger<B> {
     /// Another client of the same namespace, which has seen nothing.
     pub(crate) fn another(&self) -> Self
     where
-        B: Clone,
+        E: Clone,
     {
         Self {
             machine: self.machine.clone(),
-            ..Self::over(self.backend.clone(), self.namespace.clone())
+            ..Self::over(self.records.engine.clone(), self.namespace.clone())
         }
     }
 
     /// All that it remembers, as a copy of the process has it.
     pub(crate) fn copy(&self) -> Self
     where
-        B: Clone,
+        E: Clone,
     {
         Self {
-            backend: self.backend.clone(),
+            records: self.records.clone(),
             namespace: self.namespace.clone(),
             machine: self.machine.clone(),
             seen: self.seen.clone(),
@@ -173,8 +174,8 @@ impl<B: Backend> Ledger<B> {
 
     /// The namespace as it stands; nothing is written.
     fn look(&mut self) -> Result<Standing, StoreError> {
-        let view = self.backend.read(&Wanted::default())?;
-        self.backend.abandon();
+        let view = self.records.read(&Wanted::default())?;
+        self.records.engine.abandon();
         Standing::of(&view, &self.asking(None, (0, 0)))
     }
 
@@ -204,7 +205,7 @@ impl<B: Backend> Ledger<B> {
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
             let before = self.machine_now();
-            let view = self.backend.read(wanted)?;
+            let view = self.records.read(wanted)?;
             let last = self.last.as_ref().filter(|_| is_renewal);
             let clock = before.zip(self.machine_now()).map(
                 |((before, sent), (after, received))| match last {
@@ -216,19 +217,22 @@ impl<B: Backend> Ledger<B> {
             if let Err(error @ StoreError::ClockSkew { .. }) = answer {
                 // A leap counts as a failure once; then this machine's clock has to agree.
                 self.last = None;
-                self.backend.abandon();
+                self.records.engine.abandon();
                 return Err(error.into());
             }
             let now = if change.is_empty() {
-                self.backend.abandon();
+                self.records.engine.abandon();
                 view.now
             } else {
-                match self.backend.commit(&change) {
+                match self.records.commit(&change) {
                     Ok(Committed::Done { now }) => now,
                     Ok(Committed::Stale) => continue,
                     Err(error) => {
                         let tried = Some(Box::new((fresh.1, change)));
-                        return Err(Undone { error, tried });
+                        return Err(Undone {
+                            error: error.into(),
+                            tried,
+                        });
                     }
                 }
             };
@@ -335,7 +339,7 @@ impl<B: Backend> Ledger<B> {
             Duration::from_millis(self.namespace.spec().unix_ms(end) - 1)
         });
         change.window = Some((now.saturating_sub(LEAP), (now + 2 * LEAP).min(expires)));
-        match self.backend.commit(&change) {
+        match self.records.commit(&change) {
             Ok(Committed::Done { now }) => {
                 self.answered(change.namespace_before, now, Some(sent));
                 Ok(Some(Done {
@@ -346,7 +350,10 @@ impl<B: Backend> Ledger<B> {
             Ok(Committed::Stale) => Ok(None),
             Err(error) => {
                 let tried = Some(Box::new((fresh.1, change)));
-                Err(Undone { error, tried })
+                Err(Undone {
+                    error: error.into(),
+                    tried,
+                })
             }
         }
     }
@@ -359,7 +366,7 @@ impl<B: Backend> Ledger<B> {
             free: 0,
         };
         let mut outcome = Ok(None);
-        if self.backend.renews_unread() {
+        if self.records.engine.renews_unread() {
             outcome = self.renew_unread(&leases, ttl);
         }
         let outcome = match outcome {
@@ -398,16 +405,16 @@ impl<B: Backend> Ledger<B> {
     }
 }
 
-impl<B: Backend> Debug for Ledger<B> {
+impl<E: Engine> Debug for Ledger<E> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledger")
-            .field("backend", &self.backend)
+            .field("engine", &self.records.engine)
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }
 }
 
-impl<B: Backend> LeaseStore for Ledger<B> {
+impl<E: Engine> LeaseStore for Ledger<E> {
     fn namespace(&self) -> &Namespace {
         &self.namespace
     }
@@ -423,8 +430,8 @@ impl<B: Backend> LeaseStore for Ledger<B> {
             nodes,
             ttl,
         } = *request;
-        self.backend.limit_for(self.namespace.span(ttl));
-        let at_once = self.backend.at_once();
+        self.records.engine.limit_for(self.namespace.span(ttl));
+        let at_once = self.records.engine.at_once();
         if nodes.count() as usize > at_once {
             return Err(StoreError::Invalid(format!(
                 "{} node ids asked for at once: this store grants at most {at_once}",
@@ -479,8 +486,8 @@ impl<B: Backend> LeaseStore for Ledger<B> {
     }
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.backend.limit_for(self.namespace.span(ttl));
-        let mut chunks = grants.chunks(self.backend.at_once());
+        self.records.engine.limit_for(self.namespace.span(ttl));
+        let mut chunks = grants.chunks(self.records.engine.at_once());
         let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
         for grants in chunks {
             let more = self.renew_some(grants, ttl)?;
@@ -491,13 +498,13 @@ impl<B: Backend> LeaseStore for Ledger<B> {
     }
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        let mut chunks = grants.chunks(self.backend.at_once());
+        let mut chunks = grants.chunks(self.records.engine.at_once());
         self.release_some(chunks.next().unwrap_or_default())?;
         chunks.try_for_each(|grants| self.release_some(grants))
     }
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        let records = self.backend.list()?.into_iter();
+        let records = self.records.list()?.into_iter();
         let records = records.map(|record| Record {
             grant: record.grant(),
             contested: record.contested,
@@ -517,13 +524,13 @@ impl<B: Backend> LeaseStore for Ledger<B> {
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {
-        let view = self.backend.read(&Wanted::default())?;
-        self.backend.abandon();
+        let view = self.records.read(&Wanted::default())?;
+        self.records.engine.abandon();
         Ok(view.now)
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        let mut findings = self.backend.diagnose()?;
+        let mut findings = self.records.engine.diagnose()?;
         findings.push(Finding::quarantine(self.look()?.quarantine_left()));
         Ok(findings)
     }

@@ -1,9 +1,8 @@
 //! Counters: numbers that are handed out in segments, each once. They need no layout and no clock.
 
-use super::Continuity;
 use super::fresh::fresh;
-use super::{Backend, Ledger};
-use crate::lease::{EngineError, StoreError};
+use super::{Committed, Continuity, Engine, Ledger};
+use crate::lease::EngineError;
 use crate::segment::{CounterError, CounterStatus, Segment, SegmentStore};
 
 /// How often an operation begins anew because others were faster.
@@ -30,27 +29,6 @@ pub struct CounterView {
     pub continuity: Continuity,
 }
 
-/// An engine that keeps counters too.
-pub trait CounterBackend: Backend {
-    /// The counter of the namespace's name.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Backend::read`].
-    fn read_counter(&mut self) -> Result<CounterView, StoreError>;
-
-    /// Writes `after` if the counter still is `before`, durably, and says whether it did.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Backend::commit`].
-    fn commit_counter(
-        &mut self,
-        before: Option<&CounterRecord>,
-        after: &CounterRecord,
-    ) -> Result<bool, StoreError>;
-}
-
 /// No time heals a counter that may have gone back: it waits until somebody says where it goes on.
 fn status(view: &CounterView) -> CounterStatus {
     match &view.record {
@@ -75,27 +53,28 @@ fn reserve(status: CounterStatus, count: u64) -> Result<Segment, CounterError> {
     Ok(segment)
 }
 
-impl<B: CounterBackend> Ledger<B> {
+impl<E: Engine> Ledger<E> {
     /// Moves the counter to where a rule says, which also gives the answer.
     fn count<T>(
         &mut self,
         rule: impl Fn(CounterStatus) -> Result<(u64, T), CounterError>,
     ) -> Result<T, CounterError> {
         for _ in 0..TRIES {
-            let view = self.backend.read_counter()?;
+            let view = self.records.read_counter()?;
             let checked = match &view.continuity.fault {
                 Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
                 None => rule(status(&view)),
             };
-            let (next, answer) = checked.inspect_err(|_| self.backend.abandon())?;
+            let (next, answer) = checked.inspect_err(|_| self.records.engine.abandon())?;
             let vouched = view.continuity.fingerprint;
-            let (_, nonce) = fresh().map_err(StoreError::unavailable)?;
+            let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
             let after = CounterRecord {
                 next,
                 vouched,
                 nonce,
             };
-            if self.backend.commit_counter(view.record.as_ref(), &after)? {
+            let committed = self.records.commit_counter(view.record.as_ref(), &after)?;
+            if committed != Committed::Stale {
                 return Ok(answer);
             }
         }
@@ -103,7 +82,7 @@ impl<B: CounterBackend> Ledger<B> {
     }
 }
 
-impl<B: CounterBackend> SegmentStore for Ledger<B> {
+impl<E: Engine> SegmentStore for Ledger<E> {
     fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
         self.count(|status| {
             let segment = reserve(status, count)?;
@@ -112,8 +91,8 @@ impl<B: CounterBackend> SegmentStore for Ledger<B> {
     }
 
     fn counter(&mut self) -> Result<CounterStatus, CounterError> {
-        let view = self.backend.read_counter()?;
-        self.backend.abandon();
+        let view = self.records.read_counter()?;
+        self.records.engine.abandon();
         Ok(status(&view))
     }
 
@@ -123,29 +102,5 @@ impl<B: CounterBackend> SegmentStore for Ledger<B> {
             let next = status.next.max(number);
             Ok((next, next))
         })
-    }
-}
-
-impl<E: super::Engine> CounterBackend for super::Records<E> {
-    fn read_counter(&mut self) -> Result<CounterView, StoreError> {
-        Ok(Self::read_counter(self)?)
-    }
-
-    fn commit_counter(
-        &mut self,
-        before: Option<&CounterRecord>,
-        after: &CounterRecord,
-    ) -> Result<bool, StoreError> {
-        let committed = Self::commit_counter(self, before, after)?;
-        Ok(committed != super::Committed::Stale)
-    }
-}
-
-impl From<StoreError> for CounterError {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Unusable(sentence) => Self::Unusable(EngineError::unusable(sentence)),
-            error => Self::Unavailable(EngineError::unavailable(error)),
-        }
     }
 }

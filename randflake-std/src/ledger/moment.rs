@@ -34,7 +34,7 @@ impl Moment {
     /// The end of a lease that begins now; the layout's last tick cuts it short.
     pub(super) fn end_after(&self, ttl: u64) -> Result<u64, StoreError> {
         if self.tick > self.spec.max_tick() {
-            return Err(StoreError::Unusable(format!(
+            return Err(StoreError::unusable(format!(
                 "the lease store's clock shows Unix time {} ms, past the layout's last tick at {} ms",
                 self.unix.as_millis(),
                 self.spec.unix_ms(self.spec.max_tick())

@@ -88,8 +88,8 @@ impl Display for CounterError {
 impl Error for CounterError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Unusable(error) => error.source(),
-            Self::Unavailable(error) => Some(error),
+            // Its sentence is this error's own.
+            Self::Unusable(error) | Self::Unavailable(error) => error.source(),
             Self::Lost { .. } | Self::Invalid(_) => None,
         }
     }

@@ -390,7 +390,7 @@ fn a_counter_of_an_older_state_is_refused_by_a_process_that_saw_the_later() {
     let mut store = open_store(&cluster);
     assert!(matches!(
         store.reserve(1),
-        Err(StoreError::CounterLost { reached: 1 })
+        Err(CounterError::Lost { reached: 1 })
     ));
     store.resume(1).unwrap();
     let backup = Backup::of(&mut cluster);
@@ -399,10 +399,7 @@ fn a_counter_of_an_older_state_is_refused_by_a_process_that_saw_the_later() {
     }
     backup.restore(&mut cluster);
 
-    assert!(matches!(
-        store.reserve(1),
-        Err(StoreError::CounterLost { .. })
-    ));
+    assert!(matches!(store.reserve(1), Err(CounterError::Lost { .. })));
     // The others hear of it.
     let mut administrator = open_store(&cluster);
     assert!(administrator.counter().unwrap().lost);

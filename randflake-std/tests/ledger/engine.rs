@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use randflake_std::lease::{EngineError, Namespace};
-use randflake_std::ledger::{
-    Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Records, Write,
-};
+use randflake_std::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map(Arc<Mutex<State>>);
@@ -27,8 +25,8 @@ impl Map {
     }
 
     /// A client of the engine's only namespace.
-    pub(crate) fn open(&self, namespace: &Namespace) -> Ledger<Records<Self>> {
-        Ledger::over(Records::new(self.clone(), namespace), namespace.clone())
+    pub(crate) fn open(&self, namespace: &Namespace) -> Ledger<Self> {
+        Ledger::over(self.clone(), namespace.clone())
     }
 }
 

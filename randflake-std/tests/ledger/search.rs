@@ -7,7 +7,7 @@ use randflake_core::Custom;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::{Key, Ledger, NodeRecord, Records};
+use randflake_std::ledger::{Key, Ledger, NodeRecord};
 
 use super::engine::Map;
 
@@ -21,7 +21,7 @@ const TTL: u64 = 60;
 struct World {
     namespace: Namespace,
     map: Map,
-    store: Ledger<Records<Map>>,
+    store: Ledger<Map>,
     tick: u64,
     /// When each node id's last lease ends; 0 if it has none.
     ends: Vec<u64>,

@@ -8,7 +8,7 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::{Key, Ledger, Loss, Records};
+use randflake_std::ledger::{Key, Ledger, Loss};
 
 use super::engine::Map;
 
@@ -18,7 +18,7 @@ const TTL: u64 = 60;
 /// A holder, its machine's wall and monotonic clock, and the engine with a clock of its own.
 struct World {
     map: Map,
-    store: Ledger<Records<Map>>,
+    store: Ledger<Map>,
     wall: Arc<ManualClock>,
     monotonic: Arc<ManualClock>,
     grant: Grant,
@@ -66,7 +66,7 @@ fn ms(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap()
 }
 
-fn acquire(store: &mut Ledger<Records<Map>>) -> Grant {
+fn acquire(store: &mut Ledger<Map>) -> Grant {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

@@ -61,10 +61,7 @@ fn w10_a_schema_dropped_under_open_connections_begins_in_quarantine() {
     let mut next = open(&server);
     is_quarantined(&mut next);
     let lost = next.reserve(1);
-    assert!(
-        matches!(lost, Err(StoreError::CounterLost { .. })),
-        "{lost:?}"
-    );
+    assert!(matches!(lost, Err(CounterError::Lost { .. })), "{lost:?}");
     let ends = holder.renew(&grants, 300).unwrap().ends;
     assert_eq!(ends, [Err(Loss::Forgotten)]);
     is_quarantined(&mut holder);

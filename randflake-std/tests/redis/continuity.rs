@@ -140,10 +140,10 @@ fn a_promoted_replica_waits_and_what_is_held_goes_on() {
 fn a_server_that_evicts_leases_is_refused() {
     let redis = RedisServer::start_with(&["--maxmemory-policy", "allkeys-lru"]);
     let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
-    let StoreError::Unusable(sentence) = refused else {
+    let StoreError::Unusable(error) = refused else {
         panic!("{refused:?}")
     };
-    assert!(sentence.contains("allkeys-lru"), "{sentence}");
+    assert!(error.to_string().contains("allkeys-lru"), "{error}");
     redis.ask("CONFIG SET maxmemory-policy volatile-lru");
     let mut store = open_at_once(&redis);
     acquire_one(&mut store, 1);
@@ -268,11 +268,11 @@ fn a_cluster_keeps_a_namespace_on_one_node_and_the_others_lead_there() {
     // Until it has heard of the first one.
     until(|| other.ask("GET randflake:{orders}").starts_with("-MOVED"));
     let refused = RedisStore::open(&other.url(), &eight("orders")).unwrap_err();
-    let StoreError::Unusable(sentence) = refused else {
+    let StoreError::Unusable(error) = refused else {
         panic!("{refused:?}")
     };
     let place = format!("127.0.0.1:{} has this namespace", redis.port);
-    assert!(sentence.contains(&place), "{sentence}");
+    assert!(error.to_string().contains(&place), "{error}");
 }
 
 fn until(is_so: impl Fn() -> bool) {
@@ -289,7 +289,7 @@ fn until(is_so: impl Fn() -> bool) {
 fn is_lost(store: &mut RedisStore) -> bool {
     match store.reserve(1) {
         Ok(_) => false,
-        Err(StoreError::CounterLost { .. }) => true,
+        Err(CounterError::Lost { .. }) => true,
         Err(error) => panic!("{error:?}"),
     }
 }

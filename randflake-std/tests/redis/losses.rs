@@ -55,7 +55,7 @@ fn w14_a_counter_that_is_put_back_is_noticed() {
     for mut store in [open_again(&redis), store] {
         let lost = store.reserve(1);
         assert!(
-            matches!(lost, Err(StoreError::CounterLost { reached: 1 })),
+            matches!(lost, Err(CounterError::Lost { reached: 1 })),
             "{lost:?}"
         );
     }

@@ -20,7 +20,7 @@ use super::{EngineError, Finding, Namespace, StoreError, volume};
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::ledger::{
-    Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Records, VERSION, Write, read_clock,
+    Committed, Continuity, Engine, Key, Keys, Ledger, Reading, VERSION, Write, read_clock,
 };
 
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
@@ -79,7 +79,7 @@ const VANISHES: &str = "the file vanishes with it: then each start waits as for 
 /// assert_eq!(store.node_id(), 7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type StaticStore = Ledger<Records<StaticFile>>;
+pub type StaticStore = Ledger<StaticFile>;
 
 /// The file of one assigned node id.
 pub struct StaticFile {
@@ -131,7 +131,7 @@ impl StaticStore {
             guard: None,
             fork_guard: ForkGuard::new(),
         };
-        let mut store = Self::over(Records::new(file, namespace), namespace.clone());
+        let mut store = Self::over(file, namespace.clone());
         store.check()?;
         Ok(store)
     }
@@ -139,7 +139,7 @@ impl StaticStore {
     /// The node id.
     #[must_use]
     pub fn node_id(&self) -> u32 {
-        self.backend.engine.node_id
+        self.records.engine.node_id
     }
 }
 

@@ -60,7 +60,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, StoreError>
 }
 
 fn unusable(path: &Path, what: &str, why: impl Display) -> StoreError {
-    StoreError::Unusable(format!(
+    StoreError::unusable(format!(
         "the file {} cannot be used for {what} (PEM): {why}",
         path.display()
     ))

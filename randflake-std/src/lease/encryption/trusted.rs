@@ -12,7 +12,7 @@ impl Files {
         }
         let found = rustls_native_certs::load_native_certs().certs;
         if found.is_empty() {
-            return Err(StoreError::Unusable(
+            return Err(StoreError::unusable(
                 "no trusted certificates were found on this machine: install them, or name a file of them \
                  with sslrootcert=FILE"
                     .to_owned(),

@@ -28,8 +28,8 @@ use super::url::{self, Server};
 use super::{EngineError, Finding, Namespace, StoreError};
 use crate::clock::ExactSystemClock;
 use crate::ledger::{
-    Before, Committed, Continuity, Engine, Entry, Key, Keys, Ledger, Reading, Records, VERSION,
-    Write, read_clock,
+    Before, Committed, Continuity, Engine, Entry, Key, Keys, Ledger, Reading, VERSION, Write,
+    read_clock,
 };
 #[cfg(doc)]
 use crate::segment::SegmentStore;
@@ -76,7 +76,7 @@ const TRIES: usize = 100;
 /// A [counter](crate::segment) is one more key. No time heals one that may have gone back, and no sign tells a new
 /// cluster from one whose keys were deleted. So each counter is begun by an administrator, with
 /// [`resume`](SegmentStore::resume); and in a cluster of another id, or one that was set back while a process ran, it
-/// is refused as [`StoreError::CounterLost`] until the administrator says where it goes on.
+/// is refused as [`CounterError::Lost`] until the administrator says where it goes on.
 ///
 /// # What it cannot notice
 ///
@@ -95,7 +95,7 @@ const TRIES: usize = 100;
 /// let ids = Handle::builder(&Secret::from_file("/etc/orders/randflake.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type EtcdStore = Ledger<Records<Etcd>>;
+pub type EtcdStore = Ledger<Etcd>;
 
 /// One namespace of a cluster.
 pub struct Etcd {
@@ -158,7 +158,7 @@ impl EtcdStore {
             clock,
             revision: 0,
         };
-        Ok(Self::over(Records::new(etcd, namespace), namespace.clone()))
+        Ok(Self::over(etcd, namespace.clone()))
     }
 }
 

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use randflake_core::Clock;
 
 use super::{EngineError, Finding, Namespace, StoreError};
-use crate::ledger::{
-    Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Records, Write, read_clock,
-};
+use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write, read_clock};
 
 /// A lease store in memory, for tests and simulations: it keeps the whole contract as long as the
 /// process lives, and forgets everything with it.
@@ -35,7 +33,7 @@ use crate::ledger::{
 /// assert_eq!(store.renew(&[grant], 60)?.ends, [Ok(180)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type MemoryStore = Ledger<Records<Memory>>;
+pub type MemoryStore = Ledger<Memory>;
 
 /// One namespace of a store, as a client reaches it.
 #[derive(Clone)]
@@ -67,7 +65,7 @@ impl MemoryStore {
             clock,
             state: Arc::default(),
         };
-        Self::over(Records::new(memory, &namespace), namespace)
+        Self::over(memory, namespace)
     }
 
     /// Another client of the same store, for any namespace of it.
@@ -78,9 +76,9 @@ impl MemoryStore {
     pub fn open(&self, namespace: Namespace) -> Result<Self, StoreError> {
         let memory = Memory {
             namespace: namespace.name().to_owned(),
-            ..self.backend.engine.clone()
+            ..self.records.engine.clone()
         };
-        let mut store = Self::over(Records::new(memory, &namespace), namespace);
+        let mut store = Self::over(memory, namespace);
         store.check()?;
         Ok(store)
     }
@@ -94,13 +92,13 @@ impl MemoryStore {
 
     /// Lets the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
     pub fn fail_next(&self, n: u32) {
-        self.backend.engine.state().failures = n;
+        self.records.engine.state().failures = n;
     }
 
     /// Lets the next `n` writes of any client take effect and fail as [`StoreError::Unavailable`]
     /// all the same, as when a reply is lost.
     pub fn lose_replies(&self, n: u32) {
-        self.backend.engine.state().lost_replies = n;
+        self.records.engine.state().lost_replies = n;
     }
 
     /// Loses all records, as a server that restarts empty. The store notices: it grants nothing until
@@ -108,7 +106,7 @@ impl MemoryStore {
     ///
     /// Counters are refused until somebody says where they go on.
     pub fn forget(&self) {
-        let mut state = self.backend.engine.state();
+        let mut state = self.records.engine.state();
         state.texts.clear();
         state.breaks = state.breaks.wrapping_add(1);
     }

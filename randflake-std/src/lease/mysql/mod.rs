@@ -28,7 +28,7 @@ use super::runtime::Blocking;
 use super::url::{Engine as Scheme, Server};
 use super::{EngineError, Finding, Namespace, StoreError};
 use crate::clock::ExactSystemClock;
-use crate::ledger::{Committed, Engine, Key, Keys, Ledger, Reading, Records, Write, read_clock};
+use crate::ledger::{Committed, Engine, Key, Keys, Ledger, Reading, Write, read_clock};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
@@ -67,7 +67,7 @@ use crate::segment::SegmentStore;
 /// namespace's row that was deleted, and a lease that vanished are noticed too.
 ///
 /// No time heals a [counter](crate::segment) that may have gone back: then counters are refused as
-/// [`StoreError::CounterLost`], those too that the store does not know, until somebody says where each goes on:
+/// [`CounterError::Lost`], those too that the store does not know, until somebody says where each goes on:
 /// [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
@@ -91,7 +91,7 @@ use crate::segment::SegmentStore;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type MysqlStore = Ledger<Records<Mysql>>;
+pub type MysqlStore = Ledger<Mysql>;
 
 /// A namespace in a `MySQL` or `MariaDB` database.
 pub struct Mysql {
@@ -141,14 +141,14 @@ impl MysqlStore {
     {
         let server = Server::at(url, Scheme::Mysql)?;
         let engine = Mysql::at(&server, namespace, Some(clock))?;
-        let mut store = Self::over(Records::new(engine, namespace), namespace.clone());
+        let mut store = Self::over(engine, namespace.clone());
         store.check()?;
         Ok(store)
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
         let engine = Mysql::at(server, namespace, None)?;
-        let mut store = Self::over(Records::new(engine, namespace), namespace.clone());
+        let mut store = Self::over(engine, namespace.clone());
         store = store.compared_with(Arc::new(ExactSystemClock));
         store.check()?;
         Ok(store)

@@ -27,7 +27,7 @@ use super::{EngineError, Finding, Namespace, StoreError};
 use crate::clock::ExactSystemClock;
 #[cfg(doc)]
 use crate::lease::LeaseStore;
-use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Records, Write};
+use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
@@ -72,7 +72,7 @@ use crate::segment::SegmentStore;
 /// counters too: leave it to autovacuum.
 ///
 /// No time heals a [counter](crate::segment) that may have gone back: then counters are
-/// refused as [`StoreError::CounterLost`], those too that the store does not know, until somebody says
+/// refused as [`CounterError::Lost`], those too that the store does not know, until somebody says
 /// where each goes on: [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
@@ -96,7 +96,7 @@ use crate::segment::SegmentStore;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type PostgresStore = Ledger<Records<Postgres>>;
+pub type PostgresStore = Ledger<Postgres>;
 
 /// One namespace of a database.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ impl PostgresStore {
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
         let engine = Postgres::at(server, namespace)?;
-        let store = Self::over(Records::new(engine, namespace), namespace.clone());
+        let store = Self::over(engine, namespace.clone());
         let mut store = store.compared_with(Arc::new(ExactSystemClock));
         store.check()?;
         Ok(store)

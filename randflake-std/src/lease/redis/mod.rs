@@ -28,8 +28,7 @@ use super::url::{self as store_url, Engine as Scheme};
 use super::{EngineError, Finding, Namespace, StoreError};
 use crate::ExactSystemClock;
 use crate::ledger::{
-    Before, Committed, Continuity, Engine, Entry, Key, Keys, Ledger, Reading, Records, Write,
-    read_clock,
+    Before, Committed, Continuity, Engine, Entry, Key, Keys, Ledger, Reading, Write, read_clock,
 };
 #[cfg(doc)]
 use crate::segment::SegmentStore;
@@ -100,7 +99,7 @@ const LISTED_AT_ONCE: u32 = 1_000;
 /// A [counter](crate::segment) is one more field. No time heals one that may have gone back, and no sign
 /// tells a new server from one that has forgotten everything. So each counter is begun by somebody, with
 /// [`resume`](SegmentStore::resume), and after every restart and failover of the server, and when keys may have been put
-/// back, it is refused as [`StoreError::CounterLost`] until somebody says where it goes on.
+/// back, it is refused as [`CounterError::Lost`] until somebody says where it goes on.
 ///
 /// # What it cannot notice
 ///
@@ -120,7 +119,7 @@ const LISTED_AT_ONCE: u32 = 1_000;
 /// let ids = Handle::builder(&Secret::from_file("/etc/orders/randflake.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type RedisStore = Ledger<Records<Redis>>;
+pub type RedisStore = Ledger<Redis>;
 
 /// One namespace on a server.
 pub struct Redis {
@@ -153,8 +152,8 @@ impl RedisStore {
         namespace: &Namespace,
     ) -> Result<Self, StoreError> {
         let redis = Redis::new(server, namespace, None)?;
-        let mut store = Self::over(Records::new(redis, namespace), namespace.clone())
-            .compared_with(Arc::new(ExactSystemClock));
+        let mut store =
+            Self::over(redis, namespace.clone()).compared_with(Arc::new(ExactSystemClock));
         store.check()?;
         Ok(store)
     }
@@ -174,7 +173,7 @@ impl RedisStore {
     {
         let server = store_url::Server::at(url, Scheme::Redis)?;
         let redis = Redis::new(&server, namespace, Some(clock))?;
-        let mut store = Self::over(Records::new(redis, namespace), namespace.clone());
+        let mut store = Self::over(redis, namespace.clone());
         store.check()?;
         Ok(store)
     }

@@ -24,7 +24,7 @@ use self::session::Session;
 use super::LeaseStore;
 use super::{EngineError, Finding, Namespace, StoreError, volume};
 use crate::ExactSystemClock;
-use crate::ledger::{self, Committed, Engine, Keys, Ledger, Reading, Write, read_clock};
+use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write, read_clock};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
@@ -69,7 +69,7 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// lost the longest TTL is taken for 300 s at least. A lease from before that the store still knows is renewed.
 ///
 /// No time heals a counter that may have gone back. Where leases are quarantined, counters are refused as
-/// [`StoreError::CounterLost`], those too that the store does not know, until somebody says where each
+/// [`CounterError::Lost`], those too that the store does not know, until somebody says where each
 /// goes on: [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
@@ -105,7 +105,7 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type SqliteStore = Ledger<ledger::Records<Sqlite>>;
+pub type SqliteStore = Ledger<Sqlite>;
 
 /// An SQLite database with the leases and counters of one namespace, among others.
 pub struct Sqlite {
@@ -153,8 +153,7 @@ impl SqliteStore {
             seen: Mark::default(),
             session: None,
         };
-        let records = ledger::Records::new(database, namespace);
-        let mut store = Self::over(records, namespace.clone());
+        let mut store = Self::over(database, namespace.clone());
         store.check()?;
         Ok(store)
     }
@@ -162,7 +161,7 @@ impl SqliteStore {
     /// The database's path, without links.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.backend.engine.place.database
+        &self.records.engine.place.database
     }
 }
 

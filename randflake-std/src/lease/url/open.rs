@@ -136,7 +136,7 @@ fn open_sqlite(path: &str, namespace: &Namespace) -> Result<Box<dyn Store>, Stor
 
 #[cfg(not(feature = "sqlite"))]
 fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no SQLite store: build it with the cargo feature `sqlite`".to_owned(),
     ))
 }
@@ -148,7 +148,7 @@ fn open_redis(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, 
 
 #[cfg(not(feature = "redis"))]
 fn open_redis(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no Redis store: build it with the cargo feature `redis`".to_owned(),
     ))
 }
@@ -160,7 +160,7 @@ fn open_etcd(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, S
 
 #[cfg(not(feature = "etcd"))]
 fn open_etcd(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no etcd store: build it with the cargo feature `etcd`".to_owned(),
     ))
 }
@@ -174,7 +174,7 @@ fn open_postgres(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store
 
 #[cfg(not(feature = "postgres"))]
 fn open_postgres(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no PostgreSQL store: build it with the cargo feature `postgres`".to_owned(),
     ))
 }
@@ -186,7 +186,7 @@ fn open_mysql(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, 
 
 #[cfg(not(feature = "mysql"))]
 fn open_mysql(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no MySQL store: build it with the cargo feature `mysql`".to_owned(),
     ))
 }

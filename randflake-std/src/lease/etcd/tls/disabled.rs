@@ -10,7 +10,7 @@ pub(in super::super) fn encrypted(
     _: ConfigBuilder<AgentScope>,
     _: &Files,
 ) -> Result<ConfigBuilder<AgentScope>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no TLS for etcd: build it with the cargo feature `etcd-tls`".to_owned(),
     ))
 }

@@ -6,7 +6,7 @@ use crate::lease::StoreError;
 use crate::lease::encryption::Files;
 
 pub(in crate::lease::mysql) fn options(_: &Files) -> Result<SslOpts, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build cannot encrypt connections to MySQL: build it with the cargo feature `mysql-tls`, or \
          take sslmode=disable"
             .to_owned(),

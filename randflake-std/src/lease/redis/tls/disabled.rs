@@ -8,7 +8,7 @@ use crate::lease::StoreError;
 use crate::lease::encryption::Files;
 
 pub(in super::super) fn client(_: ConnectionInfo, _: &Files) -> Result<Client, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no TLS for Redis: build it with the cargo feature `redis-tls`".to_owned(),
     ))
 }

@@ -35,7 +35,7 @@ pub(in super::super) fn client(
         root_cert,
     };
     Client::build_with_tls(server, certificates)
-        .map_err(|error| StoreError::Unusable(format!("TLS for Redis: {error}")))
+        .map_err(|error| StoreError::unusable(format!("TLS for Redis: {error}")))
 }
 
 pub(in super::super) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
