@@ -1,6 +1,10 @@
 //! The ledger over an engine that is watched: how it finds free node ids, and what it asks for.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod engine;
 mod search;

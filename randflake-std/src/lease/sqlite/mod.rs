@@ -168,9 +168,11 @@ impl SqliteStore {
 impl Sqlite {
     /// That of the last read, as long as nothing was written since; else another.
     fn session(&mut self) -> Result<Session, EngineError> {
-        let begin = |_| Session::begin(&self.place, &mut self.seen);
-        let session = self.session.take().ok_or(()).or_else(begin);
-        session.map_err(|failure: Failure| failure.at(&self.place.database))
+        if let Some(session) = self.session.take() {
+            return Ok(session);
+        }
+        let session = Session::begin(&self.place, &mut self.seen);
+        session.map_err(|failure| failure.at(&self.place.database))
     }
 
     fn records<'s>(&'s self, session: &'s Session) -> Records<'s> {
