@@ -15,6 +15,8 @@ mod contract;
 mod engines;
 #[path = "redis/losses.rs"]
 mod losses;
+#[path = "redis/replies.rs"]
+mod replies;
 #[path = "redis/rights.rs"]
 mod rights;
 mod segment_contract;

@@ -42,7 +42,8 @@ pub trait Engine: Send + Debug {
     /// Nothing follows from the last read.
     fn abandon(&mut self) {}
 
-    /// The texts of node ids from one on, in their order: `most` at most, and fewer only if there are no more.
+    /// The texts of node ids from one on, in their order: the first `most`, or all that there are. An engine that has no
+    /// order gives all.
     ///
     /// # Errors
     ///
