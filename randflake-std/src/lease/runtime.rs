@@ -8,7 +8,7 @@ use std::thread;
 
 use tokio::runtime::{self, Handle, Runtime};
 
-use crate::lease::EngineError;
+use crate::lease::StoreError;
 
 /// A runtime of one store's own, without threads: it runs while somebody waits in a call.
 pub(super) struct Blocking {
@@ -18,11 +18,11 @@ pub(super) struct Blocking {
 }
 
 impl Blocking {
-    pub(super) fn new() -> Result<Self, EngineError> {
+    pub(super) fn new() -> Result<Self, StoreError> {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(EngineError::unavailable)?;
+            .map_err(StoreError::unavailable)?;
         Ok(Self {
             runtime: Some(runtime),
             process: process::id(),
@@ -37,12 +37,12 @@ impl Blocking {
 
     /// Waits for some work. A caller that is itself a task of a runtime could not: Tokio forbids one
     /// within the other. Then another thread waits in its place.
-    pub(super) fn wait<T: Send, E: From<EngineError> + Send>(
+    pub(super) fn wait<T: Send>(
         &self,
-        work: impl FnOnce(&Runtime) -> Result<T, E> + Send,
-    ) -> Result<T, E> {
+        work: impl FnOnce(&Runtime) -> Result<T, StoreError> + Send,
+    ) -> Result<T, StoreError> {
         let Some(runtime) = &self.runtime else {
-            return Err(EngineError::unavailable("the store is being dropped").into());
+            return Err(StoreError::unavailable("the store is being dropped"));
         };
         if Handle::try_current().is_err() {
             return work(runtime);
@@ -51,7 +51,7 @@ impl Blocking {
             let thread = thread::Builder::new()
                 .name("randflake-store".to_owned())
                 .spawn_scoped(scope, || work(runtime))
-                .map_err(EngineError::unavailable)?;
+                .map_err(StoreError::unavailable)?;
             thread
                 .join()
                 .unwrap_or_else(|payload| panic::resume_unwind(payload))
