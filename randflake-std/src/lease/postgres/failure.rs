@@ -58,10 +58,13 @@ impl From<EngineError> for Failure {
     }
 }
 
-/// Of the files that the URL names.
+/// Of the runtime, and of the files that the URL names.
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::unusable(error.to_string())
+        match error {
+            StoreError::Unavailable(source) => Self(EngineError::unavailable(source)),
+            lasting => Self::unusable(lasting.to_string()),
+        }
     }
 }
 

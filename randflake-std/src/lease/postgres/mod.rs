@@ -57,8 +57,8 @@ use crate::segment::SegmentStore;
 /// # What it stores
 ///
 /// One row of a table `record` for each namespace and counter, and for each node id from its first lease on: about
-/// 240 bytes and as many left free, so that a renewal changes no index. Besides one small row for 64 node ids that
-/// says when none of them is free, as soon as somebody has looked there in vain or released one.
+/// 210 bytes and a third as many left free, so that a renewal changes no index. Besides one small row for 64
+/// node ids that says when none of them is free, as soon as somebody has looked there in vain or released one.
 ///
 /// # What it notices
 ///
@@ -77,8 +77,8 @@ use crate::segment::SegmentStore;
 ///
 /// # What it cannot notice
 ///
-/// - The files of the server, or its machine, set back while it was down, and leases deleted by hand that no
-///   holder is left to miss: call [`quarantine`](LeaseStore::quarantine) then, and
+/// - The files of the server, or its machine, set back while it was down, and leases and counters deleted by hand
+///   that no holder is left to miss: call [`quarantine`](LeaseStore::quarantine) then, and
 ///   [`resume`](SegmentStore::resume) each counter further on.
 /// - A promoted standby *and* the former primary both in use, the split brain: each grants the same
 ///   node ids. Make sure that the former primary is down before the standby is promoted
@@ -174,6 +174,16 @@ impl Postgres {
         only_reads: bool,
         operation: impl AsyncFn(&mut Session, &str) -> Result<T, Failure> + Sync,
     ) -> Result<T, EngineError> {
+        let outcome = self.try_to_ask(keys, only_reads, operation);
+        outcome.map_err(|Failure(error)| error.at(&self.place))
+    }
+
+    fn try_to_ask<T: Send>(
+        &mut self,
+        keys: usize,
+        only_reads: bool,
+        operation: impl AsyncFn(&mut Session, &str) -> Result<T, Failure> + Sync,
+    ) -> Result<T, Failure> {
         if self.runtime.is_inherited() {
             mem::forget(self.session.take());
             self.runtime = Blocking::new()?;
@@ -200,8 +210,7 @@ impl Postgres {
                 }
             }
         };
-        let outcome = self.runtime.wait(|runtime| runtime.block_on(work()))?;
-        outcome.map_err(|Failure(error)| error.at(&self.place))
+        self.runtime.wait(|runtime| runtime.block_on(work()))?
     }
 }
 

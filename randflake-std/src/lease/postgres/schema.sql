@@ -30,7 +30,7 @@ CREATE TABLE randflake.record (
     namespace text COLLATE "C" NOT NULL,
     value text COLLATE "C" NOT NULL,
     PRIMARY KEY (namespace, kind, number)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+) WITH (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.05);
 
 INSERT INTO randflake.store (version, id, fingerprint)
 VALUES (1, floor(random() * 9e18)::bigint, {fingerprint});
