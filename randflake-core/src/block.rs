@@ -7,7 +7,7 @@ use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Sequencer};
 
 const NS_PER_MS: u64 = 1_000_000;
 /// A block is at most this part of what a tick has left, so that blocks get small when it is nearly used up.
-const LEFT_PER_BLOCK: u32 = 32;
+const LEFT_PER_BLOCK: u32 = 8;
 
 /// A block of ids of one tick and one sequencer, for one thread: taken in one exchange of the word, encrypted
 /// together, and handed out one by one while the clock shows that tick. So an id has the current tick, and costs a

@@ -94,7 +94,7 @@ fn a_block_begins_with_one_id_in_each_tick_and_doubles() {
             }
         }
         // The last ones are bounded by what the tick has left.
-        assert_eq!(sizes[..9], [1, 2, 4, 8, 16, 32, 64, 128, 248]);
+        assert_eq!(sizes[..9], [1, 2, 4, 8, 16, 32, 64, 128, 256]);
         assert!(sizes[9..].is_sorted_by(|a, b| a >= b), "{sizes:?}");
         world.now_ns += TICK_MS * NS_PER_MS;
     }
