@@ -1,4 +1,4 @@
-//! `loom`: model checks of the generator's one atomic word, and of the buffer of segments. Optimised: the search is long.
+//! `loom`: model checks of the generator's one atomic word, of blocks and of the buffer of segments. Optimised: the search is long.
 
 use crate::cargo::cargo;
 use crate::report::Report;
@@ -13,6 +13,8 @@ pub(crate) fn run(report: &mut Report) {
             "--release",
             "--test",
             "loom",
+            "--test",
+            "loom_blocks",
             "--test",
             "loom_segments",
         ]),
