@@ -16,6 +16,7 @@ mod faults;
 mod features;
 mod fuzz;
 mod interop;
+mod lanes;
 mod lint;
 mod loom;
 mod matrix;
@@ -23,6 +24,7 @@ mod miri;
 mod model;
 mod msrv;
 mod no_std;
+mod output;
 mod power_cuts;
 mod qemu;
 mod report;
@@ -249,9 +251,10 @@ fn run(parts: &[&Part], only_setup: bool, host_only: bool) -> ExitCode {
         report.begin(SETUP);
         setup::prepare(&needs, &mut report);
     }
-    for part in parts.iter().filter(|_| !only_setup) {
-        report.begin(part.name);
-        (part.run)(&mut report);
+    match parts {
+        _ if only_setup => {}
+        [part] => lanes::run_part(part, &mut report),
+        parts => lanes::run(parts, &mut report),
     }
     if report.finish() {
         ExitCode::SUCCESS
