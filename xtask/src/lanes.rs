@@ -15,11 +15,8 @@ const BESIDE: [&[&str]; 2] = [
     &[
         "miri", "boards", "qemu", "avr", "model", "loom", "emulated", "no-std",
     ],
-    WAITING,
+    &["engines", "faults", "interop", "std"],
 ];
-
-/// What starts servers and waits for leases to end must not wait for a processor too: the others leave it to these.
-const WAITING: &[&str] = &["engines", "faults", "interop"];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {
     let scratch = match Scratch::new("output") {
@@ -45,9 +42,6 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
                         // As good as can be without: the lines of parts are mixed.
                         Err(_) => Report::new(host_only),
                     };
-                    if !WAITING.contains(&part.name) {
-                        report.yield_processor();
-                    }
                     run_part(part, &mut report);
                     // Nobody listens any more after a panic.
                     _ = sender.send((part.name, report));
@@ -55,7 +49,6 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
             });
         }
         drop(sender);
-        report.yield_processor();
         for part in first {
             run_part(part, report);
         }
@@ -82,12 +75,13 @@ pub(crate) fn run_part(part: &Part, report: &mut Report) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PARTS;
+    use crate::{PARTS, QUICK};
 
     #[test]
     fn lanes_have_parts_that_are_there() {
         for name in BESIDE.concat() {
-            assert!(PARTS.iter().any(|part| part.name == name), "{name}");
+            let mut parts = PARTS.iter().chain(QUICK);
+            assert!(parts.any(|part| part.name == name), "{name}");
         }
     }
 }

@@ -157,13 +157,40 @@ const PARTS: &[Part] = &[
     },
 ];
 
-const SETUP: &str = "setup";
+/// `cargo xtask check`: what is quick enough for each edit.
+const QUICK: &[Part] = &[
+    Part {
+        name: "lint",
+        about: "rustfmt and clippy with all features",
+        needs: lint::needs,
+        run: lint::all_features_only,
+    },
+    Part {
+        name: "unit",
+        about: "the tests of each crate but the next with all features",
+        needs: Vec::new,
+        run: unit::light,
+    },
+    Part {
+        name: "std",
+        about: "the tests of randflake-std with all features",
+        needs: Vec::new,
+        run: unit::std,
+    },
+];
 
-/// Subcommands for all parts.
-const ALL: [(&str, &str); 2] = [
+const SETUP: &str = "setup";
+const CHECK: &str = "check";
+
+/// Subcommands for several parts.
+const ALL: [(&str, &str); 3] = [
     (
         "test",
         "all of the below, with a summary: the whole of what must pass",
+    ),
+    (
+        CHECK,
+        "for each edit: format, clippy and the tests of this machine, with all features",
     ),
     (
         SETUP,
@@ -234,10 +261,14 @@ fn main() -> ExitCode {
         print!("{}", usage());
         return ExitCode::SUCCESS;
     };
-    let parts: Vec<&Part> = PARTS
-        .iter()
-        .filter(|part| name == part.name || ALL.iter().any(|(all, _)| *all == name))
-        .collect();
+    let is_all = ALL.iter().any(|(all, _)| *all == name);
+    let parts: Vec<&Part> = match name.as_str() {
+        CHECK => QUICK.iter().collect(),
+        _ => PARTS
+            .iter()
+            .filter(|part| is_all || name == part.name)
+            .collect(),
+    };
     if parts.is_empty() {
         return usage_error(&format!("unknown subcommand `{name}`"));
     }

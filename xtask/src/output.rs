@@ -1,6 +1,5 @@
 //! Where the commands of a part write: to the terminal, or to a file that is shown when the part's turn comes.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write as _};
 use std::path::Path;
@@ -12,7 +11,6 @@ use crate::cargo::shown;
 pub(crate) struct Output {
     /// `None` is the terminal.
     kept: Option<File>,
-    yields: bool,
 }
 
 impl Output {
@@ -25,14 +23,7 @@ impl Output {
             .append(true)
             .create_new(true)
             .open(path)?;
-        Ok(Self {
-            kept: Some(file),
-            yields: false,
-        })
-    }
-
-    pub(crate) fn yield_processor(&mut self) {
-        self.yields = true;
+        Ok(Self { kept: Some(file) })
     }
 
     /// Shows what was kept.
@@ -53,7 +44,7 @@ impl Output {
 
     /// Runs a command.
     pub(crate) fn status(&mut self, command: &mut Command) -> io::Result<ExitStatus> {
-        let mut command = self.begin(command)?;
+        self.begin(command)?;
         if let Some(kept) = &self.kept {
             command.stdout(kept.try_clone()?);
         }
@@ -66,7 +57,7 @@ impl Output {
         command: &mut Command,
         mut tell: impl FnMut(&str),
     ) -> io::Result<ExitStatus> {
-        let mut command = self.begin(command)?;
+        self.begin(command)?;
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         if let Some(output) = child.stdout.take() {
             let mut lines = BufReader::new(output);
@@ -80,35 +71,13 @@ impl Output {
         child.wait()
     }
 
-    /// Shows a command, and prepares it.
-    fn begin(&mut self, command: &Command) -> io::Result<Command> {
+    /// Shows a command, and tells it where to write.
+    fn begin(&mut self, command: &mut Command) -> io::Result<()> {
         self.say(&format!("\n$ {}", shown(command)));
-        let mut command = self.prepared(command);
         if let Some(kept) = &self.kept {
             command.stdin(Stdio::null()).stderr(kept.try_clone()?);
         }
-        Ok(command)
-    }
-
-    fn prepared(&self, command: &Command) -> Command {
-        let name = command.get_program();
-        let (first, rest) = if self.yields {
-            (OsStr::new("nice"), Some(name))
-        } else {
-            (name, None)
-        };
-        let mut prepared = Command::new(first);
-        prepared.args(rest).args(command.get_args());
-        if let Some(folder) = command.get_current_dir() {
-            prepared.current_dir(folder);
-        }
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => prepared.env(name, value),
-                None => prepared.env_remove(name),
-            };
-        }
-        prepared
+        Ok(())
     }
 
     /// What cannot be written is lost; what a command did counts without it.
@@ -135,7 +104,6 @@ mod tests {
         let scratch = Scratch::new("output-kept").unwrap();
         let file = scratch.path().join("part");
         let mut output = Output::kept(&file).unwrap();
-        output.yield_processor();
         output.say("first");
         let mut command = program("sh", &["-c", "echo out; echo \"$WORD\" >&2"]);
         assert!(output.status(command.env("WORD", "x")).unwrap().success());

@@ -48,11 +48,6 @@ impl Report {
         }
     }
 
-    /// From now on commands get the processor when nothing else wants it.
-    pub(crate) fn yield_processor(&mut self) {
-        self.output.yield_processor();
-    }
-
     /// Adds what ran beside this, and shows its output.
     pub(crate) fn add(&mut self, mut other: Self) {
         self.end();
