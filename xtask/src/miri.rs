@@ -25,6 +25,8 @@ const RUNS: &[(&[&str], &str)] = &[
     ),
     (&["--package", "sparx64", "--test", "bulk"], AVX512),
     (&["--package", "randflake-core", "--lib"], ""),
+    // What a handle's threads follow pointers to.
+    (&["--package", "randflake-std", "--lib", "handle::"], ""),
     (
         &[
             "--package",
