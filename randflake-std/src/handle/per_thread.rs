@@ -159,6 +159,8 @@ mod tests {
 
     use super::*;
 
+    const ROUNDS: u64 = if cfg!(miri) { 5 } else { 200 };
+
     /// Values that somebody has not freed.
     fn live(owner: &PerThread) -> usize {
         owner.values.all().len()
@@ -206,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_an_owner_leaves_behind_is_another_owner_s_for_nobody() {
-        for n in 0..100 {
+        for n in 0..ROUNDS {
             let owner = PerThread::new();
             assert!(owner.get().is_none());
             hand_out(&owner, n);
@@ -218,7 +220,7 @@ mod tests {
 
     #[test]
     fn owners_and_threads_may_end_at_once() {
-        for _ in 0..200 {
+        for _ in 0..ROUNDS {
             let owner = Arc::new(PerThread::new());
             let threads: Vec<_> = (0..3)
                 .map(|n| {
