@@ -7,30 +7,25 @@ mod session;
 mod sql;
 mod tls;
 
-use core::fmt::{self, Debug, Formatter};
-use core::mem;
 use core::time::Duration;
 use std::sync::Arc;
 
 use mysql_async::{Opts, OptsBuilder};
 use randflake_core::Clock;
-use tokio::time::timeout;
 
-use self::failure::Failure;
-use self::records::CLOCK;
 use self::session::Session;
 use self::tls::Target;
 #[cfg(doc)]
 use super::LeaseStore;
-use super::database::{ANSWER_LIMIT, time_limit, with_node_ids};
+use super::database::{Database, count};
 use super::encryption::Files;
-use super::runtime::Blocking;
 use super::url::{Engine as Scheme, Server};
 use super::{EngineError, Finding, Namespace, StoreError};
-use crate::clock::ExactSystemClock;
-use crate::ledger::{Committed, Engine, Key, Keys, Ledger, Reading, Write, read_clock};
+use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
+
+type SharedClock = Arc<dyn Clock + Send + Sync>;
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, for the processes of many machines.
 ///
@@ -94,18 +89,10 @@ use crate::segment::SegmentStore;
 pub type MysqlStore = Ledger<Mysql>;
 
 /// A namespace in a `MySQL` or `MariaDB` database.
+#[derive(Debug)]
 pub struct Mysql {
-    target: Target,
-    /// Where the server is, for people.
-    place: String,
-    namespace: String,
-    /// Instead of the server's, in tests.
-    clock: Option<Arc<dyn Clock + Send + Sync>>,
-    // Before the runtime, which its socket belongs to.
-    session: Option<Session>,
-    runtime: Blocking,
-    /// How long an operation on few node ids may take.
-    limit: Duration,
+    database: Database<Session>,
+    has_own_clock: bool,
 }
 
 impl MysqlStore {
@@ -123,7 +110,7 @@ impl MysqlStore {
     /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, Scheme::Mysql)?, namespace)
+        Self::at(&Server::at(url, Scheme::Mysql)?, namespace, None)
     }
 
     /// [`open`](MysqlStore::open) with another clock than the server's, for tests and simulations.
@@ -139,117 +126,68 @@ impl MysqlStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let server = Server::at(url, Scheme::Mysql)?;
-        let engine = Mysql::at(&server, namespace, Some(clock))?;
-        let mut store = Self::over(engine, namespace.clone());
-        store.check()?;
-        Ok(store)
+        Self::at(&Server::at(url, Scheme::Mysql)?, namespace, Some(clock))
     }
 
-    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let engine = Mysql::at(server, namespace, None)?;
-        let mut store = Self::over(engine, namespace.clone());
-        store = store.compared_with(Arc::new(ExactSystemClock));
-        store.check()?;
-        Ok(store)
+    pub(crate) fn at(
+        server: &Server,
+        namespace: &Namespace,
+        clock: Option<SharedClock>,
+    ) -> Result<Self, StoreError> {
+        let has_own_clock = clock.is_none();
+        let target = Target {
+            options: settings(server)?,
+            files: Files::asked_by(server)?,
+            clock,
+        };
+        let place = format!("MySQL at {}", server.address);
+        let mysql = Mysql {
+            database: Database::new(target, place, namespace)?,
+            has_own_clock,
+        };
+        Self::opened(mysql, namespace)
     }
 }
 
-impl Mysql {
-    fn at(
-        server: &Server,
-        namespace: &Namespace,
-        clock: Option<Arc<dyn Clock + Send + Sync>>,
-    ) -> Result<Self, StoreError> {
-        Ok(Self {
-            target: Target {
-                options: settings(server)?,
-                files: Files::asked_by(server)?,
-            },
-            place: server.address.to_string(),
-            namespace: namespace.name().to_owned(),
-            clock,
-            session: None,
-            runtime: Blocking::new()?,
-            limit: ANSWER_LIMIT,
+impl Engine for Mysql {
+    fn place(&self) -> String {
+        self.database.place()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        self.database.read(count(keys), async |session, namespace| {
+            session.read(namespace, keys).await
         })
     }
 
-    /// The store's clock, as SQL.
-    fn clock(&self) -> Result<String, EngineError> {
-        match &self.clock {
-            None => Ok(CLOCK.to_owned()),
-            Some(clock) => Ok(read_clock(&**clock)?.as_micros().to_string()),
-        }
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let texts = write.entries.len();
+        self.database.write(texts, async |session, namespace| {
+            session.write(namespace, write).await
+        })
     }
 
-    /// One reading operation on some node ids. On a connection that was open before and fails, it is repeated
-    /// on a new one.
-    fn read_with<T: Send>(
-        &mut self,
-        node_ids: usize,
-        operation: impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync,
-    ) -> Result<T, EngineError> {
-        let was_open = self.session.is_some();
-        match self.operate(node_ids, &operation) {
-            Err(failure) if was_open && failure.is_of_the_connection() => {
-                self.operate(node_ids, &operation)
-            }
-            outcome => outcome,
-        }
-        .map_err(|failure| self.told(failure))
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        self.database.read(most, async |session, namespace| {
+            session.list(namespace, first, most).await
+        })
     }
 
-    fn told(&self, failure: Failure) -> EngineError {
-        failure.at(&self.place(), self.target.files.is_some())
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let findings = async |session: &mut Session, _: &str| diagnosis::findings(session).await;
+        self.database.read(0, findings)
     }
 
-    fn operate<T: Send>(
-        &mut self,
-        node_ids: usize,
-        operation: &(impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync),
-    ) -> Result<T, Failure> {
-        if self.runtime.is_inherited() {
-            mem::forget(self.session.take());
-            self.runtime = Blocking::new()?;
-        }
-        let Self {
-            target,
-            session,
-            runtime,
-            limit,
-            ..
-        } = self;
-        let limit = with_node_ids(*limit, node_ids);
-        let mut work = async || {
-            let mut open = match session.take() {
-                Some(open) => open,
-                None => Session::open(target).await?,
-            };
-            let outcome = timeout(limit, operation(&mut open))
-                .await
-                .unwrap_or(Err(Failure::TimeOut));
-            // What the store itself refuses leaves the connection as it was.
-            if matches!(outcome, Ok(_) | Err(Failure::Refused(_))) {
-                *session = Some(open);
-            }
-            outcome
-        };
-        runtime.wait(|runtime| runtime.block_on(work()))?
+    fn has_own_clock(&self) -> bool {
+        self.has_own_clock
     }
-}
 
-impl Drop for Mysql {
-    fn drop(&mut self) {
-        let Some(session) = self.session.take() else {
-            return;
-        };
-        if self.runtime.is_inherited() {
-            return mem::forget(session);
-        }
-        // A server that hears no goodbye counts the connection as aborted.
-        let goodbye = async { timeout(ANSWER_LIMIT, session.disconnect()).await };
-        let _gone_already = self.runtime.wait(|runtime| runtime.block_on(goodbye));
+    fn renews_unread(&self) -> bool {
+        true
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        self.database.limit_for(ttl);
     }
 }
 
@@ -272,66 +210,4 @@ fn settings(server: &Server) -> Result<Opts, StoreError> {
         .client_found_rows(true)
         .prefer_socket(false);
     Ok(options.into())
-}
-
-impl Debug for Mysql {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mysql")
-            .field("place", &self.place)
-            .field("namespace", &self.namespace)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Engine for Mysql {
-    fn place(&self) -> String {
-        format!("MySQL at {}", self.place)
-    }
-
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        let (name, clock) = (self.namespace.clone(), self.clock()?);
-        let count = keys.iter().map(count).sum();
-        self.read_with(count, async |session| {
-            session.read(&name, &clock, keys).await
-        })
-    }
-
-    /// It is not repeated: it may have been written.
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        let (name, clock) = (self.namespace.clone(), self.clock()?);
-        self.operate(write.entries.len(), &async |session: &mut Session| {
-            session.write(&name, &clock, write).await
-        })
-        .map_err(|failure| self.told(failure))
-    }
-
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        let name = self.namespace.clone();
-        let texts = self.read_with(most, async |session| session.list(&name, first, most).await)?;
-        let nodes = texts.into_iter().filter_map(|(key, text)| match key {
-            Key::Node(node_id) => Some((node_id, text)),
-            _ => None,
-        });
-        Ok(nodes.collect())
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
-        self.read_with(0, async |session| diagnosis::findings(session).await)
-    }
-
-    fn renews_unread(&self) -> bool {
-        true
-    }
-
-    fn limit_for(&mut self, ttl: Duration) {
-        self.limit = time_limit(ttl);
-    }
-}
-
-/// How many texts may be there.
-fn count(keys: &Keys) -> usize {
-    match keys {
-        Keys::One(_) => 1,
-        Keys::Nodes(range) | Keys::Pages(range) => range.clone().count(),
-    }
 }

@@ -7,26 +7,19 @@ mod records;
 mod session;
 mod tls;
 
-use core::mem;
 use core::time::Duration;
-use std::sync::Arc;
 
-use tokio::task::yield_now;
-use tokio::time::timeout;
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
-use self::failure::Failure;
 use self::session::Session;
 use self::tls::Target;
-use super::database::{ANSWER_LIMIT, time_limit, with_node_ids};
-use super::encryption::Files;
-use super::runtime::Blocking;
-use super::url::{self, Host, Server};
-use super::{EngineError, Finding, Namespace, StoreError};
-use crate::clock::ExactSystemClock;
 #[cfg(doc)]
-use crate::lease::LeaseStore;
+use super::LeaseStore;
+use super::database::{Database, count};
+use super::encryption::Files;
+use super::url::{Engine as Scheme, Host, Server};
+use super::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
@@ -101,16 +94,7 @@ pub type PostgresStore = Ledger<Postgres>;
 /// One namespace of a database.
 #[derive(Debug)]
 pub struct Postgres {
-    // Before the runtime, which its task belongs to.
-    session: Option<Session>,
-    runtime: Blocking,
-    target: Target,
-    place: String,
-    namespace: String,
-    /// How long an operation on few keys may take.
-    limit: Duration,
-    /// The random number of the store that this process has used first.
-    first: Option<i64>,
+    database: Database<Session>,
 }
 
 impl PostgresStore {
@@ -126,15 +110,11 @@ impl PostgresStore {
     /// [`StoreError::Unavailable`] when there is no answer, or no server but standbys. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, url::Engine::Postgres)?, namespace)
+        Self::at(&Server::at(url, Scheme::Postgres)?, namespace)
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let engine = Postgres::at(server, namespace)?;
-        let store = Self::over(engine, namespace.clone());
-        let mut store = store.compared_with(Arc::new(ExactSystemClock));
-        store.check()?;
-        Ok(store)
+        Self::opened(Postgres::at(server, namespace)?, namespace)
     }
 }
 
@@ -146,101 +126,55 @@ impl Postgres {
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no host.
     pub fn new(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, url::Engine::Postgres)?, namespace)
+        Self::at(&Server::at(url, Scheme::Postgres)?, namespace)
     }
 
     fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
         let files = Files::asked_by(server)?;
-        Ok(Self {
-            session: None,
-            runtime: Blocking::new()?,
-            target: Target {
-                config: settings(server, files.is_some()),
-                files,
-                owner: server.option("owner").map(str::to_owned),
-            },
-            place: format!("the PostgreSQL server at {}", server.address),
-            namespace: namespace.name().to_owned(),
-            limit: ANSWER_LIMIT,
+        let target = Target {
+            config: settings(server, files.is_some()),
+            files,
+            owner: server.option("owner").map(str::to_owned),
             first: None,
-        })
-    }
-
-    /// Asks on the connection that is open, or a new one. What only reads is repeated on a new one where the open one
-    /// fails or leads to another store now.
-    fn ask<T: Send>(
-        &mut self,
-        keys: usize,
-        only_reads: bool,
-        operation: impl AsyncFn(&mut Session, &str) -> Result<T, Failure> + Sync,
-    ) -> Result<T, EngineError> {
-        let outcome = self.try_to_ask(keys, only_reads, operation);
-        outcome.map_err(|Failure(error)| error.at(&self.place))
-    }
-
-    fn try_to_ask<T: Send>(
-        &mut self,
-        keys: usize,
-        only_reads: bool,
-        operation: impl AsyncFn(&mut Session, &str) -> Result<T, Failure> + Sync,
-    ) -> Result<T, Failure> {
-        if self.runtime.is_inherited() {
-            mem::forget(self.session.take());
-            self.runtime = Blocking::new()?;
-        }
-        let limit = with_node_ids(self.limit, keys);
-        let mut work = async || {
-            // The runtime looks whether the server has closed the connection meanwhile; then its task does.
-            yield_now().await;
-            yield_now().await;
-            let mut open = self.session.take().filter(Session::is_open);
-            loop {
-                let is_last = open.is_none() || !only_reads;
-                let mut session = match open.take() {
-                    Some(session) => session,
-                    None => Session::open(&self.target, self.first).await?,
-                };
-                self.first.get_or_insert(session.store);
-                match timeout(limit, operation(&mut session, &self.namespace)).await? {
-                    Err(failure) if !is_last && failure.may_pass() => {}
-                    outcome => {
-                        self.session = outcome.is_ok().then_some(session);
-                        return outcome;
-                    }
-                }
-            }
         };
-        self.runtime.wait(|runtime| runtime.block_on(work()))?
+        let place = format!("the PostgreSQL server at {}", server.address);
+        Ok(Self {
+            database: Database::new(target, place, namespace)?,
+        })
     }
 }
 
 impl Engine for Postgres {
     fn place(&self) -> String {
-        self.place.clone()
+        self.database.place()
     }
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        self.ask(keys.len(), true, async |session, namespace| {
+        self.database.read(count(keys), async |session, namespace| {
             session.read(namespace, keys).await
         })
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        self.ask(write.entries.len(), false, async |session, namespace| {
+        let texts = write.entries.len();
+        self.database.write(texts, async |session, namespace| {
             session.write(namespace, write).await
         })
     }
 
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        self.ask(most, true, async |session, namespace| {
+        self.database.read(most, async |session, namespace| {
             session.list(namespace, first, most).await
         })
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
-        self.ask(0, true, async |session, _| {
-            diagnosis::findings(session).await
-        })
+        let findings = async |session: &mut Session, _: &str| diagnosis::findings(session).await;
+        self.database.read(0, findings)
+    }
+
+    fn has_own_clock(&self) -> bool {
+        true
     }
 
     fn renews_unread(&self) -> bool {
@@ -248,7 +182,7 @@ impl Engine for Postgres {
     }
 
     fn limit_for(&mut self, ttl: Duration) {
-        self.limit = time_limit(ttl);
+        self.database.limit_for(ttl);
     }
 }
 
