@@ -131,9 +131,7 @@ impl StaticStore {
             guard: None,
             fork_guard: ForkGuard::new(),
         };
-        let mut store = Self::over(file, namespace.clone());
-        store.check()?;
-        Ok(store)
+        Self::opened(file, namespace)
     }
 
     /// The node id.

@@ -26,7 +26,6 @@ use self::transaction::{Kv, OPERATIONS, Outcome, Range, Transaction};
 use super::LeaseStore;
 use super::url::{self, Server};
 use super::{EngineError, Finding, Namespace, StoreError};
-use crate::clock::ExactSystemClock;
 use crate::ledger::{
     Before, Committed, Continuity, Engine, Entry, Key, Keys, Ledger, Reading, VERSION, Write,
     read_clock,
@@ -118,14 +117,7 @@ impl EtcdStore {
     /// trusted, or the cluster refuses the user, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when no member answers.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, url::Engine::Etcd)?, namespace)
-    }
-
-    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let store = Self::new(server, namespace, None)?;
-        let mut store = store.compared_with(Arc::new(ExactSystemClock));
-        store.check()?;
-        Ok(store)
+        Self::at(&Server::at(url, url::Engine::Etcd)?, namespace, None)
     }
 
     /// [`open`](EtcdStore::open) with another clock than the members', for tests and simulations.
@@ -141,13 +133,10 @@ impl EtcdStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let server = Server::at(url, url::Engine::Etcd)?;
-        let mut store = Self::new(&server, namespace, Some(clock))?;
-        store.check()?;
-        Ok(store)
+        Self::at(&Server::at(url, url::Engine::Etcd)?, namespace, Some(clock))
     }
 
-    fn new(
+    pub(crate) fn at(
         server: &Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -158,7 +147,7 @@ impl EtcdStore {
             clock,
             revision: 0,
         };
-        Ok(Self::over(etcd, namespace.clone()))
+        Self::opened(etcd, namespace)
     }
 }
 
@@ -319,6 +308,10 @@ impl Engine for Etcd {
                  quarantine` then; and compaction must be on",
             ),
         ])
+    }
+
+    fn has_own_clock(&self) -> bool {
+        self.clock.is_none()
     }
 
     fn at_once(&self) -> usize {

@@ -78,9 +78,7 @@ impl MemoryStore {
             namespace: namespace.name().to_owned(),
             ..self.records.engine.clone()
         };
-        let mut store = Self::over(memory, namespace);
-        store.check()?;
-        Ok(store)
+        Self::opened(memory, &namespace)
     }
 
     /// This very client once more, with all that it remembers: what a machine has that is resumed twice from one

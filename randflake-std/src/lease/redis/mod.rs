@@ -26,7 +26,6 @@ use self::server::{REPLACING, Server, field};
 use super::LeaseStore;
 use super::url::{self as store_url, Engine as Scheme};
 use super::{EngineError, Finding, Namespace, StoreError};
-use crate::ExactSystemClock;
 use crate::ledger::{
     Before, Committed, Continuity, Engine, Entry, Key, Keys, Ledger, Reading, Write, read_clock,
 };
@@ -144,18 +143,7 @@ impl RedisStore {
     /// evicts keys, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&store_url::Server::at(url, Scheme::Redis)?, namespace)
-    }
-
-    pub(crate) fn at(
-        server: &store_url::Server,
-        namespace: &Namespace,
-    ) -> Result<Self, StoreError> {
-        let redis = Redis::new(server, namespace, None)?;
-        let mut store =
-            Self::over(redis, namespace.clone()).compared_with(Arc::new(ExactSystemClock));
-        store.check()?;
-        Ok(store)
+        Self::at(&store_url::Server::at(url, Scheme::Redis)?, namespace, None)
     }
 
     /// [`open`](RedisStore::open) with another clock than the server's, for tests and simulations.
@@ -172,16 +160,11 @@ impl RedisStore {
         C: Clock + Send + Sync + 'static,
     {
         let server = store_url::Server::at(url, Scheme::Redis)?;
-        let redis = Redis::new(&server, namespace, Some(clock))?;
-        let mut store = Self::over(redis, namespace.clone());
-        store.check()?;
-        Ok(store)
+        Self::at(&server, namespace, Some(clock))
     }
-}
 
-impl Redis {
     /// On a server whose user has all rights.
-    fn new(
+    pub(crate) fn at(
         server: &store_url::Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -192,14 +175,17 @@ impl Redis {
         );
         let hash = format!("randflake:{{{}}}", namespace.name());
         connection.run(|open| rights::check(&mut open.redis, &script, &hash))?;
-        Ok(Self {
+        let redis = Redis {
             connection,
             script,
             hash,
             clock,
-        })
+        };
+        Self::opened(redis, namespace)
     }
+}
 
+impl Redis {
     /// The server's clock, or the one in its place.
     fn now(&self, (seconds, micros): (u64, u32)) -> Result<Duration, EngineError> {
         match &self.clock {
@@ -330,6 +316,10 @@ impl Engine for Redis {
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         diagnosis::findings(&mut self.connection)
+    }
+
+    fn has_own_clock(&self) -> bool {
+        self.clock.is_none()
     }
 
     fn renews_unread(&self) -> bool {

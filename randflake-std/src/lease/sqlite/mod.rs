@@ -153,9 +153,7 @@ impl SqliteStore {
             seen: Mark::default(),
             session: None,
         };
-        let mut store = Self::over(database, namespace.clone());
-        store.check()?;
-        Ok(store)
+        Self::opened(database, namespace)
     }
 
     /// The database's path, without links.
