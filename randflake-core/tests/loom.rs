@@ -18,7 +18,7 @@ use randflake_core::{
     AtomicWord, Clock, Field, Fields, GenerateError, Layout, Lease, Plain, Sequencer, Spec,
 };
 
-const PREEMPTIONS: usize = if cfg!(debug_assertions) { 3 } else { 4 };
+const PREEMPTIONS: usize = 4;
 
 /// Two ids a millisecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

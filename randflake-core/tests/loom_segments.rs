@@ -13,7 +13,7 @@ use loom::thread;
 use randflake_core::AtomicWord;
 use randflake_core::segment::{Segment, SegmentBuffer};
 
-const PREEMPTIONS: usize = if cfg!(debug_assertions) { 1 } else { 2 };
+const PREEMPTIONS: usize = 2;
 
 /// With the orderings of the native words.
 struct LoomWord(AtomicU64);

@@ -33,8 +33,15 @@ fn number<T: core::str::FromStr<Err: core::fmt::Debug>>(entry: &Value, name: &st
     digits.parse().unwrap()
 }
 
-fn entries(json: &str) -> Vec<Value> {
-    serde_json::from_str(json).unwrap()
+/// The entries of an array of flat objects; under Miri the others are not even parsed.
+fn entries(json: &str, expected_count: usize) -> Vec<Value> {
+    let objects: Vec<&str> = json.split_inclusive('}').collect();
+    // Behind the last object the array ends.
+    assert_eq!(objects.len() - 1, expected_count);
+    let objects = objects[..expected_count].iter().step_by(ONE_IN);
+    let parse =
+        |object: &&str| serde_json::from_str(object.trim_start_matches([',', '[', '\n', ' ']));
+    objects.map(|object| parse(object).unwrap()).collect()
 }
 
 fn randflake(entry: &Value) -> (Vector, Sparx64) {
@@ -101,11 +108,9 @@ fn check_issued<L: Layout, W: AtomicWord>(codec: &Codec<L>, vector: &Vector, tic
 
 /// Checks a file of Randflake ids and their texts, and counts those after 2041.
 fn check_randflake(json: &str, expected_count: usize) -> usize {
-    let entries = entries(json);
-    assert_eq!(entries.len(), expected_count);
     let mut after_2041 = 0;
-    for entry in entries.iter().step_by(ONE_IN) {
-        let (vector, cipher) = randflake(entry);
+    for entry in entries(json, expected_count) {
+        let (vector, cipher) = randflake(&entry);
         let text = entry["encoded_id"].as_str().unwrap();
         assert_eq!(vector.id.to_text().as_str(), text);
         assert_eq!(Id::from_text(text.as_bytes()), Ok(vector.id));
@@ -135,10 +140,8 @@ fn randflake_vectors() {
 
 #[test]
 fn snowflake_vectors() {
-    let entries = entries(include_str!("vectors/snowflake.json"));
-    assert_eq!(entries.len(), 40);
-    for entry in entries.iter().step_by(ONE_IN) {
-        let vector = classic(entry);
+    for entry in entries(include_str!("vectors/snowflake.json"), 40) {
+        let vector = classic(&entry);
         let (datacenter, worker) = Snowflake::datacenter_and_worker(vector.node_id);
         assert_eq!(Snowflake::node_id(datacenter, worker), Ok(vector.node_id));
         check::<Snowflake>(&vector, Plain);
@@ -147,9 +150,7 @@ fn snowflake_vectors() {
 
 #[test]
 fn sonyflake_vectors() {
-    let entries = entries(include_str!("vectors/sonyflake.json"));
-    assert_eq!(entries.len(), 40);
-    for entry in entries.iter().step_by(ONE_IN) {
-        check::<Sonyflake>(&classic(entry), Plain);
+    for entry in entries(include_str!("vectors/sonyflake.json"), 40) {
+        check::<Sonyflake>(&classic(&entry), Plain);
     }
 }

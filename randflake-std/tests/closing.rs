@@ -1,7 +1,5 @@
 //! A handle that is being closed while its store takes its time.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;

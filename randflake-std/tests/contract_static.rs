@@ -20,7 +20,7 @@ use randflake_core::ManualClock;
 use randflake_std::Layout;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, NodeIds, StaticStore,
-    StoreError, Verdict,
+    StoreError, StoreErrorKind, Verdict,
 };
 use randflake_std::ledger::Loss;
 use randflake_std::segment::{CounterErrorKind, SegmentStore};
@@ -239,8 +239,15 @@ fn the_file_of_something_else_is_refused() {
             "other terms",
         ),
     ] {
-        let sentence = unusable(place.try_store(node_id, &namespace));
-        assert!(sentence.contains(said), "{sentence}");
+        let refused = place.try_store(node_id, &namespace).unwrap_err();
+        assert!(
+            matches!(
+                refused.kind(),
+                StoreErrorKind::Unusable | StoreErrorKind::Terms
+            ),
+            "{refused:?}"
+        );
+        assert!(refused.to_string().contains(said), "{refused}");
     }
     let refused = place.try_store(8, &eight("orders")).unwrap_err();
     assert_eq!(

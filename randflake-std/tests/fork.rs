@@ -1,6 +1,7 @@
 //! A real fork. Known failure (f) of the older packages: the child goes on where its parent is.
 #![cfg(unix)]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
@@ -50,6 +51,34 @@ fn a_forked_child_is_refused_and_its_parent_goes_on() {
 
     assert_ne!(handle.generate().unwrap(), before);
     handle.close().unwrap();
+}
+
+/// Parent and child have the rest of the same block.
+#[test]
+fn a_fork_in_the_middle_of_a_block_gives_its_ids_to_the_parent_alone() {
+    const IDS: usize = 300;
+    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let handle = Handle::builder(&Secret::from_bytes([7; 16]), store)
+        .build()
+        .unwrap();
+    let mut ids = HashSet::new();
+    for _ in 0..5 {
+        // Blocks of 1, 2 and so on: the fork is in the middle of one of 256.
+        ids.extend((0..2 * IDS).map(|_| handle.generate().unwrap()));
+        let all_refused = || {
+            let refused = |_| handle.generate() == Err(GenerateError::InForkedChild);
+            if (0..IDS).all(refused) {
+                REFUSED
+            } else {
+                ISSUED
+            }
+        };
+        assert_eq!(in_child(all_refused), REFUSED);
+        assert_eq!(in_child(|| in_child(all_refused)), REFUSED);
+    }
+    ids.extend((0..IDS).map(|_| handle.generate().unwrap()));
+    assert_eq!(ids.len(), 11 * IDS);
 }
 
 #[test]

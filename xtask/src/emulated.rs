@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::cargo::{cargo, root};
+use crate::cargo::{OPTIMISED, cargo, root};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::size::wasm;
@@ -55,17 +55,6 @@ const TESTS: &[(&str, &[&str])] = &[
     ("randflake-core", &["layouts", "text", "vectors"]),
 ];
 
-/// Machine code for the tests and the crates here, as an emulator is slow; what they stand on is built as quickly as
-/// can be.
-const PROFILE: [&str; 6] = [
-    "--config",
-    "profile.test.opt-level=1",
-    "--config",
-    "profile.test.debug=false",
-    "--config",
-    "profile.test.package.'*'.opt-level=0",
-];
-
 pub(crate) fn needs() -> Vec<Need> {
     let mut needs = vec![Need::Target(wasm::TARGET)];
     for machine in MACHINES {
@@ -84,7 +73,8 @@ pub(crate) fn run(report: &mut Report) {
                 let mut command = cargo(&["test", "--no-fail-fast", "--package", package]);
                 command
                     .args(["--target", machine.target])
-                    .args(PROFILE)
+                    .args(["--config", "profile.test.opt-level=1"])
+                    .args(OPTIMISED)
                     .args(tests.iter().flat_map(|test| ["--test", test]))
                     .envs(settings.iter().map(|(name, value)| (name, value)));
                 report.tests(&format!("{package}, {}", machine.what), &mut command);

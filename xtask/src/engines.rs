@@ -172,6 +172,8 @@ impl Test {
             return;
         }
         let mut command = separate_test(self.name);
+        // They mostly wait. For those with the standard harness; the others choose themselves.
+        command.env("RUST_TEST_THREADS", "4");
         change(&mut command);
         if self.tell(report, &mut command) {
             report.tests(self.name, &mut command);

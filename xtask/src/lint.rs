@@ -16,10 +16,15 @@ pub(crate) fn needs() -> Vec<Need> {
 pub(crate) const DENY: [&str; 3] = ["--", "-D", "warnings"];
 
 pub(crate) fn run(report: &mut Report) {
+    all_features_only(report);
+    clippy(report, "clippy, default features", &["--all-targets"]);
+}
+
+/// For `check`.
+pub(crate) fn all_features_only(report: &mut Report) {
     report.check("format", &mut cargo(&["fmt", "--all", "--check"]));
     let features = all_features();
-    let variants: [(&str, &[&str]); 3] = [
-        ("clippy, default features", &["--all-targets"]),
+    let variants: [(&str, &[&str]); 2] = [
         (
             "clippy, all features",
             &["--all-targets", "--features", &features],
@@ -31,11 +36,13 @@ pub(crate) fn run(report: &mut Report) {
         ),
     ];
     for (what, selection) in variants {
-        report.check(
-            what,
-            cargo(&["clippy", "--workspace"]).args(selection).args(DENY),
-        );
+        clippy(report, what, selection);
     }
+}
+
+fn clippy(report: &mut Report, what: &str, selection: &[&str]) {
+    let mut command = cargo(&["clippy", "--workspace"]);
+    report.check(what, command.args(selection).args(DENY));
 }
 
 pub(crate) fn doc(report: &mut Report) {

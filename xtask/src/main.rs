@@ -17,6 +17,7 @@ mod faults;
 mod features;
 mod fuzz;
 mod interop;
+mod lanes;
 mod lint;
 mod loom;
 mod matrix;
@@ -24,6 +25,7 @@ mod miri;
 mod model;
 mod msrv;
 mod no_std;
+mod output;
 mod power_cuts;
 mod qemu;
 mod report;
@@ -156,13 +158,40 @@ const PARTS: &[Part] = &[
     },
 ];
 
-const SETUP: &str = "setup";
+/// `cargo xtask check`: what is quick enough for each edit.
+const QUICK: &[Part] = &[
+    Part {
+        name: "lint",
+        about: "rustfmt and clippy with all features",
+        needs: lint::needs,
+        run: lint::all_features_only,
+    },
+    Part {
+        name: "unit",
+        about: "the tests of each crate but the next with all features",
+        needs: Vec::new,
+        run: unit::light,
+    },
+    Part {
+        name: "std",
+        about: "the tests of randflake-std with all features",
+        needs: Vec::new,
+        run: unit::std,
+    },
+];
 
-/// Subcommands for all parts.
-const ALL: [(&str, &str); 2] = [
+const SETUP: &str = "setup";
+const CHECK: &str = "check";
+
+/// Subcommands for several parts.
+const ALL: [(&str, &str); 3] = [
     (
         "test",
         "all of the below, with a summary: the whole of what must pass",
+    ),
+    (
+        CHECK,
+        "for each edit: format, clippy and the tests of this machine, with all features",
     ),
     (
         SETUP,
@@ -238,10 +267,14 @@ fn main() -> ExitCode {
         print!("{}", usage());
         return ExitCode::SUCCESS;
     };
-    let parts: Vec<&Part> = PARTS
-        .iter()
-        .filter(|part| name == part.name || ALL.iter().any(|(all, _)| *all == name))
-        .collect();
+    let is_all = ALL.iter().any(|(all, _)| *all == name);
+    let parts: Vec<&Part> = match name.as_str() {
+        CHECK => QUICK.iter().collect(),
+        _ => PARTS
+            .iter()
+            .filter(|part| is_all || name == part.name)
+            .collect(),
+    };
     if parts.is_empty() {
         return usage_error(&format!("unknown subcommand `{name}`"));
     }
@@ -255,9 +288,10 @@ fn run(parts: &[&Part], only_setup: bool, host_only: bool) -> ExitCode {
         report.begin(SETUP);
         setup::prepare(&needs, &mut report);
     }
-    for part in parts.iter().filter(|_| !only_setup) {
-        report.begin(part.name);
-        (part.run)(&mut report);
+    match parts {
+        _ if only_setup => {}
+        [part] => lanes::run_part(part, &mut report),
+        parts => lanes::run(parts, &mut report),
     }
     if report.finish() {
         ExitCode::SUCCESS

@@ -117,6 +117,8 @@ pub(crate) const LIBRARIES: &[Library] = &[
 /// Test targets with `test = false` in their manifest: `cargo test` passes over them, and a part of its own runs them.
 /// (package, target, part)
 pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
+    ("randflake-core", "loom", "loom"),
+    ("randflake-core", "loom_segments", "loom"),
     ("randflake-std", "interop", "interop"),
     ("randflake-std", "model", "model"),
     ("randflake-std", "processes", "faults"),

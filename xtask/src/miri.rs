@@ -4,14 +4,16 @@ use crate::cargo::nightly;
 use crate::report::Report;
 use crate::setup::Need;
 
-/// Arguments of `cargo miri test`, and what the compiler is told: the interpreter has the instruction sets that the
-/// build enables, and with AVX-512 all lesser ones.
+/// Arguments of `cargo miri test`, and what the compiler is told. All for this machine are told the same, so that what
+/// they stand on is built once.
 const RUNS: &[(&[&str], &str)] = &[
     (
         &[
             "--package",
             "sparx64",
             "--all-features",
+            "--test",
+            "bulk",
             "--test",
             "modes",
             "--test",
@@ -21,10 +23,11 @@ const RUNS: &[(&[&str], &str)] = &[
             "--test",
             "vectors",
         ],
-        "",
+        AVX512,
     ),
-    (&["--package", "sparx64", "--test", "bulk"], AVX512),
-    (&["--package", "randflake-core", "--lib"], ""),
+    (&["--package", "randflake-core", "--lib"], AVX512),
+    // What a handle's threads follow pointers to.
+    (&["--package", "randflake-std", "--lib", "handle::"], AVX512),
     (
         &[
             "--package",
@@ -38,6 +41,7 @@ const RUNS: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// The interpreter has the instruction sets that the build enables, and with AVX-512 all lesser ones.
 const AVX512: &str = "-Ctarget-feature=+avx512f,+avx512bw,+avx512vbmi2";
 const BIG_ENDIAN: &str = "s390x-unknown-linux-gnu";
 

@@ -1,6 +1,6 @@
 //! `no-std`: builds for machines without an operating system, and the tests as a 32-bit program.
 
-use crate::cargo::cargo;
+use crate::cargo::{OPTIMISED, cargo};
 use crate::matrix::LIBRARIES;
 use crate::report::Report;
 use crate::setup::Need;
@@ -100,6 +100,10 @@ fn test_32_bit(report: &mut Report, package: &str) {
         HOST_32_BIT,
     ];
     let mut command = cargo(&arguments);
-    command.env("RUSTFLAGS", "-Dwarnings").envs(HOST_32_BIT_C);
+    command
+        .args(["--config", "profile.test.opt-level=1"])
+        .args(OPTIMISED)
+        .env("RUSTFLAGS", "-Dwarnings")
+        .envs(HOST_32_BIT_C);
     report.tests(&format!("{package}, 32-bit"), &mut command);
 }

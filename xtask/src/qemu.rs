@@ -111,7 +111,7 @@ fn cut_power(report: &mut Report, emulator: &Path) {
         &target_folder().join(POWER_CUTS).join("release/power_cut"),
     );
     if let Ok(ids) = &issued {
-        println!("power cuts: {ids} ids, no duplicate");
+        report.say(&format!("power cuts: {ids} ids, no duplicate"));
     }
     report.verdict("power cuts", issued.map(drop));
 }

@@ -1,12 +1,12 @@
 //! Runs the commands of the parts, counts what passed and failed, and sums up.
 
-use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 use crate::cargo::shown;
 use crate::counts::{Counts, Ignored};
+use crate::output::Output;
 use crate::tools::Tool;
 
 struct Tally {
@@ -14,13 +14,15 @@ struct Tally {
     passed: usize,
     failed: usize,
     begun: Instant,
-    seconds: u64,
+    /// Once it has ended.
+    seconds: Option<u64>,
 }
 
 /// The running count.
 #[derive(Default)]
 pub(crate) struct Report {
     host_only: bool,
+    output: Output,
     parts: Vec<Tally>,
     tests_ran: usize,
     failures: Vec<String>,
@@ -37,6 +39,28 @@ impl Report {
         }
     }
 
+    /// Of a part that runs beside others.
+    pub(crate) fn beside(host_only: bool, output: Output) -> Self {
+        Self {
+            host_only,
+            output,
+            ..Self::default()
+        }
+    }
+
+    /// Adds what ran beside this, and shows its output.
+    pub(crate) fn add(&mut self, mut other: Self) {
+        self.end();
+        other.end();
+        other.output.show();
+        self.parts.append(&mut other.parts);
+        self.tests_ran += other.tests_ran;
+        self.failures.append(&mut other.failures);
+        self.notes.append(&mut other.notes);
+        self.left_out.append(&mut other.left_out);
+        self.remedies.append(&mut other.remedies);
+    }
+
     pub(crate) fn host_only(&self) -> bool {
         self.host_only
     }
@@ -48,20 +72,21 @@ impl Report {
             passed: 0,
             failed: 0,
             begun: Instant::now(),
-            seconds: 0,
+            seconds: None,
         });
     }
 
-    fn end(&mut self) {
+    /// Ends the last part, if that has not ended.
+    pub(crate) fn end(&mut self) {
         if let Some(part) = self.parts.last_mut() {
-            part.seconds = part.begun.elapsed().as_secs();
+            let elapsed = || part.begun.elapsed().as_secs();
+            part.seconds.get_or_insert_with(elapsed);
         }
     }
 
     /// One command that succeeds or not.
     pub(crate) fn check(&mut self, what: &str, command: &mut Command) -> bool {
-        announce(command);
-        let verdict = match command.status() {
+        let verdict = match self.output.status(command) {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("{status}: {}", shown(command))),
             Err(error) => Err(format!("{error}: {}", shown(command))),
@@ -80,9 +105,9 @@ impl Report {
     }
 
     fn counted(&mut self, what: &str, command: &mut Command, ignored: Ignored) {
-        announce(command);
-        let (counts, succeeded) = match stream(command) {
-            Ok(seen) => seen,
+        let mut counts = Counts::default();
+        let succeeded = match self.output.stream(command, |line| counts.add_line(line)) {
+            Ok(status) => status.success(),
             Err(error) => {
                 self.verdict(what, Err(format!("{error}: {}", shown(command))));
                 return;
@@ -113,7 +138,7 @@ impl Report {
             part.passed += usize::from(passed);
             part.failed += usize::from(!passed);
             if let Err(reason) = verdict {
-                println!("FAILED {what}: {reason}");
+                self.output.say(&format!("FAILED {what}: {reason}"));
                 self.failures
                     .push(format!("{}: {what}: {reason}", part.name));
             }
@@ -136,8 +161,12 @@ impl Report {
 
     /// Says by name, at the end, what did not run.
     pub(crate) fn leave_out(&mut self, what: &str) {
-        println!("left out: {what}");
+        self.output.say(&format!("left out: {what}"));
         self.left_out.push(what.to_owned());
+    }
+
+    pub(crate) fn say(&mut self, line: &str) {
+        self.output.say(line);
     }
 
     /// Something is missing that cannot be brought without the user: what, and the command which brings it.
@@ -162,7 +191,10 @@ impl Report {
         for part in &self.parts {
             println!(
                 "{:10} {:7} {:7} {:8}",
-                part.name, part.passed, part.failed, part.seconds
+                part.name,
+                part.passed,
+                part.failed,
+                part.seconds.unwrap_or_default()
             );
         }
         let passed: usize = self.parts.iter().map(|part| part.passed).sum();
@@ -186,27 +218,4 @@ fn print_list(title: &str, lines: &[String]) {
     for line in lines {
         println!("{title}: {line}");
     }
-}
-
-fn announce(command: &Command) {
-    println!("\n$ {}", shown(command));
-    _ = io::stdout().flush();
-}
-
-/// Runs a command, passing its standard output on line by line.
-fn stream(command: &mut Command) -> io::Result<(Counts, bool)> {
-    let mut child = command.stdout(Stdio::piped()).spawn()?;
-    let mut counts = Counts::default();
-    if let Some(output) = child.stdout.take() {
-        let mut lines = BufReader::new(output);
-        let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line)? > 0 {
-            let mut stdout = io::stdout().lock();
-            stdout.write_all(&line)?;
-            stdout.flush()?;
-            counts.add_line(&String::from_utf8_lossy(&line));
-            line.clear();
-        }
-    }
-    Ok((counts, child.wait()?.success()))
 }

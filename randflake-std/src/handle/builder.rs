@@ -183,6 +183,7 @@ impl<L: AnyLayout> Builder<L> {
             self.codec,
             self.tolerance,
             self.generation,
+            (acquired.now, sent),
         ));
         let is_chosen = self.chosen.is_some();
         let _waits_for_it = keeper.send(Keeper::new(

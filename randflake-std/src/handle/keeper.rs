@@ -123,7 +123,8 @@ impl<L: AnyLayout> Keeper<L> {
         let mut contested = 0;
         for (holding, slot) in slots {
             if holding.held && !slot.get().is_of(generation) {
-                holding.lose(slot.get(), Loss::Contested, self.tenant.namespace());
+                self.shared.lose(slot.get());
+                holding.lost(Loss::Contested, self.tenant.namespace());
                 contested += 1;
             }
         }
@@ -160,7 +161,8 @@ impl<L: AnyLayout> Keeper<L> {
                 Ok(end) => end,
                 Err(loss) => {
                     contested += u64::from(loss == Loss::Contested);
-                    holding.lose(issuer, loss, self.tenant.namespace());
+                    self.shared.lose(issuer);
+                    holding.lost(loss, self.tenant.namespace());
                     continue;
                 }
             };
@@ -169,6 +171,7 @@ impl<L: AnyLayout> Keeper<L> {
             // The end first: the store's time may be past the one that is known here.
             let extended = extended.is_some_and(|lease| issuer.extend(lease).is_ok());
             issuer.clock.anchor(renewed.now, sent);
+            self.shared.clock.anchor(renewed.now, sent);
             // A store whose clock stepped back does not move the end on: another node id does better
             // than waiting for the clock.
             holding.ending = !extended || issuer.remaining() < self.tenant.ttl() / RENEWALS_PER_TTL;
@@ -199,6 +202,7 @@ impl<L: AnyLayout> Keeper<L> {
         };
         let generation = self.shared.generation.now();
         let (acquired, sent) = self.tenant.acquire(wanted)?;
+        self.shared.clock.anchor(acquired.now, sent);
         let mut to_release = Vec::new();
         for ((holding, slot), grant) in ending.iter_mut().zip(acquired.grants) {
             let layout = self.shared.codec.layout();
@@ -207,7 +211,7 @@ impl<L: AnyLayout> Keeper<L> {
             let former = slot.get();
             slot.replace(issuer);
             // A copy's may be in use by another one.
-            let retired = holding.retire(former);
+            let retired = holding.retire(&self.shared, former);
             to_release.extend(retired.filter(|_| former.is_of(self.shared.generation.now())));
             **holding = Holding::new(grant);
         }
@@ -219,7 +223,7 @@ impl<L: AnyLayout> Keeper<L> {
     fn release_all(&mut self) -> Result<(), StoreError> {
         let slots = self.holdings.iter().zip(&self.shared.slots);
         let grants: Vec<Grant> = slots
-            .filter_map(|(holding, slot)| holding.retire(slot.get()))
+            .filter_map(|(holding, slot)| holding.retire(&self.shared, slot.get()))
             .collect();
         for holding in &mut self.holdings {
             holding.held = false; // Sealed, whatever becomes of the release.
@@ -229,17 +233,16 @@ impl<L: AnyLayout> Keeper<L> {
 }
 
 impl Holding {
-    /// Ends issuing from a grant that is not ours any more: a copy of this process may issue the same.
-    fn lose<L: AnyLayout>(&mut self, issuer: &Issuer<L>, loss: Loss, namespace: &str) {
+    /// Notes that a grant is not ours any more.
+    fn lost(&mut self, loss: Loss, namespace: &str) {
         (self.held, self.ending) = (false, true);
-        issuer.lose();
         events::lost(namespace, self.grant.node_id, loss);
         figures::lost(namespace, loss);
     }
 
     /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release.
-    fn retire<L: AnyLayout>(&self, issuer: &Issuer<L>) -> Option<Grant> {
-        let unused_from = issuer.sequencer.seal()?;
+    fn retire<L: AnyLayout>(&self, shared: &Shared<L>, issuer: &Issuer<L>) -> Option<Grant> {
+        let unused_from = shared.seal(issuer)?;
         self.held.then_some(Grant {
             end: unused_from,
             ..self.grant

@@ -2,22 +2,22 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
-use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use randflake_core::{
-    AnyLayout, Clock, Codec, ExtendError, GenerateError as Refusal, Id, Lease, LeaseError, Run,
-    Sequencer, first_ready_within,
+    AnyLayout, Clock, Codec, ExtendError, GenerateError as Refusal, Held, Id, Lease, LeaseError,
+    Permutation, Run, Sequencer, first_ready_within,
 };
 
-use super::pulse::Pulse;
+use super::blocks::{Blocks, Stamp};
 use super::slot::Slot;
 use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
 use crate::lease::{Grant, StoreError};
+use crate::ledger::Seal;
 use crate::observability::figures::Tally;
 
 const NANOS_PER_MS: u32 = 1_000_000;
@@ -25,7 +25,9 @@ const NANOS_PER_MS: u32 = 1_000_000;
 /// A grant at work: its positions, and the clock of the store that granted it.
 #[derive(Debug)]
 pub(super) struct Issuer<L: AnyLayout> {
-    pub(super) sequencer: Sequencer<L, AtomicU64>,
+    sequencer: Sequencer<L, AtomicU64>,
+    /// What threads hold of the sequencer's ids.
+    held: Held<AtomicU64>,
     pub(super) clock: AnchoredClock<L>,
     /// The generation number before the lease was asked for.
     generation: u64,
@@ -46,6 +48,7 @@ impl<L: AnyLayout> Issuer<L> {
     ) -> Result<Self, LeaseError> {
         Ok(Self {
             sequencer: Sequencer::new(grant.lease_of(layout)?)?,
+            held: Held::new(),
             clock: AnchoredClock::new(layout, now, sent),
             generation,
             is_lost: AtomicBool::new(false),
@@ -80,17 +83,15 @@ impl<L: AnyLayout> Issuer<L> {
         self.sequencer.extend(extended, &self.clock)
     }
 
+    pub(super) fn lease(&self) -> Lease<L> {
+        self.sequencer.lease()
+    }
+
     /// How long until the lease begins by its own clock; zero when it has.
     pub(super) fn begins_in(&self) -> Duration {
         let lease = self.sequencer.lease();
         let start = Duration::from_millis(lease.layout().spec().unix_ms(lease.start()));
         start.saturating_sub(self.clock.exact().now().unwrap_or_default())
-    }
-
-    /// Issues nothing more: the lease is another's too.
-    pub(super) fn lose(&self) {
-        self.sequencer.seal();
-        self.is_lost.store(true, Ordering::Release);
     }
 
     /// How long until the lease ends by its own clock; zero when it is lost.
@@ -112,21 +113,17 @@ pub(super) struct Shared<L: AnyLayout> {
     pub(super) fork_guard: ForkGuard,
     pub(super) generation: Generation,
     pub(super) tally: Tally,
+    /// The clocks of all issuers in one, as far ahead as the furthest.
+    pub(super) clock: AnchoredClock<L>,
     /// The slot that issued last.
     cursor: AtomicU64,
-    /// Runs as soon as somebody prefetches.
-    pulse: Mutex<Option<Arc<Pulse>>>,
+    blocks: Blocks,
+    /// Not where there is nothing to encrypt, nor where looking for a fork costs more than encrypting.
+    has_blocks: bool,
+    /// How often a lease was sealed: every block is dropped then.
+    seals: AtomicU64,
     phase: Mutex<Phase>,
     changed: Condvar,
-}
-
-/// What a buffer was filled with.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Filled {
-    /// How many ids, from the front.
-    pub(super) count: usize,
-    /// How long until the first of their leases ends.
-    pub(super) remaining: Duration,
 }
 
 /// How far the keeper is; every change wakes those who wait for one.
@@ -156,24 +153,47 @@ impl<L: AnyLayout> Shared<L> {
         codec: Codec<L>,
         tolerance: u32,
         generation: Generation,
+        (now, sent): (Duration, Monotonic),
     ) -> Self {
+        let fork_guard = ForkGuard::new();
+        let is_plain = Seal::of(codec.permutation()) == Seal::Plain;
+        let has_blocks = !is_plain && fork_guard.is_cheap();
         Self {
+            clock: AnchoredClock::new(codec.layout(), now, sent),
+            blocks: Blocks::new(),
+            seals: AtomicU64::new(0),
             slots: issuers.into_iter().map(Slot::new).collect(),
             codec,
             tolerance,
-            fork_guard: ForkGuard::new(),
+            has_blocks,
+            fork_guard,
             generation,
             tally: Tally::new(),
             cursor: AtomicU64::new(0),
-            pulse: Mutex::default(),
             phase: Mutex::default(),
             changed: Condvar::new(),
         }
     }
 
     /// The next id, of the first slot that has one.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call and its return value in memory would cost a tenth of an id"
+    )]
+    #[inline(always)]
     pub(super) fn generate(&self) -> Result<Id, GenerateError> {
+        if !L::Permutation::PERMUTES {
+            return self.generate_one();
+        }
+        let now_ns = self.clock.now_ns();
+        match self.blocks.take(now_ns, |stamp| self.is_valid(stamp)) {
+            Some(id) => Ok(id),
+            None => self.generate_for(now_ns),
+        }
+    }
+
+    #[inline]
+    fn generate_one(&self) -> Result<Id, GenerateError> {
         self.check_process()?;
         // Most calls need no other slot than the one that issued last.
         if let Some(issuer) = self.last_used()
@@ -186,6 +206,74 @@ impl<L: AnyLayout> Shared<L> {
             }
         }
         self.generate_from_any()
+    }
+
+    /// The first id of another block.
+    #[inline(never)]
+    fn generate_for(&self, now_ns: u64) -> Result<Id, GenerateError> {
+        if !self.has_blocks {
+            return self.generate_one();
+        }
+        self.check_process()?;
+        let tick = self
+            .codec
+            .layout()
+            .spec()
+            .tick_at(Duration::from_nanos(now_ns));
+        let first = tick.and_then(|tick| {
+            self.blocks.refill(tick, |mine| {
+                let issuer = self.last_used()?;
+                // Before anything is taken: what is sealed or copied meanwhile is dropped.
+                let stamp = self.stamp();
+                if !issuer.is_of(stamp.generation) {
+                    return None;
+                }
+                let Issuer {
+                    sequencer, held, ..
+                } = issuer;
+                mine.stamp = stamp;
+                let id = mine
+                    .block
+                    .refill(sequencer, held, &self.codec, now_ns)
+                    .ok()?;
+                self.tally.issued(mine.handed_out_since());
+                self.is_valid(stamp).then_some(id)
+            })
+        });
+        match first {
+            Some(id) => Ok(id),
+            // It knows more slots, borrows, and says why there is none.
+            None => self.generate_from_any(),
+        }
+    }
+
+    #[inline]
+    fn stamp(&self) -> Stamp {
+        Stamp {
+            seals: self.seals.load(Ordering::Acquire),
+            generation: self.generation.now(),
+        }
+    }
+
+    /// Whether ids may be handed out that were taken under a stamp: by this process, and if none of its leases was
+    /// sealed nor the machine copied since.
+    #[inline]
+    fn is_valid(&self, taken: Stamp) -> bool {
+        self.stamp() == taken && self.fork_guard.is_surely_parent()
+    }
+
+    /// Ends issuing from a lease, and gives the tick from which on it was not used, unless it was sealed before.
+    pub(super) fn seal(&self, issuer: &Issuer<L>) -> Option<u64> {
+        let unused_from = issuer.sequencer.seal();
+        // After that: a block that is taken in between has the number of before.
+        self.seals.fetch_add(1, Ordering::AcqRel);
+        unused_from
+    }
+
+    /// Issues nothing more from a lease: it is another's, too.
+    pub(super) fn lose(&self, issuer: &Issuer<L>) {
+        self.seal(issuer);
+        issuer.is_lost.store(true, Ordering::Release);
     }
 
     /// Only the exact clock says that no slot has an id: by the coarse one, which is late, a tick would
@@ -231,16 +319,13 @@ impl<L: AnyLayout> Shared<L> {
     }
 
     /// Fills a buffer from the front, from one slot after another.
-    pub(super) fn fill(&self, ids: &mut [Id]) -> Result<Filled, GenerateError> {
+    pub(super) fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
         self.check_process()?;
-        let mut remaining = Duration::MAX;
         let count = self.unless_copied(|generation| {
             self.codec.fill_with(ids, |most| {
-                let mut ask = |take: TakeRun<L>| {
+                let ask = |take: TakeRun<L>| {
                     self.first_ready(generation, |issuer, tolerance| {
-                        let run = take(issuer, most, tolerance)?;
-                        remaining = remaining.min(issuer.remaining());
-                        Ok(run)
+                        take(issuer, most, tolerance)
                     })
                 };
                 match ask(Issuer::take_run) {
@@ -250,8 +335,8 @@ impl<L: AnyLayout> Shared<L> {
             })
         });
         let count = count.inspect_err(|error| self.tally.refused(*error))?;
-        self.tally.issued(count);
-        Ok(Filled { count, remaining })
+        self.tally.issued(count as u64);
+        Ok(count)
     }
 
     #[inline]
@@ -293,21 +378,9 @@ impl<L: AnyLayout> Shared<L> {
         Duration::from_nanos(now.map_or(0, |now| u64::from(now.subsec_nanos() % NANOS_PER_MS)))
     }
 
-    /// The pulse for prefetched blocks; the first call starts it.
-    pub(super) fn pulse(&self) -> Result<Arc<Pulse>, io::Error> {
-        let mut pulse = self.pulse.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pulse) = &*pulse {
-            return Ok(Arc::clone(pulse));
-        }
-        Ok(Arc::clone(pulse.insert(Pulse::start()?)))
-    }
-
-    /// Tells the keeper to release the leases, and lets prefetched blocks expire.
+    /// Tells the keeper to release the leases.
     pub(super) fn close(&self) {
         self.change(|phase| phase.closing = true);
-        if let Some(pulse) = &*self.pulse.lock().unwrap_or_else(PoisonError::into_inner) {
-            pulse.end();
-        }
     }
 
     /// Wakes the keeper, the first time that somebody finds that this generation is another one. Says whether there

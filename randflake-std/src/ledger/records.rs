@@ -1,12 +1,11 @@
 //! An engine's texts as records.
 
-use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::search::{LOOKS, SPANS, Search, cleared};
 use super::{
-    Before, Change, Committed, Continuity, CounterRecord, CounterView, Engine, Entry, Key, Keys,
-    NamespaceRecord, Node, NodeRecord, View, Wanted, Write,
+    Before, Change, Committed, CounterRecord, CounterView, Engine, Entry, Key, Keys,
+    NamespaceRecord, Node, NodeRecord, Reading, View, Wanted, Write,
 };
 use crate::lease::{EngineError, Namespace};
 
@@ -15,7 +14,7 @@ const LISTED_AT_ONCE: usize = 4_096;
 /// Notes of full pages that are written together with a lease.
 const NOTES: usize = 16;
 /// Notes that are written at once after a search in vain.
-const NOTES_AT_ONCE: usize = 100;
+const NOTES_AT_ONCE: usize = 4_096;
 
 /// The records of one namespace in an engine.
 #[derive(Clone, Debug)]
@@ -26,14 +25,6 @@ pub struct Records<E> {
     fingerprint: String,
     /// The last read's, for the notes of its commit.
     search: Option<Search>,
-}
-
-/// What was read.
-struct Found {
-    now: Duration,
-    continuity: Continuity,
-    texts: BTreeMap<Key, String>,
-    nodes: BTreeMap<u32, NodeRecord>,
 }
 
 impl<E: Engine> Records<E> {
@@ -82,32 +73,37 @@ impl<E: Engine> Records<E> {
             None
         };
 
-        let mut found = self.look(&keys)?;
-        self.fingerprint.clone_from(&found.continuity.fingerprint);
-        let namespace = found.texts.get(&Key::Namespace);
+        let Reading {
+            now,
+            mut continuity,
+            texts,
+        } = self.engine.read(&keys)?;
+        self.fingerprint.clone_from(&continuity.fingerprint);
+        let namespace = texts.get(&Key::Namespace);
         let namespace = namespace.map(|text| self.namespace_of(text)).transpose()?;
-        if namespace.is_none() && found.continuity.is_absence_certain {
+        if namespace.is_none() && continuity.is_absence_certain {
             // Leases without it show that it was deleted.
-            found.continuity.is_absence_certain = self.engine.list(0, 1)?.is_empty();
+            continuity.is_absence_certain = self.engine.list(0, 1)?.is_empty();
         }
-        let of_node = |node_id: &u32| Node {
-            node_id: *node_id,
-            record: found.nodes.get(node_id).cloned(),
-        };
-        let mut nodes: Vec<_> = asked.iter().map(of_node).collect();
+        let mut nodes = Vec::with_capacity(asked.len() + wanted.free);
+        for node_id in asked {
+            let text = texts.get(&Key::Node(node_id));
+            nodes.push(self.node(node_id, text.map(String::as_str))?);
+        }
         let mut free_from = None;
         if let Some(mut search) = search {
-            let now = self.namespace.spec().tick_at(found.now).unwrap_or(0);
-            search.take_notes(&found.texts);
-            search.take_first(&found.nodes, now);
+            let tick = self.namespace.spec().tick_at(now).unwrap_or(0);
+            search.take_first(&texts, tick);
             self.search(&mut search)?;
-            nodes.extend(search.chosen());
+            for (node_id, text) in search.chosen() {
+                nodes.push(self.node(node_id, text)?);
+            }
             free_from = search.free_from();
             self.search = Some(search);
         }
         Ok(View {
-            now: found.now,
-            continuity: found.continuity,
+            now,
+            continuity,
             namespace,
             nodes,
             is_sole: assigned.is_some(),
@@ -123,11 +119,11 @@ impl<E: Engine> Records<E> {
             let mut ready = search.ready(from..to);
             while search.missing() > 0 && !ready.is_empty() {
                 let pages: Vec<_> = ready.drain(..looks.min(ready.len())).collect();
-                let found = self.look(&search.page_keys(&pages))?;
+                let texts = self.engine.read(&search.page_keys(&pages))?.texts;
                 for page in pages {
-                    search.take_page(page, &found.nodes);
+                    search.take_page(page, &texts);
                 }
-                looks = (looks * 2).min(LOOKS[1]);
+                looks = (looks * 4).min(LOOKS[1]);
             }
             if search.missing() == 0 {
                 return Ok(());
@@ -136,8 +132,8 @@ impl<E: Engine> Records<E> {
                 return self.note_all(search);
             }
             (from, to) = (to, to.saturating_add(SPANS[1]).min(search.pages()));
-            let found = self.look(&search.note_keys(from..to))?;
-            search.take_notes(&found.texts);
+            let texts = self.engine.read(&search.note_keys(from..to))?.texts;
+            search.take_notes(&texts);
         }
     }
 
@@ -145,7 +141,7 @@ impl<E: Engine> Records<E> {
     fn note_all(&mut self, search: &Search) -> Result<(), EngineError> {
         let nonce = getrandom::u64().map_err(EngineError::unavailable)?;
         let notes = search.notes(&BTreeMap::new(), nonce);
-        for entries in notes.chunks(NOTES_AT_ONCE) {
+        for entries in notes.chunks(self.engine.at_once().min(NOTES_AT_ONCE)) {
             // If one of them has changed meanwhile, the next search is slower.
             self.engine.write(&Write {
                 fingerprint: self.fingerprint.clone(),
@@ -233,9 +229,9 @@ impl<E: Engine> Records<E> {
     }
 
     fn counter(&mut self) -> Result<CounterView, EngineError> {
-        let Found {
+        let Reading {
             continuity, texts, ..
-        } = self.look(&[Keys::One(Key::Counter)])?;
+        } = self.engine.read(&[Keys::One(Key::Counter)])?;
         self.fingerprint.clone_from(&continuity.fingerprint);
         let record = texts.get(&Key::Counter).map(|text| {
             CounterRecord::from_text(text).map_err(|why| {
@@ -270,19 +266,9 @@ impl<E: Engine> Records<E> {
         })
     }
 
-    fn look(&mut self, keys: &[Keys]) -> Result<Found, EngineError> {
-        let reading = self.engine.read(keys)?;
-        let nodes = reading.texts.iter().filter_map(|(key, text)| match key {
-            Key::Node(node_id) => Some(self.node_of(*node_id, text)),
-            _ => None,
-        });
-        let nodes = nodes.map(|node| node.map(|node| (node.node_id, node)));
-        Ok(Found {
-            nodes: nodes.collect::<Result<_, _>>()?,
-            now: reading.now,
-            continuity: reading.continuity,
-            texts: reading.texts,
-        })
+    fn node(&self, node_id: u32, text: Option<&str>) -> Result<Node, EngineError> {
+        let record = text.map(|text| self.node_of(node_id, text)).transpose()?;
+        Ok(Node { node_id, record })
     }
 
     fn namespace_of(&self, text: &str) -> Result<NamespaceRecord, EngineError> {

@@ -11,7 +11,7 @@
 use core::ops::{Range, RangeInclusive};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Before, Change, Entry, Key, Keys, Node, NodeRecord};
+use super::{Before, Change, Entry, Key, Keys, NodeRecord};
 
 /// Node ids of a page.
 const PAGE: u32 = 64;
@@ -21,8 +21,10 @@ const SMALL: u32 = 4;
 const WINDOW: u32 = 16;
 /// Pages whose notes are read with these; and with each further read.
 pub(super) const SPANS: [u32; 2] = [64, 512];
-/// Whole pages that are looked at together: at first, and at most.
-pub(super) const LOOKS: [usize; 2] = [4, 64];
+/// Whole pages that are looked at together: at first, and at most. One that was cleared has a free one, as a rule.
+pub(super) const LOOKS: [usize; 2] = [1, 64];
+
+type Texts = BTreeMap<Key, String>;
 
 /// A search for free node ids, and what it has found.
 #[derive(Clone, Debug)]
@@ -34,8 +36,8 @@ pub(super) struct Search {
     first: (u32, u32),
     /// What is free at this tick.
     now: u64,
-    /// Node ids that are free, but for those that are known already.
-    free: BTreeMap<u32, Node>,
+    /// Node ids that are free, but for those that are known already, with their texts.
+    free: BTreeMap<u32, Option<String>>,
     known: BTreeSet<u32>,
     /// What notes say, by page.
     notes: BTreeMap<u32, String>,
@@ -96,12 +98,13 @@ impl Search {
     }
 
     /// Takes what is there of `first_keys`, at a tick.
-    pub(super) fn take_first(&mut self, nodes: &BTreeMap<u32, NodeRecord>, now: u64) {
+    pub(super) fn take_first(&mut self, texts: &Texts, now: u64) {
         self.now = now;
+        self.take_notes(texts);
         if self.is_small() {
-            (0..self.pages).for_each(|page| self.take_page(page, nodes));
+            (0..self.pages).for_each(|page| self.take_page(page, texts));
         } else {
-            self.take(self.window(), nodes);
+            self.take(self.window(), texts);
         }
     }
 
@@ -120,7 +123,7 @@ impl Search {
     }
 
     /// Takes the notes among some texts.
-    pub(super) fn take_notes(&mut self, texts: &BTreeMap<Key, String>) {
+    pub(super) fn take_notes(&mut self, texts: &Texts) {
         for (key, text) in texts {
             if let Key::Page(page) = key {
                 self.notes.insert(*page, text.clone());
@@ -154,30 +157,33 @@ impl Search {
     }
 
     /// Takes what is there of a page.
-    pub(super) fn take_page(&mut self, page: u32, nodes: &BTreeMap<u32, NodeRecord>) {
-        let of_page = nodes.range(self.nodes(page)).map(|(_, record)| record.end);
-        let mut ends: Vec<_> = of_page.filter(|end| *end > self.now).collect();
+    pub(super) fn take_page(&mut self, page: u32, texts: &Texts) {
+        let mut ends = self.take(self.nodes(page), texts);
         ends.sort_unstable();
         self.ends.insert(page, ends);
-        self.take(self.nodes(page), nodes);
     }
 
-    fn take(&mut self, node_ids: RangeInclusive<u32>, nodes: &BTreeMap<u32, NodeRecord>) {
+    /// Takes node ids; gives the ends of those that are not free.
+    fn take(&mut self, node_ids: RangeInclusive<u32>, texts: &Texts) -> Vec<u64> {
+        let mut ends = Vec::new();
         for node_id in node_ids {
-            let record = nodes.get(&node_id).cloned();
-            let is_free = record.as_ref().is_none_or(|record| record.end <= self.now);
-            if is_free && !self.known.contains(&node_id) {
-                self.free.insert(node_id, Node { node_id, record });
+            let text = texts.get(&Key::Node(node_id));
+            // One that is not understood is taken, and then refused by name.
+            match text.and_then(|text| NodeRecord::end_of(text)) {
+                Some(end) if end > self.now => ends.push(end),
+                _ if self.known.contains(&node_id) => {}
+                _ => _ = self.free.insert(node_id, text.cloned()),
             }
         }
+        ends
     }
 
     /// As many as are wanted of those found, from a random one on.
-    pub(super) fn chosen(&self) -> Vec<Node> {
+    pub(super) fn chosen(&self) -> impl Iterator<Item = (u32, Option<&str>)> {
         let spare = self.free.len().saturating_sub(self.wanted);
         let skipped = self.first.1 as usize % (spare + 1);
-        let chosen = self.free.values().skip(skipped).take(self.wanted);
-        chosen.cloned().collect()
+        let chosen = self.free.iter().skip(skipped).take(self.wanted);
+        chosen.map(|(node_id, text)| (*node_id, text.as_deref()))
     }
 
     /// The first tick at which as many may be free as are wanted.

@@ -32,6 +32,11 @@ impl NodeRecord {
         )
     }
 
+    /// The end in a record's text, which begins with it.
+    pub(super) fn end_of(text: &str) -> Option<u64> {
+        hex(text.split_once(':')?.0)
+    }
+
     /// The record of a node id; `None` for another text.
     #[must_use]
     pub fn from_text(node_id: u32, text: &str) -> Option<Self> {

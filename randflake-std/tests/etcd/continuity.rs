@@ -14,7 +14,7 @@ use randflake_std::lease::{
     AcquireRequest, EtcdStore, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token, open,
 };
 use randflake_std::ledger::Loss;
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 use randflake_std::{Custom, Layout, Snowflake};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, record_of};

@@ -1,7 +1,7 @@
 //! Whose tables are used, and with which rights.
 
 use randflake_std::lease::{LeaseStore, MysqlStore, StoreError};
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 
 use super::{Database, TTL, acquire, assert_unusable, namespace};
 use crate::engines::mariadb::MariadbServer;
@@ -31,7 +31,7 @@ fn uses(server: &Database, user: &str) -> Result<(), StoreError> {
     }
     assert!(!store.list()?.is_empty());
     store.diagnose()?;
-    store.reserve(10)?;
+    store.reserve(10).map_err(as_store_error)?;
     store.quarantine()?;
     Ok(())
 }
@@ -120,5 +120,13 @@ fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
         client
             .query_drop(format!("GRANT {right} ON ids.* TO ids_app"))
             .unwrap();
+    }
+}
+
+/// As leases fail in the same way.
+fn as_store_error(error: CounterError) -> StoreError {
+    match error {
+        CounterError::Unusable(error) | CounterError::Unavailable(error) => error.into(),
+        error => panic!("{error:?}"),
     }
 }

@@ -10,12 +10,12 @@ use std::time::Instant;
 
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::ledger::Loss;
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::engines::clock::WallClock;
 use crate::engines::postgres::PostgresServer;
 use crate::engines::program;
-use crate::{acquire, is_quarantined, namespace, open};
+use crate::{acquire, as_store_error, is_quarantined, namespace, open};
 
 fn execute(server: &PostgresServer, sql: &str) {
     server.client("postgres").batch_execute(sql).unwrap();
@@ -160,7 +160,7 @@ fn w10_durability_that_is_turned_off_is_noticed_by_the_next_operation() {
     for error in [
         error,
         acquire(&mut store, 1).unwrap_err(),
-        store.reserve(1).unwrap_err(),
+        as_store_error(store.reserve(1).unwrap_err()),
     ] {
         assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
         assert!(error.to_string().contains("fsync=off"), "{error}");

@@ -29,6 +29,7 @@ use randflake_std::lease::{
     Token,
 };
 use randflake_std::ledger::Loss;
+use randflake_std::segment::CounterError;
 
 fn namespace() -> Namespace {
     Namespace::of::<Randflake>("orders").unwrap()
@@ -141,4 +142,12 @@ fn a_write_that_waits_for_another_finds_what_that_has_written() {
     let question = format!("SELECT value FROM randflake.record WHERE {record}");
     let kept: String = look.query_one(&question, &[]).unwrap().get(0);
     assert!(kept.contains(":0:0:"), "{kept}");
+}
+
+/// A counter's failure as that of leases, which fail in the same way.
+fn as_store_error(error: CounterError) -> StoreError {
+    match error {
+        CounterError::Unusable(error) | CounterError::Unavailable(error) => error.into(),
+        error => panic!("{error:?}"),
+    }
 }

@@ -5,7 +5,7 @@ use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use crate::engines::postgres::PostgresServer;
-use crate::{acquire, namespace, unused};
+use crate::{acquire, as_store_error, namespace, unused};
 
 const GUIDE: &str = include_str!("../../../docs/databases.md");
 
@@ -38,7 +38,7 @@ fn uses(url: &str) -> Result<(), StoreError> {
     let unused: Vec<_> = grants.into_iter().map(unused).collect();
     store.release(&unused)?;
     store.diagnose()?;
-    store.reserve(10)?;
+    store.reserve(10).map_err(as_store_error)?;
     store.quarantine()?;
     store.end_quarantine()?;
     Ok(())

@@ -8,7 +8,7 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, NodeIds, RedisStore, StoreError, open,
 };
 use randflake_std::ledger::Loss;
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
 use crate::engines::free_port;

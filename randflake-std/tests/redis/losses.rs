@@ -2,7 +2,7 @@
 
 use randflake_std::lease::{LeaseStore, StoreError};
 use randflake_std::ledger::Loss;
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::continuity::{MAX_TTL, open_again, open_at_once, quarantined_for};
 use crate::contract::{TTL, acquire_one};

@@ -7,8 +7,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use randflake_std::lease::{LeaseStore, RedisStore, StoreError};
-use randflake_std::segment::SegmentStore;
+use randflake_std::lease::{LeaseStore, RedisStore};
+use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::continuity::open_at_once;
 use crate::contract::{TTL, acquire_one, eight};
@@ -94,6 +94,9 @@ fn a_reservation_whose_reply_is_lost_is_nobodys() {
     way.lose_next();
     let refused = store.reserve(10).unwrap_err();
     assert!(way.has_lost());
-    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+    assert!(
+        matches!(refused, CounterError::Unavailable(_)),
+        "{refused:?}"
+    );
     assert_eq!(store.reserve(10).unwrap().first(), 11);
 }

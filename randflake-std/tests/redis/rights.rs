@@ -1,7 +1,7 @@
 //! Users with the rights that the documentation lists, and with one of them missing.
 
 use randflake_std::lease::{LeaseStore, RedisStore, StoreError, open};
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, eight};
 use crate::engines::redis::RedisServer;
@@ -115,8 +115,8 @@ fn a_right_that_is_taken_away_loses_nothing() {
                 store.renew(&mine, TTL).err(),
                 store.release(&mine).err(),
                 store.quarantine().err(),
-                store.reserve(1).err(),
-                store.resume(1).err(),
+                store.reserve(1).err().map(as_store_error),
+                store.resume(1).err().map(as_store_error),
             ] {
                 names(&refused.unwrap(), right);
             }
@@ -135,4 +135,12 @@ fn a_right_that_is_taken_away_loses_nothing() {
     // Nothing was taken for lost.
     acquire(&mut store, 4, 1).unwrap();
     assert_eq!(store.reserve(1).unwrap().first(), 1);
+}
+
+/// As leases fail in the same way.
+fn as_store_error(error: CounterError) -> StoreError {
+    match error {
+        CounterError::Unusable(error) | CounterError::Unavailable(error) => error.into(),
+        error => panic!("{error:?}"),
+    }
 }

@@ -105,7 +105,7 @@ fn all_go(starters: &mut [Starter]) {
 pub(crate) fn redis() {
     let server = RedisServer::start();
     a_hundred_begin_at_once(&server.url(), || declare_new(&server));
-    let namespaces = server.ask("KEYS randflake:*:namespace");
+    let namespaces = server.ask("KEYS randflake:*");
     assert!(namespaces.starts_with("*1\r\n"), "{namespaces}");
 }
 

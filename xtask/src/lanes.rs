@@ -1,0 +1,87 @@
+//! The parts of a whole run beside each other, in three lanes: what builds and tests for this machine, what computes for
+//! others or in an interpreter, and what mostly waits. Output comes in the order of the parts.
+
+use std::collections::HashMap;
+use std::sync::mpsc::channel;
+use std::thread;
+
+use crate::Part;
+use crate::output::Output;
+use crate::report::Report;
+use crate::scratch::Scratch;
+
+/// In another lane than the first, and in which order. The longest that uses one core only, Miri, begins.
+const BESIDE: [&[&str]; 2] = [
+    &[
+        "miri", "boards", "qemu", "avr", "model", "loom", "emulated", "no-std",
+    ],
+    &["engines", "faults", "interop", "std"],
+];
+
+pub(crate) fn run(parts: &[&Part], report: &mut Report) {
+    let scratch = match Scratch::new("output") {
+        Ok(scratch) => scratch,
+        Err(error) => {
+            report.verdict("temporary directory", Err(error.to_string()));
+            return;
+        }
+    };
+    let host_only = report.host_only();
+    let find = |name: &&str| parts.iter().find(|part| part.name == *name);
+    let (beside, first): (Vec<&Part>, Vec<&Part>) = parts
+        .iter()
+        .partition(|part| BESIDE.concat().contains(&part.name));
+    thread::scope(|scope| {
+        let (sender, ended) = channel();
+        for lane in BESIDE {
+            let (sender, scratch) = (sender.clone(), &scratch);
+            scope.spawn(move || {
+                for part in lane.iter().filter_map(find) {
+                    let mut report = match Output::kept(&scratch.path().join(part.name)) {
+                        Ok(output) => Report::beside(host_only, output),
+                        // As good as can be without: the lines of parts are mixed.
+                        Err(_) => Report::new(host_only),
+                    };
+                    run_part(part, &mut report);
+                    // Nobody listens any more after a panic.
+                    _ = sender.send((part.name, report));
+                }
+            });
+        }
+        drop(sender);
+        for part in first {
+            run_part(part, report);
+        }
+        let mut reports = HashMap::new();
+        for part in beside {
+            while !reports.contains_key(part.name)
+                && let Ok((name, report)) = ended.recv()
+            {
+                reports.insert(name, report);
+            }
+            if let Some(of_part) = reports.remove(part.name) {
+                report.add(of_part);
+            }
+        }
+    });
+}
+
+pub(crate) fn run_part(part: &Part, report: &mut Report) {
+    report.begin(part.name);
+    (part.run)(report);
+    report.end();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PARTS, QUICK};
+
+    #[test]
+    fn lanes_have_parts_that_are_there() {
+        for name in BESIDE.concat() {
+            let mut parts = PARTS.iter().chain(QUICK);
+            assert!(parts.any(|part| part.name == name), "{name}");
+        }
+    }
+}
