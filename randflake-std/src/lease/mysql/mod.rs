@@ -27,56 +27,56 @@ use crate::segment::SegmentStore;
 
 type SharedClock = Arc<dyn Clock + Send + Sync>;
 
-/// A store of leases and counters in a `MySQL` or `MariaDB` database, for the processes of many machines.
+/// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
 ///
-/// It needs `MySQL` 8.0.21 or `MariaDB` 10.6 and makes tables `randflake_...` in the database that the URL
-/// names; the repository's `docs/databases.md` has a user's few rights. Tables that somebody has changed, views in
-/// their place and triggers are refused before any of them is used. An acquire is two round trips, a renewal one, and
-/// durable when it returns: nothing is granted or renewed where `innodb_flush_log_at_trx_commit` is not 1, or
-/// `log_bin` is on and `sync_binlog` not 1, which is 0 in `MariaDB` unless set. Every operation looks at that. The
-/// clock is the server's.
+/// It needs `MySQL` 8.0.21 or `MariaDB` 10.6. It creates two tables, `randflake_record` and `randflake_store`, in the
+/// database that the URL names. The repository's `docs/databases.md` lists the rights that a user needs. Views in place of
+/// the tables, triggers, and tables of another engine than `InnoDB` are refused before any of them is used.
+///
+/// An acquire is two round trips; when nearly all node ids are leased it is three. A renewal is one. An answered write is
+/// durable: every operation is refused while `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and
+/// `sync_binlog` is not 1 (in `MariaDB` it is 0 unless set). Times come from the server's clock.
 ///
 /// # URL
 ///
-/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. With `?sslmode=verify-full` (feature
-/// `mysql-tls`) the connection is encrypted and the server's certificate verified; else it is plain.
-/// [`open`](super::open) lists all options. A
-/// connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus
-/// 0.1 s for each thousand node ids, or it is [`StoreError::Unavailable`]; a connection that was lost is
-/// replaced by the next operation. A pooler between must pool by session; one that pools by transaction is refused
-/// once it takes another of the server's sessions.
+/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. `?sslmode=verify-full` (feature `mysql-tls`) encrypts the
+/// connection and verifies the server's certificate; without it the connection is plain. [`open`](super::open) lists all
+/// options.
+///
+/// Connecting times out after 3 s. An operation times out after a sixth of the TTL, at least 0.5 s and at most 3 s, plus
+/// 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost connection.
+///
+/// A connection pooler must pool by session. One that gives each transaction another session is refused as soon as an
+/// operation reaches another session.
 ///
 /// # What it stores
 ///
-/// In the table `randflake_record`, a row of text for each namespace, for each node id from its first lease on, for each
-/// counter, and for each 64 adjacent node ids that are all taken, as a hint; in the table `randflake_store`, one row with a
-/// random number that was made with the tables.
+/// The table `randflake_record` has one row of text for each namespace, each counter, and each node id from its first
+/// lease on. A namespace of 256 node ids or more also has one row for each page of 64 node ids that was found full: it says
+/// when the page has free ones again. The table `randflake_store` has one row, with a random number made with the tables.
 ///
 /// # What it notices
 ///
-/// Namespaces keep what the database was known by: that random number, the server's own (`server_uuid`; in
-/// `MariaDB`, which has none, its `server_id`), and the time at which the table's definition came onto its disk. These
-/// are others on a replica, in a restored dump, and where the tables were made anew or optimized. Every operation
-/// compares them; nothing is granted then for the longest TTL and 20 s ([`StoreError::Quarantined`]). So
-/// an asynchronous replica may be promoted. Tables that were dropped or emptied while holders are connected, a
-/// namespace's row that was deleted, and a lease that vanished are noticed too.
+/// Each operation reads that random number, the server's own number (`server_uuid`; in `MariaDB`, which has none, its
+/// `server_id`), and the time at which the table's definition was written to this disk. One of them is different on a
+/// replica, in a restored dump, and after the tables were created anew or optimized. Then every namespace is quarantined:
+/// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
+/// replica. Also noticed: tables dropped or emptied while holders are connected, a deleted row of a namespace, and a lease
+/// that vanished.
 ///
-/// No time heals a [counter](crate::segment) that may have gone back: then counters are refused as
-/// [`CounterError::Lost`], those too that the store does not know, until somebody says where each goes on:
-/// [`resume`](SegmentStore::resume).
+/// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
+/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
-/// - A disk set back as a whole, and in `MySQL` a data directory set back with its `auto.cnf`, unless a holder is
-///   connected: call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter
-///   further on.
-/// - A promoted replica *and* the former primary both in use, the split brain: each grants the same
-///   node ids. Make sure that the former primary is down before the replica is promoted. The same holds
-///   for two servers that replicate each other, and for all but one member of a Galera cluster.
-/// - The tables dropped while no process is connected, or one whose connection this user may not see, as other users'
-///   without the right `PROCESS`: the next one makes them anew, grants at once, and counts from 1.
-/// - Disks that lie about what they have written.
-///
+/// - A disk set back as a whole, and in `MySQL` a data directory set back with its `auto.cnf`, unless a holder is connected.
+///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter at a higher number.
+/// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
+///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use
+///   only one member of a Galera cluster.
+/// - The tables dropped while no process is connected, or only processes whose connections this user may not see (those of
+///   other users, without the right `PROCESS`): the next process creates them, grants at once, and counts from 1.
+/// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_std::lease::{MysqlStore, Namespace};
 /// use randflake_std::{Handle, Randflake, Secret};

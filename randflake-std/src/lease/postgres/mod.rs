@@ -24,62 +24,63 @@ use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
-/// A store of leases and counters in a PostgreSQL database, for the processes of many machines.
+/// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
 ///
-/// It needs PostgreSQL 12 or later and makes a schema `randflake` in the database that the URL names,
-/// with tables and nothing else. A role that may not do that can use what a superuser has made, or the role
-/// that the URL names: `owner=ROLE`. What anybody else has made or changed is refused; the repository's
-/// `docs/databases.md` has a role's few rights. An acquire is two statements, a read and a conditional write, and
-/// a renewal one; each is a transaction and a round trip of its own, so a client that is stopped holds no lock.
-/// What is answered is durable: the session sets `synchronous_commit=on`, whatever the server's settings say,
-/// and a server with `fsync=off` is refused, also when that is changed meanwhile. The clock is the server's. The
-/// store takes no part in an application's own runtime, and may be used in a task of one.
+/// It needs PostgreSQL 12 or later. It creates the schema `randflake` in the database that the URL names: tables, no
+/// functions. If the role may not create a schema, a superuser or the role named in the URL (`owner=ROLE`) creates it
+/// first. A schema that any other role created or changed is refused. The repository's `docs/databases.md` lists the
+/// rights that a role needs.
+///
+/// An acquire is two statements, a read and a conditional write; when nearly all node ids are leased it is three. A renewal
+/// is one statement. Each statement is a transaction and a round trip of its own, so a client that stops holds no lock. An
+/// answered write is durable: the session sets `synchronous_commit=on` whatever the server's settings are, and a server
+/// with `fsync=off` is refused, also if that changes later. Times come from the server's clock. The store runs its own
+/// Tokio runtime; it may also be called from a task of the application's runtime.
 ///
 /// # URL
 ///
-/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `postgresql` as another name. Several servers of
-/// one cluster stand with commas, `HOST1:PORT1,HOST2:PORT2`: the one is taken that is no standby. With
-/// `?sslmode=verify-full` (feature `postgres-tls`) the connection is encrypted and the server's certificate
-/// verified; else it is plain. [`open`](super::open) lists all options. A connection is made within 3 s, and
-/// an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus 0.1 ms for each node id, or it is [`StoreError::Unavailable`]; a connection that was lost is
-/// replaced by the next operation.
+/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; `postgresql` is the same scheme. List the servers of one cluster with
+/// commas, `HOST1:PORT1,HOST2:PORT2`: the store uses the primary. `?sslmode=verify-full` (feature `postgres-tls`) encrypts
+/// the connection and verifies the server's certificate; without it the connection is plain. [`open`](super::open) lists
+/// all options.
 ///
-/// Connection poolers must keep sessions (`pool_mode=session` of `PgBouncer`); one that gives each transaction another
+/// Connecting times out after 3 s. An operation times out after a sixth of the TTL, at least 0.5 s and at most 3 s, plus
+/// 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost connection.
+///
+/// A connection pooler must pool by session (`PgBouncer`: `pool_mode=session`). One that gives each transaction another
 /// session is refused.
 ///
 /// # What it stores
 ///
-/// One row of a table `record` for each namespace and counter, and for each node id from its first lease on: about
-/// 210 bytes and a third as many left free, so that a renewal changes no index. Besides one small row for 64
-/// node ids that says when none of them is free, as soon as somebody has looked there in vain or released one.
+/// The table `record` has one row for each namespace, each counter, and each node id from its first lease on: about 210
+/// bytes, and a third as much left free so that a renewal changes no index. A namespace of 256 node ids or more also has
+/// one small row for each page of 64 node ids that was found full: it says when the page has free ones again. The table
+/// `store` has one row, which identifies the store.
 ///
 /// # What it notices
 ///
-/// Each operation reads what the server is known by: its system identifier and timeline, and the numbers of the
-/// database, the table and its file. One of them changes when a standby is promoted, when a server is restored to
-/// a point in time, when database or dump are restored or copied, and when the table is truncated. Each namespace
-/// then begins in quarantine: nothing is granted for the longest TTL and 20 s
-/// ([`StoreError::Quarantined`]). So an asynchronous standby may be promoted. A schema that is made while
-/// processes are connected that have used an older one begins in quarantine too, and so does a namespace whose
-/// row is gone while its leases are there. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, to
-/// counters too: leave it to autovacuum.
+/// Each operation reads the server's system identifier and timeline, and the numbers of the database, the table and the
+/// table's file. One of them changes when a standby is promoted, a server is restored to a point in time, a database or
+/// dump is restored or copied, or the table is truncated. Then every namespace is quarantined: it grants nothing for the
+/// longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous standby.
 ///
-/// No time heals a [counter](crate::segment) that may have gone back: then counters are
-/// refused as [`CounterError::Lost`], those too that the store does not know, until somebody says
-/// where each goes on: [`resume`](SegmentStore::resume).
+/// A namespace is also quarantined if the schema is created anew while processes that used an older one are connected, and
+/// if its row is missing while its leases are there. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
+/// counters too: use autovacuum only.
+///
+/// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
+/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
-/// - The files of the server, or its machine, set back while it was down, and leases and counters deleted by hand
-///   that no holder is left to miss: call [`quarantine`](LeaseStore::quarantine) then, and
-///   [`resume`](SegmentStore::resume) each counter further on.
-/// - A promoted standby *and* the former primary both in use, the split brain: each grants the same
-///   node ids. Make sure that the former primary is down before the standby is promoted
-///   (`synchronous_standby_names` keeps a cut-off primary from granting anything).
-/// - The schema dropped while no process is connected: the next one makes it anew, grants at once, and counts
-///   from 1.
-/// - Disks that lie about what they have written.
-///
+/// - The files of the server, or its machine, set back while the server was down; leases and counters deleted by hand that
+///   no running holder misses. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each
+///   counter at a higher number.
+/// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
+///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from
+///   granting anything.
+/// - The schema dropped while no process is connected: the next process creates it, grants at once, and counts from 1.
+/// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_std::lease::{Namespace, PostgresStore};
 /// use randflake_std::{Handle, Randflake, Secret};
