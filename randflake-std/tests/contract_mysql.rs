@@ -80,7 +80,7 @@ impl Backend for Mysql {
     fn lose_memory(&self) {
         let mut behind = self.behind.lock().unwrap();
         for statement in [
-            "DELETE FROM randflake_record WHERE kind <> 'namespace'",
+            "DELETE FROM randflake_record WHERE kind <> 0",
             "UPDATE randflake_store SET id = id + 1, fingerprint = 'of another server'",
         ] {
             behind.query_drop(statement).unwrap();

@@ -30,8 +30,6 @@ mod occupancy;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod runtime;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;

@@ -14,6 +14,7 @@ use super::{
     Node, NodeRecord, Records, Seal, Seen, Standing, View, Wanted, acquire, end_quarantine,
     quarantine, release, renew,
 };
+use crate::ExactSystemClock;
 use crate::holder::DEVICE;
 #[cfg(doc)]
 use crate::lease::MAX_SKEW;
@@ -91,6 +92,20 @@ impl<E: Engine> Ledger<E> {
             written: BTreeMap::new(),
             last: None,
         }
+    }
+
+    /// The leases of a namespace, unless an acquire would be [refused](Ledger::check). A server's clock is
+    /// [compared](Ledger::compared_with) with the operating system's.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check`](Ledger::check).
+    pub fn opened(engine: E, namespace: &Namespace) -> Result<Self, StoreError> {
+        let has_own_clock = engine.has_own_clock();
+        let mut store = Self::over(engine, namespace.clone());
+        store.machine = has_own_clock.then(|| Machine::new(Arc::new(ExactSystemClock)));
+        store.check()?;
+        Ok(store)
     }
 
     /// Another client of the same namespace, which has seen nothing.

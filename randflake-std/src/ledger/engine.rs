@@ -65,6 +65,11 @@ pub trait Engine: Send + Debug {
         None
     }
 
+    /// Whether its clock is another machine's, as a server's is.
+    fn has_own_clock(&self) -> bool {
+        false
+    }
+
     /// Whether clients look for free node ids at the same time, so that each should begin elsewhere.
     fn is_shared(&self) -> bool {
         true

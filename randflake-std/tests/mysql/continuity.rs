@@ -71,7 +71,7 @@ fn w09_a_server_that_comes_back_behind_with_older_data_writes_nothing() {
     server.server().restart();
 
     let written = |server: &Database| {
-        let question = "SELECT value FROM randflake_record WHERE kind = 'namespace'";
+        let question = "SELECT value FROM randflake_record WHERE kind = 0";
         let row = server.client().query_first::<String>(question);
         row.unwrap().unwrap()
     };
@@ -166,7 +166,7 @@ fn w10_a_setting_that_loses_leases_is_refused_in_open_sessions() {
 fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
     let server = Database::new();
     let (mut store, grant) = server.holder();
-    server.do_all(&["DELETE FROM randflake_record WHERE kind = 'node'"]);
+    server.do_all(&["DELETE FROM randflake_record WHERE kind = 2"]);
     let ends = store.renew(&[grant], TTL).unwrap().ends;
     assert_eq!(ends, [Err(Loss::Forgotten)]);
     assert_quarantined(&mut store);
@@ -180,7 +180,7 @@ fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
 fn w14_a_namespace_whose_row_was_deleted_begins_in_quarantine() {
     let server = Database::new();
     let (mut store, grant) = server.holder();
-    server.do_all(&["DELETE FROM randflake_record WHERE kind = 'namespace'"]);
+    server.do_all(&["DELETE FROM randflake_record WHERE kind = 0"]);
     assert_quarantined(&mut server.open());
     assert_quarantined(&mut store);
     // Who is known to the store goes on.
@@ -188,7 +188,7 @@ fn w14_a_namespace_whose_row_was_deleted_begins_in_quarantine() {
     drop(store);
 
     // Also when nobody is connected.
-    server.do_all(&["DELETE FROM randflake_record WHERE kind = 'namespace'"]);
+    server.do_all(&["DELETE FROM randflake_record WHERE kind = 0"]);
     assert_quarantined(&mut server.open());
 }
 

@@ -112,7 +112,7 @@ fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
     for right in ["SELECT", "UPDATE", "INSERT"] {
         // Nothing is left of the one before: neither the quarantine nor the counter.
         server.open().end_quarantine().unwrap();
-        server.do_all(&["DELETE FROM randflake_record WHERE kind = 'counter'"]);
+        server.do_all(&["DELETE FROM randflake_record WHERE kind = 1"]);
         client
             .query_drop(format!("REVOKE {right} ON ids.* FROM ids_app"))
             .unwrap();

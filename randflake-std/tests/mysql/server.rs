@@ -111,7 +111,7 @@ fn a_write_waits_for_a_change_of_its_namespace() {
     let mut store = server.open();
     let grants = acquire(&mut store, 2).unwrap();
     let mut other = server.client();
-    let change = "UPDATE randflake_record SET value = 'x' WHERE kind = 'namespace'";
+    let change = "UPDATE randflake_record SET value = 'x' WHERE kind = 0";
     for statement in ["START TRANSACTION", change] {
         other.query_drop(statement).unwrap();
     }

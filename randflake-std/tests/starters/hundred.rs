@@ -131,7 +131,7 @@ pub(crate) fn mariadb() {
     let create = "CREATE DATABASE ids";
     server.client(None).query_drop(create).unwrap();
     a_hundred_begin_at_once(&server.url("ids"), || {});
-    let count = "SELECT (SELECT COUNT(*) FROM randflake_store) + 10 * COUNT(*) FROM randflake_record WHERE kind = 'namespace'";
+    let count = "SELECT (SELECT COUNT(*) FROM randflake_store) + 10 * COUNT(*) FROM randflake_record WHERE kind = 0";
     let count: Option<u64> = server.client(Some("ids")).query_first(count).unwrap();
     assert_eq!(count, Some(11));
 }

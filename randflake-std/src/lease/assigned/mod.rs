@@ -26,13 +26,12 @@ use crate::ledger::{
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
                         meanwhile repeats ids; mount a persistent volume";
 
-/// A lease store for one node id that was assigned: by configuration, by a variable, or as the ordinal
-/// of a pod in a Kubernetes `StatefulSet`. See [`NodeIdSource`].
+/// A lease store for one assigned node id: from configuration, from a variable, or the ordinal of a pod in a Kubernetes
+/// `StatefulSet`. See [`NodeIdSource`].
 ///
-/// A small file guards restarts. It holds the end of the last lease, is on the disk before a lease is
-/// answered, and is locked while a process holds one. A lease begins at the time now or at that end,
-/// whichever is later: what the process before has issued, killed or not, is never issued again,
-/// whatever the clock shows.
+/// A small file protects against restarts. It stores the end of the last lease, is on disk before a lease is answered, and
+/// is locked while a process holds a lease. A lease begins now or at the stored end, whichever is later: so no id of an
+/// earlier process is issued again, whether it was killed or not, and whatever the clock shows.
 ///
 /// | what happened                             | what it does                                          |
 /// |-------------------------------------------|-------------------------------------------------------|
@@ -49,25 +48,23 @@ const VANISHES: &str = "the file vanishes with it: then each start waits as for 
 /// | it is asked for a counter                 | refused: it keeps none                                |
 /// | it ends over 20 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
 ///
-/// Until its lease begins a handle refuses, and says how long. Since a restart after a kill waits for
-/// the end of the lease, and a renewal costs no more than a write to the disk, a TTL of some seconds
-/// does better here than the usual 60 s, with [as long a longest one](Namespace::with_max_ttl). A file that is
-/// certainly new begins at once after [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`).
+/// Until its lease begins, a handle issues nothing and returns how long to wait. After a kill, the next process waits for
+/// the end of the lease. A renewal is only a write to the disk, so use a TTL of a few seconds instead of the usual 60 s,
+/// with [a longest TTL of the same length](Namespace::with_max_ttl). If a file is certainly new, its lease begins at once after
+/// [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`).
 ///
 /// # What it cannot notice
 ///
-/// - **Two processes with one node id on different files**: machines that were given the same number, a
-///   pod that was deleted by force while its node was cut off and runs on. Whoever assigns node ids
-///   must never let two live; a server that leases them would.
-/// - A backup of the file, or a snapshot of its disk, that was restored: call
-///   [`quarantine`](LeaseStore::quarantine) then, before any process starts.
-/// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or
-///   memory, gives a new file at each start: each waits as above, which is enough as long as the clocks
-///   of both machines agree within 20 s and both had the same longest TTL.
-///   [`diagnose`](LeaseStore::diagnose) tells such volumes where the system does.
+/// - **Two processes with one node id and different files**: two machines configured with the same number, or a pod deleted
+///   by force that still runs because its node was cut off. Whoever assigns node ids must prevent that; a store on a server
+///   prevents it.
+/// - A backup of the file, or a snapshot of its disk, that was restored: call [`quarantine`](LeaseStore::quarantine) before
+///   any process starts.
+/// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or memory, gives a new
+///   file at each start. Each start waits as above, which is enough if the clocks of both machines agree within 20 s and
+///   both had the same longest TTL. [`diagnose`](LeaseStore::diagnose) reports such volumes where the system tells.
 ///
-/// While a process holds the file its time does not go back.
-///
+/// While a process holds the file, its time does not go back.
 /// ```
 /// use randflake_std::lease::{LeaseStore, Namespace, NodeIdSource, StaticStore};
 /// use randflake_std::Randflake;
@@ -131,9 +128,7 @@ impl StaticStore {
             guard: None,
             fork_guard: ForkGuard::new(),
         };
-        let mut store = Self::over(file, namespace.clone());
-        store.check()?;
-        Ok(store)
+        Self::opened(file, namespace)
     }
 
     /// The node id.

@@ -18,7 +18,7 @@ mod refusal;
 #[cfg(any(feature = "etcd-tls", feature = "postgres-tls", feature = "mysql-tls"))]
 mod trusted;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[cfg(any(
     feature = "redis-tls",
@@ -61,8 +61,19 @@ impl Files {
                 "names {name}, and its connection is not encrypted: encrypt it ({})",
                 server.scheme.encrypts_by
             ))),
+            _ if files.named("sslcert").is_some() != files.named("sslkey").is_some() => {
+                Err(StoreError::Invalid(
+                    "the lease store's URL names one of sslcert and sslkey: both are needed"
+                        .to_owned(),
+                ))
+            }
             _ => Ok(is_encrypted.then_some(files)),
         }
+    }
+
+    fn named(&self, name: &str) -> Option<&Path> {
+        let named = self.0.iter().find(|(known, _)| *known == name);
+        named.map(|(_, path)| path.as_path())
     }
 }
 

@@ -26,7 +26,6 @@ use self::transaction::{Kv, OPERATIONS, Outcome, Range, Transaction};
 use super::LeaseStore;
 use super::url::{self, Server};
 use super::{EngineError, Finding, Namespace, StoreError};
-use crate::clock::ExactSystemClock;
 use crate::ledger::{
     Before, Committed, Continuity, Engine, Entry, Key, Keys, Ledger, Reading, VERSION, Write,
     read_clock,
@@ -42,50 +41,50 @@ const TRIES: usize = 100;
 
 /// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
 ///
-/// It talks to the members' JSON gateways, and tries the next member if one does not answer. It stores a key for each
-/// node id that was ever leased, a few for the namespace, and one for each page of 64 node ids that was full once. An
-/// acquire and a renewal read what they need at one moment, and write if nothing of that has changed since: two round
-/// trips. A request times out after a twelfth of the TTL, at most 5 s. Compaction must be on
-/// (`--auto-compaction-retention`), or the renewals fill the cluster's space: then nothing is granted or renewed
-/// ([`StoreError::Unusable`]) until it has space again and the alarm `NOSPACE` is disarmed. What was granted before is
-/// kept.
+/// It uses the members' JSON gateways, and tries the next member if one does not answer. Each of these has one key: the
+/// namespace's record, its counter, each node id from its first lease on, and each page of 64 node ids that was found full.
+/// An acquire and a renewal read what they need at one revision, and write if none of it has changed since: two round
+/// trips; an acquire needs three when nearly all node ids are leased.
 ///
-/// A user's token that has expired, or that is older than the last change of users and roles, is replaced by a new
-/// login within the same operation.
+/// A request times out after a twelfth of the TTL, at most 5 s. Enable compaction (`--auto-compaction-retention`), or the
+/// renewals fill the cluster's space. When it is full, every operation fails as [`StoreError::Unusable`] until there is
+/// space again and the alarm `NOSPACE` is disarmed; leases granted before are kept.
 ///
-/// **Clock.** etcd has none. It is that of the member that answers, as the `Date` of its replies shows it, carried on
-/// between the seconds by the monotonic clock here. It must be within 10 s of this machine's.
+/// If a user's token has expired, or is older than the last change of users and roles, the store logs in again within the
+/// same operation.
 ///
-/// **At once.** An acquire gets up to 100 node ids, because etcd limits a transaction to 128 operations.
+/// **Clock.** etcd has no clock. The store takes the time from the `Date` header of the member's replies, and carries it on
+/// between the seconds with this machine's monotonic clock. It must be within 10 s of this machine's wall clock.
+///
+/// **Limit.** An acquire gets up to 100 node ids, because etcd limits a transaction to 128 operations.
 ///
 /// # What it notices
 ///
 /// | what happened                                             | what it does                           |
 /// |-----------------------------------------------------------|----------------------------------------|
-/// | the namespace is missing, and no leases of it are there   | grants at once                         |
-/// | restored into a cluster of another id                     | quarantine; what is held goes on       |
+/// | the namespace is missing, and has no leases               | grants at once                         |
+/// | restored into a cluster of another id                     | quarantine; live leases can be renewed |
 /// | set back, and a process runs that has seen a later state  | quarantine, by that process            |
 /// | set back, and a live lease has vanished                   | quarantine, by the lease's holder      |
-/// | set back between a read and its write                     | that fails; quarantine, by the process |
+/// | set back between a read and its write                     | the write fails; quarantine            |
 /// | the namespace deleted, and leases or such a process left  | quarantine                             |
 /// | the clocks of member and machine differ by more than 10 s | [`StoreError::ClockSkew`]              |
 ///
-/// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; without the namespace's record at least
-/// 320 s, because it is not known which TTL that allowed.
+/// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
+/// 320 s, because its longest TTL is unknown.
 ///
-/// A [counter](crate::segment) is one more key. No time heals one that may have gone back, and no sign tells a new
-/// cluster from one whose keys were deleted. So each counter is begun by an administrator, with
-/// [`resume`](SegmentStore::resume); and in a cluster of another id, or one that was set back while a process ran, it
-/// is refused as [`CounterError::Lost`] until the administrator says where it goes on.
+/// A [counter](crate::segment) is one more key. A counter that may have gone back cannot be repaired by waiting, and nothing
+/// tells a new cluster from one whose keys were deleted. So an operator starts each counter with
+/// [`resume`](SegmentStore::resume). In a cluster of another id, or one that was set back while a process ran, it fails as
+/// [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice
 ///
-/// - A snapshot restored with the same cluster token and members, which gives the same id, while no process runs that
-///   has seen a later state: call [`quarantine`](LeaseStore::quarantine) (`randflake lease quarantine`) before any
-///   process uses it, and [`resume`](SegmentStore::resume) (`randflake segment resume`) each counter further on.
+/// - A snapshot restored with the same cluster token and members, which gives the same id, while no process runs that has
+///   seen a later state: call [`quarantine`](LeaseStore::quarantine) (`randflake lease quarantine`) before any process uses
+///   it, and [`resume`](SegmentStore::resume) (`randflake segment resume`) each counter at a higher number.
 /// - All keys deleted while no process runs that has seen them.
 /// - Members that do not write to their disks (`--unsafe-no-fsync`) and lose power.
-///
 /// ```no_run
 /// use randflake_std::lease::{EtcdStore, Namespace};
 /// use randflake_std::{Handle, Randflake, Secret};
@@ -118,14 +117,7 @@ impl EtcdStore {
     /// trusted, or the cluster refuses the user, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when no member answers.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, url::Engine::Etcd)?, namespace)
-    }
-
-    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let store = Self::new(server, namespace, None)?;
-        let mut store = store.compared_with(Arc::new(ExactSystemClock));
-        store.check()?;
-        Ok(store)
+        Self::at(&Server::at(url, url::Engine::Etcd)?, namespace, None)
     }
 
     /// [`open`](EtcdStore::open) with another clock than the members', for tests and simulations.
@@ -141,13 +133,10 @@ impl EtcdStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let server = Server::at(url, url::Engine::Etcd)?;
-        let mut store = Self::new(&server, namespace, Some(clock))?;
-        store.check()?;
-        Ok(store)
+        Self::at(&Server::at(url, url::Engine::Etcd)?, namespace, Some(clock))
     }
 
-    fn new(
+    pub(crate) fn at(
         server: &Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -158,7 +147,7 @@ impl EtcdStore {
             clock,
             revision: 0,
         };
-        Ok(Self::over(etcd, namespace.clone()))
+        Self::opened(etcd, namespace)
     }
 }
 
@@ -319,6 +308,10 @@ impl Engine for Etcd {
                  quarantine` then; and compaction must be on",
             ),
         ])
+    }
+
+    fn has_own_clock(&self) -> bool {
+        self.clock.is_none()
     }
 
     fn at_once(&self) -> usize {

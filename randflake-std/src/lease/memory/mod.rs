@@ -9,13 +9,11 @@ use randflake_core::Clock;
 use super::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write, read_clock};
 
-/// A lease store in memory, for tests and simulations: it keeps the whole contract as long as the
-/// process lives, and forgets everything with it.
+/// A store of leases and counters in memory, for tests and simulations.
 ///
-/// A clone is another client of the same store. It fails on demand: see
-/// [`fail_next`](MemoryStore::fail_next), [`lose_replies`](MemoryStore::lose_replies) and
-/// [`forget`](MemoryStore::forget).
-///
+/// It keeps the whole contract of a store while the process lives; everything is lost when the process ends. A clone is
+/// another client of the same store. It fails on demand: see [`fail_next`](MemoryStore::fail_next),
+/// [`lose_replies`](MemoryStore::lose_replies) and [`forget`](MemoryStore::forget).
 /// ```
 /// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, Token};
 /// use randflake_std::randflake_core::ManualClock;
@@ -78,9 +76,7 @@ impl MemoryStore {
             namespace: namespace.name().to_owned(),
             ..self.records.engine.clone()
         };
-        let mut store = Self::over(memory, namespace);
-        store.check()?;
-        Ok(store)
+        Self::opened(memory, &namespace)
     }
 
     /// This very client once more, with all that it remembers: what a machine has that is resumed twice from one

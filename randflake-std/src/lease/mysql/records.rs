@@ -1,15 +1,13 @@
 //! Texts as they are read and written over a connection.
 
-use core::time::Duration;
+use mysql_async::Error as SqlError;
 
-use super::failure::Failure;
+use super::failure::is_stale;
 use super::session::{Answer, Session, missing, typed};
-use super::sql::{self, columns, hex};
+use super::sql::{self, hex};
 use crate::lease::EngineError;
+use crate::lease::database::{Failure, only_change, pooled, time, window};
 use crate::ledger::{Before, Committed, Continuity, Key, Keys, Reading, Write};
-
-/// The store's clock, in microseconds.
-pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
 
 /// How long a packet may become before it is sent.
 const PACKET: usize = 1 << 20;
@@ -24,7 +22,7 @@ const FAULT: &str = "IF(@@GLOBAL.innodb_flush_log_at_trx_commit <> 1,
 /// The clock, the session's number, the fingerprint, whether it is that of the tables' beginning, a fault, and whether the
 /// server is read-only.
 type Header = (
-    u64,
+    i64,
     Option<u32>,
     Option<String>,
     Option<bool>,
@@ -34,13 +32,8 @@ type Header = (
 
 impl Session {
     /// Reads texts: in one round trip, unless the namespace or the counter is not there.
-    pub(super) async fn read(
-        &mut self,
-        name: &str,
-        clock: &str,
-        keys: &[Keys],
-    ) -> Result<Reading, Failure> {
-        let (reading, _) = self.look(name, clock, keys).await?;
+    pub(super) async fn read(&mut self, name: &str, keys: &[Keys]) -> Result<Reading, Failure> {
+        let (reading, _) = self.look(name, keys).await?;
         let is_missing = |key: &Key| used_as(*key).is_some() && !reading.texts.contains_key(key);
         let missing = keys.iter().filter_map(|keys| match keys {
             Keys::One(key) if is_missing(key) => Some(is_used(used_as(*key)?, name)),
@@ -53,18 +46,14 @@ impl Session {
         // What is used was there before, so only if it is still missing afterwards it was lost.
         let uses = format!("SELECT {}", uses.join(" OR "));
         let (is_used,): (bool,) = self.one(&uses).await?;
-        let (mut reading, is_original) = self.look(name, clock, keys).await?;
+        let (mut reading, is_original) = self.look(name, keys).await?;
         reading.continuity.is_absence_certain = !is_used && is_original;
         Ok(reading)
     }
 
     /// What is there, and whether the tables are where they were made.
-    async fn look(
-        &mut self,
-        name: &str,
-        clock: &str,
-        keys: &[Keys],
-    ) -> Result<(Reading, bool), Failure> {
+    async fn look(&mut self, name: &str, keys: &[Keys]) -> Result<(Reading, bool), Failure> {
+        let clock = self.clock()?;
         let mut statements = vec![format!(
             "SELECT {clock}, @randflake_session, CONCAT(t.known, '/', s.id), t.known = s.fingerprint, {FAULT},
                 @@GLOBAL.read_only
@@ -77,11 +66,11 @@ impl Session {
         let (unix_us, number, fingerprint, is_original, fault, read_only) =
             header.ok_or_else(missing)?;
         if number != Some(self.number) {
-            return Err(Failure::Pooled);
+            return Err(Failure::of_the_connection(pooled()));
         }
         let texts: Result<_, _> = answers.flat_map(texts).collect();
         let reading = Reading {
-            now: Duration::from_micros(unix_us),
+            now: time(unix_us),
             continuity: continuity(fingerprint, fault, &read_only)?,
             texts: texts?,
         };
@@ -94,44 +83,45 @@ impl Session {
         name: &str,
         first: u32,
         most: usize,
-    ) -> Result<Vec<(Key, String)>, Failure> {
+    ) -> Result<Vec<(u32, String)>, Failure> {
         let answers = self.send(&[sql::list(name, first, most)]).await?;
-        let texts: Result<_, _> = answers.into_iter().flat_map(texts).collect();
-        Ok(texts?)
+        let nodes = answers.into_iter().flat_map(texts).map(|record| {
+            let (key, text) = record?;
+            let (_, node_id) = key.numbers();
+            Ok((node_id, text))
+        });
+        nodes.collect()
     }
 
     /// Writes in one round trip, unless it is too much for a packet.
-    pub(super) async fn write(
-        &mut self,
-        name: &str,
-        clock: &str,
-        write: &Write,
-    ) -> Result<Committed, Failure> {
+    pub(super) async fn write(&mut self, name: &str, write: &Write) -> Result<Committed, Failure> {
+        let clock = self.clock()?;
         let marks = self.marks(name, write);
-        // What `LAST_INSERT_ID` is given comes with the answer.
-        let fit = self.fit(write, &format!("LAST_INSERT_ID({clock})"));
-        let now = if let Some(update) = sql::update(name, write, &fit) {
+        let now = if let Some(only) = only_change(&write.entries) {
+            // What `LAST_INSERT_ID` is given comes with the answer.
+            let fit = self.fit(write, &format!("LAST_INSERT_ID({clock})"));
+            let update = sql::update(name, &only, &fit);
             let answers = self.send(&[marks, vec![update]].concat()).await;
             let written = self.unless_stale(answers).await?;
             let written = written.and_then(|answers| answers.into_iter().last());
             written
                 .filter(|written| written.affected == 1)
-                .map(|written| written.last_insert_id)
+                .and_then(|written| written.last_insert_id.try_into().ok())
         } else {
             let fit = self.fit(write, "@randflake_now");
-            let transaction = sql::transaction(name, write, clock, &fit);
+            let transaction = sql::transaction(name, write, &clock, &fit);
             let answers = self.send_all(&[marks, transaction].concat()).await;
             let answers = self.unless_stale(answers).await?.unwrap_or_default();
             let now = answers.iter().find_map(|answer| answer.first().transpose());
-            now.transpose()?.map(|(now,): (u64,)| now)
+            now.transpose()?.map(|(now,): (i64,)| now)
         };
         Ok(now.map_or(Committed::Stale, |unix_us| Committed::Done {
-            now: Duration::from_micros(unix_us),
+            now: time(unix_us),
         }))
     }
 
     /// Sends statements in as few packets as may be.
-    async fn send_all(&mut self, statements: &[String]) -> Result<Vec<Answer>, Failure> {
+    async fn send_all(&mut self, statements: &[String]) -> Result<Vec<Answer>, SqlError> {
         let mut answers = Vec::new();
         let mut rest = statements;
         while !rest.is_empty() {
@@ -149,9 +139,12 @@ impl Session {
     }
 
     /// None if others were faster. Then nothing of a transaction remains.
-    async fn unless_stale<T>(&mut self, outcome: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    async fn unless_stale<T>(
+        &mut self,
+        outcome: Result<T, SqlError>,
+    ) -> Result<Option<T>, SqlError> {
         match outcome {
-            Err(failure) if failure.is_stale() => {
+            Err(error) if is_stale(&error) => {
                 self.send(&["ROLLBACK"]).await?;
                 Ok(None)
             }
@@ -163,8 +156,7 @@ impl Session {
     fn fit(&self, write: &Write, now: &str) -> String {
         let Self { number, server, .. } = self;
         let fingerprint = hex(write.fingerprint.as_bytes());
-        let (from, to) = write.window.unwrap_or((Duration::ZERO, Duration::MAX));
-        let (from, to) = (micros(from), micros(to));
+        let (from, to) = window(write);
         format!(
             "@randflake_session = {number} AND {FAULT} IS NULL
             AND (SELECT CONCAT({server}, '/', id) FROM randflake_store) = {fingerprint}
@@ -192,13 +184,9 @@ impl Session {
 
 fn texts(answer: Answer) -> impl Iterator<Item = Result<(Key, String), EngineError>> {
     answer.rows.into_iter().map(|row| {
-        let (kind, number, value): (Vec<u8>, u32, Vec<u8>) = typed(row)?;
-        sql::record(&kind, number, value)
+        let (kind, number, value) = typed(row)?;
+        sql::record(kind, number, value)
     })
-}
-
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// What the server says of itself; nothing is proven yet of what is not there.
@@ -228,19 +216,19 @@ fn continuity(
     })
 }
 
-/// Under which name users of a key are marked, if they are.
-fn used_as(key: Key) -> Option<&'static str> {
-    matches!(key, Key::Namespace | Key::Counter).then(|| columns(key).0)
+/// The kind under which users of a key are marked, if they are.
+fn used_as(key: Key) -> Option<u8> {
+    matches!(key, Key::Namespace | Key::Counter).then(|| key.numbers().0)
 }
 
 /// As SQL, whether somebody is connected, as far as this user can see, who has used what is not there: then the tables
 /// were emptied or made anew meanwhile.
-fn is_used(kind: &str, name: &str) -> String {
+fn is_used(kind: u8, name: &str) -> String {
     let mark = mark(kind, name, "id");
     format!("EXISTS (SELECT 1 FROM information_schema.processlist WHERE IS_USED_LOCK({mark}) = id)")
 }
 
 /// The name of a connection's lock, as SQL.
-fn mark(kind: &str, name: &str, id: &str) -> String {
+fn mark(kind: u8, name: &str, id: &str) -> String {
     format!("MD5(CONCAT('randflake/{kind}/{name}/', {id}, '/', DATABASE()))")
 }

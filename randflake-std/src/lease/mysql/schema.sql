@@ -1,8 +1,8 @@
 -- The tables of a database, version 1. All that a namespace has is text, and compared as bytes.
 CREATE TABLE IF NOT EXISTS randflake_record (
     namespace VARBINARY(64) NOT NULL,
-    -- namespace, counter, node or page
-    kind VARBINARY(16) NOT NULL,
+    -- 0 namespace, 1 counter, 2 node, 3 page
+    kind TINYINT UNSIGNED NOT NULL,
     -- a node's or a page's
     number INT UNSIGNED NOT NULL,
     value VARBINARY(4096) NOT NULL,

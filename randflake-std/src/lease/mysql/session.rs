@@ -1,18 +1,20 @@
 //! A connection that was found fit.
 
 use mysql_async::prelude::{FromRow, Queryable};
-use mysql_async::{Conn, Row};
-use tokio::time::timeout;
+use mysql_async::{Conn, Error as SqlError, Row};
 
-use super::failure::{Failure, NO_SUCH_TABLE};
+use super::SharedClock;
+use super::failure::{NO_SUCH_TABLE, is_one_of, of_login};
 use super::sql::damaged;
 use super::tls::Target;
 use crate::lease::EngineError;
-use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT};
-use crate::ledger::{VERSION, newer};
+use crate::lease::database::{self, Failure, check_version};
+use crate::ledger::{VERSION, read_clock};
 
-/// It is used for one operation after the other; after an error it is dropped.
-#[derive(Debug)]
+/// The server's clock, in microseconds.
+const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
+
+/// It is used for one operation after the other; after an error of its own it is dropped.
 pub(super) struct Session {
     connection: Conn,
     /// What the server must remember of this connection.
@@ -21,7 +23,8 @@ pub(super) struct Session {
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
     pub(super) server: String,
     /// The locks by which others see who uses what.
-    pub(super) marks: Vec<&'static str>,
+    pub(super) marks: Vec<u8>,
+    clock: Option<SharedClock>,
 }
 
 /// What the server says of one statement.
@@ -32,23 +35,22 @@ pub(super) struct Answer {
     pub(super) last_insert_id: u64,
 }
 
-impl Session {
-    /// Connects, and makes the tables if they are missing.
-    pub(super) async fn open(target: &Target) -> Result<Self, Failure> {
-        let connecting = timeout(ANSWER_LIMIT, Conn::new(target.options()?));
-        let mut session = Self {
-            connection: connecting.await.map_err(|_| Failure::TimeOut)??,
+impl database::Session for Session {
+    type Target = Target;
+
+    async fn connect(target: &Target) -> Result<Self, Failure> {
+        let connection = Conn::new(target.options()?).await;
+        Ok(Self {
+            connection: connection.map_err(|error| of_login(error, target.files.is_some()))?,
             number: getrandom::u32().map_err(EngineError::unavailable)?,
             server: String::new(),
             marks: Vec::new(),
-        };
-        let prepare = timeout(SETUP_LIMIT, session.prepare());
-        prepare.await.map_err(|_| Failure::TimeOut)??;
-        Ok(session)
+            clock: target.clock.clone(),
+        })
     }
 
     /// Makes the session independent of the server's settings, and trusts no table that was changed.
-    async fn prepare(&mut self) -> Result<(), Failure> {
+    async fn set_up(&mut self, _: &mut Target) -> Result<(), Failure> {
         let settings = format!(
             "SET SESSION autocommit = 1, time_zone = '+00:00',
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
@@ -76,6 +78,27 @@ impl Session {
             self.check_tables().await?;
         }
         Ok(())
+    }
+
+    /// It is not known before the next statement.
+    async fn is_open(&mut self) -> bool {
+        true
+    }
+
+    /// A server that hears no goodbye counts the connection as aborted.
+    async fn close(self) {
+        // It may have gone already.
+        _ = self.connection.disconnect().await;
+    }
+}
+
+impl Session {
+    /// The store's clock, as SQL.
+    pub(super) fn clock(&self) -> Result<String, EngineError> {
+        match &self.clock {
+            None => Ok(CLOCK.to_owned()),
+            Some(clock) => Ok(read_clock(&**clock)?.as_micros().to_string()),
+        }
     }
 
     /// Refuses tables that no randflake has made, before any is read: a view runs functions with the rights of whoever
@@ -133,22 +156,19 @@ impl Session {
     /// That of the tables, if they are there.
     async fn version(&mut self) -> Result<Option<u64>, Failure> {
         let answers = match self.send(&["SELECT version FROM randflake_store"]).await {
-            Err(failure) if failure.is_one_of(&[NO_SUCH_TABLE]) => return Ok(None),
+            Err(error) if is_one_of(&error, &[NO_SUCH_TABLE]) => return Ok(None),
             answers => answers?,
         };
-        match answers[0].first::<(u64,)>()? {
-            Some((version,)) if version > VERSION.into() => {
-                Err(EngineError::unusable(format!("the lease store: {}", newer(version))).into())
-            }
-            version => Ok(version.map(|(version,)| version)),
-        }
+        let version = answers[0].first::<(u64,)>()?.map(|(version,)| version);
+        version.map(check_version).transpose()?;
+        Ok(version)
     }
 
     /// Sends statements at once, and gives as many answers.
     pub(super) async fn send(
         &mut self,
         statements: &[impl AsRef<str> + Sync],
-    ) -> Result<Vec<Answer>, Failure> {
+    ) -> Result<Vec<Answer>, SqlError> {
         let statements: Vec<_> = statements.iter().map(AsRef::as_ref).collect();
         let mut result = self.connection.query_iter(statements.join(";")).await?;
         let mut answers = Vec::with_capacity(statements.len());
@@ -168,11 +188,6 @@ impl Session {
     pub(super) async fn one<T: FromRow>(&mut self, question: &str) -> Result<T, Failure> {
         let answers = self.send(&[question]).await?;
         Ok(answers[0].first()?.ok_or_else(missing)?)
-    }
-
-    pub(super) async fn disconnect(self) {
-        // It may have gone already.
-        _ = self.connection.disconnect().await;
     }
 }
 

@@ -2,20 +2,11 @@
 
 use core::error::Error;
 
-use tokio::time::error::Elapsed;
 use tokio_postgres::error::SqlState;
 
 use super::tls;
-use crate::lease::{EngineError, EngineErrorKind, StoreError};
-
-/// Why an operation failed; where it was is not said yet.
-#[derive(Debug)]
-pub(super) struct Failure(pub(super) EngineError);
-
-/// By a pooler that lets statements of one connection meet several sessions.
-pub(super) const POOLER: &str = "a connection pooler in transaction mode gives each statement another session, but \
-    the store needs one of its own: let it pool sessions (PgBouncer: pool_mode=session), or connect to the server \
-    itself";
+use crate::lease::EngineError;
+use crate::lease::database::{Failure, pooled};
 
 /// Of a statement that was prepared in another session.
 const OF_A_POOLER: [SqlState; 2] = [
@@ -33,60 +24,19 @@ const LASTING: [SqlState; 6] = [
     SqlState::SYNTAX_ERROR,
 ];
 
-impl Failure {
-    pub(super) fn unusable(sentence: impl Into<String>) -> Self {
-        Self(EngineError::unusable(sentence))
-    }
-
-    /// Whether another connection might do better, at once.
-    pub(super) fn may_pass(&self) -> bool {
-        self.0.kind() == EngineErrorKind::Unavailable
-    }
-
-    pub(super) fn damaged(how: &str) -> Self {
-        Self::unusable(format!("the schema randflake was damaged: {how}"))
-    }
-
-    pub(super) fn emptied() -> Self {
-        Self::damaged("store is empty")
-    }
-}
-
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
-        Self(error)
-    }
-}
-
-/// Of the runtime, and of the files that the URL names.
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Unavailable(source) => Self(EngineError::unavailable(source)),
-            lasting => Self::unusable(lasting.to_string()),
-        }
-    }
-}
-
-impl From<Elapsed> for Failure {
-    fn from(_: Elapsed) -> Self {
-        Self(EngineError::unavailable("no answer in time"))
-    }
-}
-
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
         let is_one_of = |codes: &[SqlState]| error.code().is_some_and(|code| codes.contains(code));
-        let lasting = if is_one_of(&OF_A_POOLER) {
-            Some(POOLER.to_owned())
+        let kind = if is_one_of(&OF_A_POOLER) {
+            pooled()
+        } else if let Some(refusal) = tls::refusal(&error) {
+            EngineError::unusable(refusal)
+        } else if is_one_of(&LASTING) {
+            EngineError::unusable(told(&error))
         } else {
-            tls::refusal(&error).or_else(|| is_one_of(&LASTING).then(|| told(&error)))
+            EngineError::unavailable(told(&error))
         };
-        let kind = match lasting {
-            Some(sentence) => EngineError::unusable(sentence),
-            None => EngineError::unavailable(told(&error)),
-        };
-        Self(kind.because(error))
+        Self::of_the_connection(kind.because(error))
     }
 }
 
@@ -97,4 +47,8 @@ fn told(error: &tokio_postgres::Error) -> String {
         (None, Some(cause)) => format!("{error}: {cause}"),
         (None, None) => error.to_string(),
     }
+}
+
+pub(super) fn emptied() -> EngineError {
+    EngineError::unusable("the schema randflake was damaged: store is empty")
 }

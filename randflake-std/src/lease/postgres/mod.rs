@@ -7,86 +7,80 @@ mod records;
 mod session;
 mod tls;
 
-use core::mem;
 use core::time::Duration;
-use std::sync::Arc;
 
-use tokio::task::yield_now;
-use tokio::time::timeout;
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
-use self::failure::Failure;
 use self::session::Session;
 use self::tls::Target;
-use super::database::{ANSWER_LIMIT, time_limit, with_node_ids};
-use super::encryption::Files;
-use super::runtime::Blocking;
-use super::url::{self, Host, Server};
-use super::{EngineError, Finding, Namespace, StoreError};
-use crate::clock::ExactSystemClock;
 #[cfg(doc)]
-use crate::lease::LeaseStore;
+use super::LeaseStore;
+use super::database::{Database, count};
+use super::encryption::Files;
+use super::url::{Engine as Scheme, Host, Server};
+use super::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
-/// A store of leases and counters in a PostgreSQL database, for the processes of many machines.
+/// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
 ///
-/// It needs PostgreSQL 12 or later and makes a schema `randflake` in the database that the URL names,
-/// with tables and nothing else. A role that may not do that can use what a superuser has made, or the role
-/// that the URL names: `owner=ROLE`. What anybody else has made or changed is refused; the repository's
-/// `docs/databases.md` has a role's few rights. An acquire is two statements, a read and a conditional write, and
-/// a renewal one; each is a transaction and a round trip of its own, so a client that is stopped holds no lock.
-/// What is answered is durable: the session sets `synchronous_commit=on`, whatever the server's settings say,
-/// and a server with `fsync=off` is refused, also when that is changed meanwhile. The clock is the server's. The
-/// store takes no part in an application's own runtime, and may be used in a task of one.
+/// It needs PostgreSQL 12 or later. It creates the schema `randflake` in the database that the URL names: tables, no
+/// functions. If the role may not create a schema, a superuser or the role named in the URL (`owner=ROLE`) creates it
+/// first. A schema that any other role created or changed is refused. The repository's `docs/databases.md` lists the
+/// rights that a role needs.
+///
+/// An acquire is two statements, a read and a conditional write; when nearly all node ids are leased it is three. A renewal
+/// is one statement. Each statement is a transaction and a round trip of its own, so a client that stops holds no lock. An
+/// answered write is durable: the session sets `synchronous_commit=on` whatever the server's settings are, and a server
+/// with `fsync=off` is refused, also if that changes later. Times come from the server's clock. The store runs its own
+/// Tokio runtime; it may also be called from a task of the application's runtime.
 ///
 /// # URL
 ///
-/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `postgresql` as another name. Several servers of
-/// one cluster stand with commas, `HOST1:PORT1,HOST2:PORT2`: the one is taken that is no standby. With
-/// `?sslmode=verify-full` (feature `postgres-tls`) the connection is encrypted and the server's certificate
-/// verified; else it is plain. [`open`](super::open) lists all options. A connection is made within 3 s, and
-/// an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus 0.1 ms for each node id, or it is [`StoreError::Unavailable`]; a connection that was lost is
-/// replaced by the next operation.
+/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; `postgresql` is the same scheme. List the servers of one cluster with
+/// commas, `HOST1:PORT1,HOST2:PORT2`: the store uses the primary. `?sslmode=verify-full` (feature `postgres-tls`) encrypts
+/// the connection and verifies the server's certificate; without it the connection is plain. [`open`](super::open) lists
+/// all options.
 ///
-/// Connection poolers must keep sessions (`pool_mode=session` of `PgBouncer`); one that gives each transaction another
+/// Connecting times out after 3 s. An operation times out after a sixth of the TTL, at least 0.5 s and at most 3 s, plus
+/// 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost connection.
+///
+/// A connection pooler must pool by session (`PgBouncer`: `pool_mode=session`). One that gives each transaction another
 /// session is refused.
 ///
 /// # What it stores
 ///
-/// One row of a table `record` for each namespace and counter, and for each node id from its first lease on: about
-/// 210 bytes and a third as many left free, so that a renewal changes no index. Besides one small row for 64
-/// node ids that says when none of them is free, as soon as somebody has looked there in vain or released one.
+/// The table `record` has one row for each namespace, each counter, and each node id from its first lease on: about 210
+/// bytes, and a third as much left free so that a renewal changes no index. A namespace of 256 node ids or more also has
+/// one small row for each page of 64 node ids that was found full: it says when the page has free ones again. The table
+/// `store` has one row, which identifies the store.
 ///
 /// # What it notices
 ///
-/// Each operation reads what the server is known by: its system identifier and timeline, and the numbers of the
-/// database, the table and its file. One of them changes when a standby is promoted, when a server is restored to
-/// a point in time, when database or dump are restored or copied, and when the table is truncated. Each namespace
-/// then begins in quarantine: nothing is granted for the longest TTL and 20 s
-/// ([`StoreError::Quarantined`]). So an asynchronous standby may be promoted. A schema that is made while
-/// processes are connected that have used an older one begins in quarantine too, and so does a namespace whose
-/// row is gone while its leases are there. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, to
-/// counters too: leave it to autovacuum.
+/// Each operation reads the server's system identifier and timeline, and the numbers of the database, the table and the
+/// table's file. One of them changes when a standby is promoted, a server is restored to a point in time, a database or
+/// dump is restored or copied, or the table is truncated. Then every namespace is quarantined: it grants nothing for the
+/// longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous standby.
 ///
-/// No time heals a [counter](crate::segment) that may have gone back: then counters are
-/// refused as [`CounterError::Lost`], those too that the store does not know, until somebody says
-/// where each goes on: [`resume`](SegmentStore::resume).
+/// A namespace is also quarantined if the schema is created anew while processes that used an older one are connected, and
+/// if its row is missing while its leases are there. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
+/// counters too: use autovacuum only.
+///
+/// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
+/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
-/// - The files of the server, or its machine, set back while it was down, and leases and counters deleted by hand
-///   that no holder is left to miss: call [`quarantine`](LeaseStore::quarantine) then, and
-///   [`resume`](SegmentStore::resume) each counter further on.
-/// - A promoted standby *and* the former primary both in use, the split brain: each grants the same
-///   node ids. Make sure that the former primary is down before the standby is promoted
-///   (`synchronous_standby_names` keeps a cut-off primary from granting anything).
-/// - The schema dropped while no process is connected: the next one makes it anew, grants at once, and counts
-///   from 1.
-/// - Disks that lie about what they have written.
-///
+/// - The files of the server, or its machine, set back while the server was down; leases and counters deleted by hand that
+///   no running holder misses. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each
+///   counter at a higher number.
+/// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
+///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from
+///   granting anything.
+/// - The schema dropped while no process is connected: the next process creates it, grants at once, and counts from 1.
+/// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_std::lease::{Namespace, PostgresStore};
 /// use randflake_std::{Handle, Randflake, Secret};
@@ -101,16 +95,7 @@ pub type PostgresStore = Ledger<Postgres>;
 /// One namespace of a database.
 #[derive(Debug)]
 pub struct Postgres {
-    // Before the runtime, which its task belongs to.
-    session: Option<Session>,
-    runtime: Blocking,
-    target: Target,
-    place: String,
-    namespace: String,
-    /// How long an operation on few keys may take.
-    limit: Duration,
-    /// The random number of the store that this process has used first.
-    first: Option<i64>,
+    database: Database<Session>,
 }
 
 impl PostgresStore {
@@ -126,15 +111,11 @@ impl PostgresStore {
     /// [`StoreError::Unavailable`] when there is no answer, or no server but standbys. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, url::Engine::Postgres)?, namespace)
+        Self::at(&Server::at(url, Scheme::Postgres)?, namespace)
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let engine = Postgres::at(server, namespace)?;
-        let store = Self::over(engine, namespace.clone());
-        let mut store = store.compared_with(Arc::new(ExactSystemClock));
-        store.check()?;
-        Ok(store)
+        Self::opened(Postgres::at(server, namespace)?, namespace)
     }
 }
 
@@ -146,101 +127,55 @@ impl Postgres {
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood or names no host.
     pub fn new(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, url::Engine::Postgres)?, namespace)
+        Self::at(&Server::at(url, Scheme::Postgres)?, namespace)
     }
 
     fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
         let files = Files::asked_by(server)?;
-        Ok(Self {
-            session: None,
-            runtime: Blocking::new()?,
-            target: Target {
-                config: settings(server, files.is_some()),
-                files,
-                owner: server.option("owner").map(str::to_owned),
-            },
-            place: format!("the PostgreSQL server at {}", server.address),
-            namespace: namespace.name().to_owned(),
-            limit: ANSWER_LIMIT,
+        let target = Target {
+            config: settings(server, files.is_some()),
+            files,
+            owner: server.option("owner").map(str::to_owned),
             first: None,
-        })
-    }
-
-    /// Asks on the connection that is open, or a new one. What only reads is repeated on a new one where the open one
-    /// fails or leads to another store now.
-    fn ask<T: Send>(
-        &mut self,
-        keys: usize,
-        only_reads: bool,
-        operation: impl AsyncFn(&mut Session, &str) -> Result<T, Failure> + Sync,
-    ) -> Result<T, EngineError> {
-        let outcome = self.try_to_ask(keys, only_reads, operation);
-        outcome.map_err(|Failure(error)| error.at(&self.place))
-    }
-
-    fn try_to_ask<T: Send>(
-        &mut self,
-        keys: usize,
-        only_reads: bool,
-        operation: impl AsyncFn(&mut Session, &str) -> Result<T, Failure> + Sync,
-    ) -> Result<T, Failure> {
-        if self.runtime.is_inherited() {
-            mem::forget(self.session.take());
-            self.runtime = Blocking::new()?;
-        }
-        let limit = with_node_ids(self.limit, keys);
-        let mut work = async || {
-            // The runtime looks whether the server has closed the connection meanwhile; then its task does.
-            yield_now().await;
-            yield_now().await;
-            let mut open = self.session.take().filter(Session::is_open);
-            loop {
-                let is_last = open.is_none() || !only_reads;
-                let mut session = match open.take() {
-                    Some(session) => session,
-                    None => Session::open(&self.target, self.first).await?,
-                };
-                self.first.get_or_insert(session.store);
-                match timeout(limit, operation(&mut session, &self.namespace)).await? {
-                    Err(failure) if !is_last && failure.may_pass() => {}
-                    outcome => {
-                        self.session = outcome.is_ok().then_some(session);
-                        return outcome;
-                    }
-                }
-            }
         };
-        self.runtime.wait(|runtime| runtime.block_on(work()))?
+        let place = format!("the PostgreSQL server at {}", server.address);
+        Ok(Self {
+            database: Database::new(target, place, namespace)?,
+        })
     }
 }
 
 impl Engine for Postgres {
     fn place(&self) -> String {
-        self.place.clone()
+        self.database.place()
     }
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        self.ask(keys.len(), true, async |session, namespace| {
+        self.database.read(count(keys), async |session, namespace| {
             session.read(namespace, keys).await
         })
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        self.ask(write.entries.len(), false, async |session, namespace| {
+        let texts = write.entries.len();
+        self.database.write(texts, async |session, namespace| {
             session.write(namespace, write).await
         })
     }
 
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        self.ask(most, true, async |session, namespace| {
+        self.database.read(most, async |session, namespace| {
             session.list(namespace, first, most).await
         })
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
-        self.ask(0, true, async |session, _| {
-            diagnosis::findings(session).await
-        })
+        let findings = async |session: &mut Session, _: &str| diagnosis::findings(session).await;
+        self.database.read(0, findings)
+    }
+
+    fn has_own_clock(&self) -> bool {
+        true
     }
 
     fn renews_unread(&self) -> bool {
@@ -248,7 +183,7 @@ impl Engine for Postgres {
     }
 
     fn limit_for(&mut self, ttl: Duration) {
-        self.limit = time_limit(ttl);
+        self.database.limit_for(ttl);
     }
 }
 

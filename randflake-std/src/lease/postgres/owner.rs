@@ -4,7 +4,8 @@
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::failure::Failure;
+use crate::lease::EngineError;
+use crate::lease::database::Failure;
 
 /// What this role, superusers and the owner that the URL names have not made; and what no `schema.sql` has.
 const QUESTION: &str = "
@@ -52,5 +53,5 @@ pub(super) async fn check(client: &Client, owner: Option<&str>) -> Result<(), Fa
              made: remove it"
         ),
     };
-    Err(Failure::unusable(why))
+    Err(EngineError::unusable(why).into())
 }

@@ -1,14 +1,13 @@
 //! Texts under keys: read, and written if they still are what was read.
 
-use core::time::Duration;
-
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
-use super::failure::{Failure, POOLER};
+use super::failure::emptied;
 use super::session::Session;
 use crate::lease::EngineError;
-use crate::ledger::{Before, Committed, Continuity, Entry, Key, Keys, Reading, Write};
+use crate::lease::database::{Failure, expected, key, only_change, pooled, time, window};
+use crate::ledger::{Before, Committed, Continuity, Key, Keys, Reading, Write};
 
 /// What the server says of itself, and the texts. Whether an absence is certain is only asked where the namespace or
 /// the counter, whose kinds are 0 and 1, is looked for and not there. It is not where processes are connected that
@@ -109,14 +108,14 @@ impl Session {
         let rows = self
             .ask(READ, &[&namespace, &kinds, &firsts, &lasts])
             .await?;
-        let row = rows.first().ok_or_else(Failure::emptied)?;
+        let row = rows.first().ok_or_else(emptied)?;
         if !row.try_get::<_, bool>("is_same")? {
-            return Err(Failure::unusable(POOLER));
+            return Err(Failure::of_the_connection(pooled()));
         }
         let fingerprint: String = row.try_get("fingerprint")?;
         if fingerprint != self.fingerprint {
             let why = "the schema randflake was replaced meanwhile";
-            return Err(EngineError::unavailable(why).into());
+            return Err(Failure::of_the_connection(EngineError::unavailable(why)));
         }
         let (is_fit, settings): (bool, &str) = (row.try_get("is_fit")?, row.try_get("settings")?);
         let fault = || {
@@ -127,6 +126,7 @@ impl Session {
         let kinds = row.try_get::<_, Vec<i16>>("kinds")?.into_iter();
         let places = kinds.zip(row.try_get::<_, Vec<i64>>("numbers")?);
         let texts = places.zip(row.try_get::<_, Vec<String>>("texts")?);
+        let texts = texts.map(|((kind, number), text)| Ok((key(kind, number)?, text)));
         Ok(Reading {
             now: time(row.try_get("unix_us")?),
             continuity: Continuity {
@@ -135,9 +135,7 @@ impl Session {
                 known_end_unix_ms: 0,
                 fault: (!is_fit).then(fault),
             },
-            texts: texts
-                .filter_map(|(place, text)| Some((key(place)?, text)))
-                .collect(),
+            texts: texts.collect::<Result<_, EngineError>>()?,
         })
     }
 
@@ -152,8 +150,8 @@ impl Session {
         let values: [&(dyn ToSql + Sync); 4] = [&namespace, &kind, &first, &most];
         let rows = self.ask(LIST, &values).await?;
         let records = rows.iter().map(|row| {
-            let number = u32::try_from(row.try_get::<_, i64>(0)?);
-            let node_id = number.map_err(|_| Failure::damaged("a node id is out of range"))?;
+            let key = key(kind, row.try_get::<_, i64>(0)?)?;
+            let (_, node_id) = key.numbers();
             Ok((node_id, row.try_get(1)?))
         });
         records.collect()
@@ -168,13 +166,19 @@ impl Session {
             return Ok(Committed::Stale);
         }
         let tables = self.tables.clone();
-        let (from, to) = write
-            .window
-            .map_or((0, i64::MAX), |(from, to)| (micros(from), micros(to)));
-        let written = if let Some((key, before, after, kept)) = only_change(&write.entries) {
-            let (kind, number) = place(key);
+        let (from, to) = window(write);
+        let written = if let Some(only) = only_change(&write.entries) {
+            let (kind, number) = place(only.key);
             let values: [&(dyn ToSql + Sync); 9] = [
-                &namespace, &kind, &number, &before, &after, &tables, &from, &to, &kept,
+                &namespace,
+                &kind,
+                &number,
+                &only.before,
+                &only.after,
+                &tables,
+                &from,
+                &to,
+                &only.kept,
             ];
             self.ask(CHANGE, &values).await
         } else {
@@ -185,7 +189,7 @@ impl Session {
             let (kinds, numbers): (Vec<_>, Vec<_>) = places.unzip();
             let texts = entries.iter().map(|entry| {
                 let is_blind = entry.before == Before::Anything;
-                ((is_blind, text(&entry.before)), entry.after.as_deref())
+                ((is_blind, expected(entry)), entry.after.as_deref())
             });
             let (befores, afters): (Vec<_>, Vec<_>) = texts.unzip();
             let (blind, befores): (Vec<_>, Vec<_>) = befores.into_iter().unzip();
@@ -208,43 +212,8 @@ impl Session {
     }
 }
 
-/// Of a write that puts one text in the place of another: where, these two, and the namespace's record if that must
-/// still be so.
-fn only_change(entries: &[Entry]) -> Option<(Key, &str, &str, Option<&str>)> {
-    let (kept, entry) = match entries {
-        [entry] => (None, entry),
-        [kept, entry] if kept.key == Key::Namespace && kept.after.is_none() => {
-            (Some(text(&kept.before)?), entry)
-        }
-        _ => return None,
-    };
-    let after = entry.after.as_deref()?;
-    Some((entry.key, text(&entry.before)?, after, kept))
-}
-
-fn text(before: &Before) -> Option<&str> {
-    match before {
-        Before::Text(text) => Some(text),
-        Before::Anything | Before::Nothing => None,
-    }
-}
-
 /// A key's kind and number, as the table has them.
 fn place(key: Key) -> (i16, i64) {
     let (kind, number) = key.numbers();
     (kind.into(), number.into())
-}
-
-/// The key of a place that was asked for.
-fn key((kind, number): (i16, i64)) -> Option<Key> {
-    Key::of_numbers(kind.try_into().ok()?, number.try_into().ok()?)
-}
-
-fn micros(time: Duration) -> i64 {
-    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
-}
-
-/// A clock that stands before 1970 is refused by the rules as any other that is wrong.
-fn time(micros: i64) -> Duration {
-    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::task::{JoinHandle, yield_now};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, Statement};
 
-use super::failure::Failure;
+use super::failure::emptied;
 use super::owner;
 use super::tls::Target;
 use crate::lease::EngineError;
-use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT};
-use crate::ledger::{VERSION, newer};
+use crate::lease::database::{self, Failure, check_version};
 
 /// What the store relies on, whatever the server's, the database's or the role's settings are. There is one good
 /// plan for each statement: by the primary key.
@@ -72,39 +70,29 @@ pub(super) struct Session {
     statements: BTreeMap<&'static str, Statement>,
     /// Tells it from others that a pooler may put in its place.
     number: u64,
-    /// The random number of the store.
-    pub(super) store: i64,
     /// Of the server and the tables.
     pub(super) fingerprint: String,
     /// Of the tables alone.
     pub(super) tables: String,
 }
 
-impl Session {
-    /// `first` is the store that this process has used first: its connections say so.
-    pub(super) async fn open(target: &Target, first: Option<i64>) -> Result<Self, Failure> {
-        let mut target = target.clone();
-        if let Some(first) = first {
-            target.config.application_name(format!("randflake {first}"));
-        }
-        let (client, driver) = timeout(ANSWER_LIMIT, target.connect()).await??;
-        // From here on whatever fails ends the connection.
-        let mut session = Self {
+impl database::Session for Session {
+    type Target = Target;
+
+    async fn connect(target: &Target) -> Result<Self, Failure> {
+        let (client, driver) = target.connect().await?;
+        Ok(Self {
             client,
             driver,
             statements: BTreeMap::new(),
             number: getrandom::u64().map_err(EngineError::unavailable)?,
-            store: 0,
             fingerprint: String::new(),
             tables: String::new(),
-        };
-        let owner = target.owner.as_deref();
-        timeout(SETUP_LIMIT, session.set_up(owner, first)).await??;
-        Ok(session)
+        })
     }
 
-    /// Makes what is missing, and looks at what is there.
-    async fn set_up(&mut self, owner: Option<&str>, first: Option<i64>) -> Result<(), Failure> {
+    async fn set_up(&mut self, target: &mut Target) -> Result<(), Failure> {
+        let owner = target.owner.as_deref();
         self.client.batch_execute(&self.complete(SETTINGS)).await?;
         let question = "SELECT pg_is_in_recovery(), to_regclass('randflake.store') IS NOT NULL";
         let row = self.client.query_typed_one(question, &[]).await?;
@@ -124,28 +112,28 @@ impl Session {
                 set_config('application_name', 'randflake ' || coalesce($1, id), false)
             FROM randflake.store",
         );
-        let values = [(&first as _, Type::INT8)];
+        let values = [(&target.first as _, Type::INT8)];
         let rows = self.client.query_typed(&question, &values).await?;
-        let row = rows.first().ok_or_else(Failure::emptied)?;
-        let version: i32 = row.try_get(0)?;
-        if i64::from(version) != i64::from(VERSION) {
-            let version = u64::try_from(version).unwrap_or_default();
-            return Err(Failure::unusable(format!(
-                "the schema randflake: {}",
-                newer(version)
-            )));
-        }
-        self.store = row.try_get(1)?;
+        let row = rows.first().ok_or_else(emptied)?;
+        check_version(row.try_get::<_, i32>(0)?.unsigned_abs().into())?;
+        target.first.get_or_insert(row.try_get(1)?);
         self.fingerprint = row.try_get(2)?;
         self.tables = row.try_get(3)?;
         Ok(())
     }
 
-    /// Whether the connection is still there, as far as is known.
-    pub(super) fn is_open(&self) -> bool {
+    async fn is_open(&mut self) -> bool {
+        // The runtime looks whether the server has closed the connection meanwhile; then its task does.
+        yield_now().await;
+        yield_now().await;
         !self.client.is_closed()
     }
 
+    /// Its end is enough for the server.
+    async fn close(self) {}
+}
+
+impl Session {
     fn complete(&self, statement: &str) -> String {
         let text = PARTS
             .iter()

@@ -26,7 +26,6 @@ use self::server::{REPLACING, Server, field};
 use super::LeaseStore;
 use super::url::{self as store_url, Engine as Scheme};
 use super::{EngineError, Finding, Namespace, StoreError};
-use crate::ExactSystemClock;
 use crate::ledger::{
     Before, Committed, Continuity, Engine, Entry, Key, Keys, Ledger, Reading, Write, read_clock,
 };
@@ -49,67 +48,66 @@ const LISTED_AT_ONCE: u32 = 1_000;
 
 /// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
 ///
-/// A namespace is one key without a time to live, `randflake:{NAME}`: a hash with the texts of its record, its counter,
-/// its node ids and hints on them. A script writes, if what was read is still so; a renewal is that alone. The cost
-/// does not grow with the number of leases. A call ends within a quarter of the TTL: connecting has a twelfth of it, at most 5 s, and each of
-/// two tries as much. The server's name is looked up without a limit.
+/// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
+/// its counter, each node id from its first lease on, and each page of 64 node ids that was found full. An acquire is two
+/// round trips, a read and a script that writes if nothing of what was read has changed; when nearly all node ids are
+/// leased it is three. A renewal is one. The cost does not grow with the number of leases. Times come from the server's
+/// clock.
+///
+/// A call ends within a quarter of the TTL: connecting may take a twelfth, at most 5 s, and each of two tries as much.
+/// Looking up the server's name has no limit.
 ///
 /// # Rights
 ///
-/// From Redis 6 on, a user needs these rights and no others, on the keys of the namespaces that it uses
-/// (`~randflake:{orders}` for one):
+/// From Redis 6 on, a user needs these rights and no others, on the keys of its namespaces (`~randflake:{orders}`
+/// for one of them):
 ///
 /// ```text
 /// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +hmget +hscan +hset
 /// ```
 ///
-/// `+select` is needed where the URL has another database than 0, and `+config|get` for `randflake doctor` to know
-/// `appendfsync`. A user who lacks a right is refused as [`StoreError::Unusable`], with its name, before anything
-/// is written.
+/// `+select` is needed if the URL names another database than 0, and `+config|get` lets `randflake doctor` read
+/// `appendfsync`. If a right is missing, the store fails as [`StoreError::Unusable`] and names it, before anything is
+/// written.
 ///
-/// **Redis Cluster.** A namespace stands on one node, and the URL must name
-/// that one: redirections are not followed, because another node that has the keys is a failover or a move,
-/// after which somebody should look. Another node is refused as [`StoreError::Unusable`], with the address of
-/// the one that has the namespace. A replica that takes over is noticed as in the table below.
+/// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if
+/// another node has the key, there was a failover or a move, and an operator should look first. A wrong node is refused as
+/// [`StoreError::Unusable`], with the address of the right one. A replica that takes over is noticed as in the table below.
 ///
 /// # What it notices
 ///
-/// Nothing on the server tells a new namespace from one that was forgotten. So before the first lease somebody says
-/// that it is new, by [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`), or it waits.
+/// Nothing on the server tells a new namespace from a forgotten one. So before the first lease an operator declares it new,
+/// by [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`), or the namespace waits for a quarantine.
 ///
-/// | what happened                                                      | what it does                         |
-/// |--------------------------------------------------------------------|--------------------------------------|
-/// | the namespace is not there: new, deleted, flushed, evicted         | quarantine                           |
-/// | the server was restarted, or its data restored                     | quarantine; what is held goes on     |
-/// | a replica took over                                                | quarantine; what is held goes on     |
-/// | keys were put back: `RESTORE`, `COPY`, `MOVE`, `SWAPDB`, `DEBUG`   | quarantine; what is held goes on     |
-/// | a node id was deleted that is held                                 | quarantine, once its holder renews   |
-/// | it evicts keys without a time to live (`maxmemory-policy allkeys-*`) | refused, as long as it does        |
+/// | what happened                                                        | what it does                           |
+/// |----------------------------------------------------------------------|----------------------------------------|
+/// | the namespace is missing: new, deleted, flushed, evicted             | quarantine                             |
+/// | the server was restarted, or its data restored                       | quarantine; live leases can be renewed |
+/// | a replica took over                                                  | quarantine; live leases can be renewed |
+/// | keys were put back: `RESTORE`, `COPY`, `MOVE`, `SWAPDB`, `DEBUG`     | quarantine; live leases can be renewed |
+/// | a node id's field was deleted while it is held                       | quarantine, once its holder renews     |
+/// | it evicts keys without a time to live (`maxmemory-policy allkeys-*`) | refused until that is changed          |
 ///
-/// The quarantine is [`StoreError::Quarantined`]: for the longest TTL and 20 s; where the namespace's record is
-/// not there, for 320 s at least. What is held goes on: a lease that the server still knows is renewed.
+/// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
+/// 320 s. A lease that the server still knows can be renewed meanwhile.
 ///
-/// The server counts how often it restored, copied or swapped keys, of any program and database; so such a
-/// command for another one sets a quarantine too, as `CONFIG RESETSTAT` does after one. Where that is frequent, leases
-/// want a server of their own.
+/// The server counts how often any program restored, copied or swapped keys, in all databases. So such a command for
+/// another program's keys also starts a quarantine, and so does `CONFIG RESETSTAT` after one. If such commands are frequent,
+/// use a server of its own for leases.
 ///
-/// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases, which is
-/// noticed as above.
+/// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases. That is noticed as a restart.
 ///
-/// A [counter](crate::segment) is one more field. No time heals one that may have gone back, and no sign
-/// tells a new server from one that has forgotten everything. So each counter is begun by somebody, with
-/// [`resume`](SegmentStore::resume), and after every restart and failover of the server, and when keys may have been put
-/// back, it is refused as [`CounterError::Lost`] until somebody says where it goes on.
+/// A [counter](crate::segment) is one more field. A counter that may have gone back cannot be repaired by waiting, and
+/// nothing tells a new server from one that has forgotten everything. So an operator starts each counter with
+/// [`resume`](SegmentStore::resume). After each restart and failover of the server, and when keys may have been put back,
+/// it fails as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice
 ///
-/// - Two masters that are reached at once, as in a split network: both grant. `min-replicas-to-write`
-///   narrows that.
-/// - Single fields of the namespace's key that somebody writes or deletes (`HSET`, `HDEL`), until their holder
-///   renews.
-/// - Keys put back under other commands than those above, such as `RENAME`, or before the server's statistics were
-///   reset (`CONFIG RESETSTAT`).
-///
+/// - Two masters reachable at once, as in a split network: both grant. `min-replicas-to-write` narrows that.
+/// - Single fields of the namespace's key written or deleted by somebody else (`HSET`, `HDEL`), until their holder renews.
+/// - Keys put back by other commands than those above, such as `RENAME`, or before the server's statistics were reset
+///   (`CONFIG RESETSTAT`).
 /// ```no_run
 /// use randflake_std::lease::{Namespace, RedisStore};
 /// use randflake_std::{Handle, Randflake, Secret};
@@ -144,18 +142,7 @@ impl RedisStore {
     /// evicts keys, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&store_url::Server::at(url, Scheme::Redis)?, namespace)
-    }
-
-    pub(crate) fn at(
-        server: &store_url::Server,
-        namespace: &Namespace,
-    ) -> Result<Self, StoreError> {
-        let redis = Redis::new(server, namespace, None)?;
-        let mut store =
-            Self::over(redis, namespace.clone()).compared_with(Arc::new(ExactSystemClock));
-        store.check()?;
-        Ok(store)
+        Self::at(&store_url::Server::at(url, Scheme::Redis)?, namespace, None)
     }
 
     /// [`open`](RedisStore::open) with another clock than the server's, for tests and simulations.
@@ -172,16 +159,11 @@ impl RedisStore {
         C: Clock + Send + Sync + 'static,
     {
         let server = store_url::Server::at(url, Scheme::Redis)?;
-        let redis = Redis::new(&server, namespace, Some(clock))?;
-        let mut store = Self::over(redis, namespace.clone());
-        store.check()?;
-        Ok(store)
+        Self::at(&server, namespace, Some(clock))
     }
-}
 
-impl Redis {
     /// On a server whose user has all rights.
-    fn new(
+    pub(crate) fn at(
         server: &store_url::Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -192,14 +174,17 @@ impl Redis {
         );
         let hash = format!("randflake:{{{}}}", namespace.name());
         connection.run(|open| rights::check(&mut open.redis, &script, &hash))?;
-        Ok(Self {
+        let redis = Redis {
             connection,
             script,
             hash,
             clock,
-        })
+        };
+        Self::opened(redis, namespace)
     }
+}
 
+impl Redis {
     /// The server's clock, or the one in its place.
     fn now(&self, (seconds, micros): (u64, u32)) -> Result<Duration, EngineError> {
         match &self.clock {
@@ -330,6 +315,10 @@ impl Engine for Redis {
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         diagnosis::findings(&mut self.connection)
+    }
+
+    fn has_own_clock(&self) -> bool {
+        self.clock.is_none()
     }
 
     fn renews_unread(&self) -> bool {

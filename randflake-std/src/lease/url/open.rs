@@ -143,7 +143,9 @@ fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
 
 #[cfg(feature = "redis")]
 fn open_redis(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::RedisStore::at(server, namespace)?))
+    Ok(Box::new(crate::lease::RedisStore::at(
+        server, namespace, None,
+    )?))
 }
 
 #[cfg(not(feature = "redis"))]
@@ -155,7 +157,9 @@ fn open_redis(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
 
 #[cfg(feature = "etcd")]
 fn open_etcd(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::EtcdStore::at(server, namespace)?))
+    Ok(Box::new(crate::lease::EtcdStore::at(
+        server, namespace, None,
+    )?))
 }
 
 #[cfg(not(feature = "etcd"))]
@@ -181,7 +185,9 @@ fn open_postgres(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError
 
 #[cfg(feature = "mysql")]
 fn open_mysql(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::MysqlStore::at(server, namespace)?))
+    Ok(Box::new(crate::lease::MysqlStore::at(
+        server, namespace, None,
+    )?))
 }
 
 #[cfg(not(feature = "mysql"))]

@@ -3,15 +3,15 @@
 use ureq::config::ConfigBuilder;
 use ureq::typestate::AgentScope;
 
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::lease::encryption::Files;
 
 pub(in super::super) fn encrypted(
     _: ConfigBuilder<AgentScope>,
     _: &Files,
-) -> Result<ConfigBuilder<AgentScope>, StoreError> {
-    Err(StoreError::unusable(
-        "this build has no TLS for etcd: build it with the cargo feature `etcd-tls`".to_owned(),
+) -> Result<ConfigBuilder<AgentScope>, EngineError> {
+    Err(EngineError::unusable(
+        "this build has no TLS for etcd: build it with the cargo feature `etcd-tls`",
     ))
 }
 

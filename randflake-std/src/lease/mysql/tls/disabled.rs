@@ -2,14 +2,13 @@
 
 use mysql_async::{Error as SqlError, SslOpts};
 
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::lease::encryption::Files;
 
-pub(in crate::lease::mysql) fn options(_: &Files) -> Result<SslOpts, StoreError> {
-    Err(StoreError::unusable(
+pub(in crate::lease::mysql) fn options(_: &Files) -> Result<SslOpts, EngineError> {
+    Err(EngineError::unusable(
         "this build cannot encrypt connections to MySQL: build it with the cargo feature `mysql-tls`, or \
-         take sslmode=disable"
-            .to_owned(),
+         take sslmode=disable",
     ))
 }
 

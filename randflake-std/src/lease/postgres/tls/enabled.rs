@@ -10,8 +10,8 @@ use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::lease::EngineError;
+use crate::lease::database::Failure;
 use crate::lease::encryption::{self, Files};
-use crate::lease::postgres::failure::Failure;
 
 /// The files are read for each connection: certificates are replaced before they expire.
 pub(super) async fn connect_encrypted(
