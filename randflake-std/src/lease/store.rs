@@ -11,7 +11,7 @@ use crate::ledger::{Loss, Seal};
 /// The leases of one namespace, as a handle asks for them.
 ///
 /// Every store is a [`Ledger`](crate::ledger::Ledger) over an engine; the rules are in [`ledger`](crate::ledger), and
-/// what an engine must do is the contract of [`Backend`](crate::ledger::Backend). This trait is for those who
+/// what an engine must do is the contract of [`Engine`](crate::ledger::Engine). This trait is for those who
 /// do not care which engine it is.
 ///
 /// It is synchronous: one thread of a process, its keeper, calls it. A call may block for as long as the engine

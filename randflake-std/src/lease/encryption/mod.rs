@@ -127,6 +127,11 @@ mod tests {
             ),
             ("redis://host?sslmode=require", Engine::Redis, "rediss://"),
             ("etcd://host?sslkey=ca.pem", Engine::Etcd, "etcds://"),
+            (
+                "mysql://host/ids?sslmode=verify-full&sslkey=ca.pem",
+                Engine::Mysql,
+                "both are needed",
+            ),
         ] {
             let error = asked(url, engine).unwrap_err().to_string();
             assert!(error.contains(remedy), "{error}");
