@@ -80,12 +80,12 @@ fn the_first_id_after_a_pause_is_of_the_taker_s_own_lane() {
             assert_eq!(is_queued, (1..=3).contains(&n), "{n}");
             assert!(ids.insert(id));
             if n == 0 {
-                let filled = filler.fill(&lease, &clock, || main_code.generate());
-                assert_eq!(filled, Ok(3));
+                let put = filler.fill(&lease, &clock, || main_code.generate());
+                assert_eq!(put, Ok(3));
             }
         }
-        let filled = filler.fill(&lease, &clock, || main_code.generate());
-        assert_eq!(filled, Ok(3), "which are too old after the pause");
+        let put = filler.fill(&lease, &clock, || main_code.generate());
+        assert_eq!(put, Ok(3), "which are too old after the pause");
     }
     clock.advance_ms(10_000);
     let refused = taker.take_or(&clock, || interrupt.generate());

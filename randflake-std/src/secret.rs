@@ -129,14 +129,15 @@ impl Secret {
     #[cfg(feature = "derive")]
     #[must_use]
     #[expect(
+        clippy::expect_used,
         clippy::missing_panics_doc,
-        reason = "16 bytes are within the limit of 255 hashes"
+        reason = "HKDF-SHA256 gives up to 8,160 bytes"
     )]
     pub fn derive(&self, name: &str) -> Self {
         let mut bytes = Zeroizing::new([0; LEN]);
         hkdf::Hkdf::<sha2::Sha256>::new(None, &*self.0)
             .expand_multi_info(&[b"randflake/", name.as_bytes()], bytes.as_mut())
-            .expect("HKDF-SHA256 gives up to 8,160 bytes");
+            .expect("16 bytes are fewer");
         Self(bytes)
     }
 

@@ -81,6 +81,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "postgres",
             "postgres-tls",
             "private-ip",
+            "derive",
             "mysql",
             "mysql-tls",
             "ticket",

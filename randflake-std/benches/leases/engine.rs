@@ -120,8 +120,8 @@ enum Server {
     Etcd(EtcdCluster),
 }
 
-/// The longest TTL, in seconds. All of an engine's figures are taken within one.
-const TTL: u64 = 300;
+/// The longest TTL in ticks, which are milliseconds here. All of an engine's figures are taken within one.
+pub(crate) const TTL: u64 = 300_000;
 
 /// One that runs, and ends when it is dropped.
 pub(crate) struct Engine {
@@ -165,7 +165,7 @@ impl Engine {
 
     /// A namespace of its own.
     pub(crate) fn space(&self, name: &str) -> Space<'_> {
-        let longest = Duration::from_secs(TTL);
+        let longest = Duration::from_millis(TTL);
         let namespace = Namespace::of::<Millis>(name).unwrap();
         Space {
             engine: self,
@@ -229,10 +229,5 @@ impl Space<'_> {
 
     pub(crate) fn node_ids(&self) -> u32 {
         u32::try_from(self.namespace.node_ids()).unwrap()
-    }
-
-    /// In ticks, which are milliseconds here.
-    pub(crate) fn ttl(&self) -> u64 {
-        TTL * 1_000
     }
 }

@@ -10,7 +10,7 @@ use randflake_std::lease::{Grant, LeaseStore};
 
 use super::clients;
 use super::disk::Disk;
-use super::engine::{Engine, Kind, Space};
+use super::engine::{Engine, Kind, Space, TTL};
 use super::figures::Figures;
 use super::leases::{acquire, fill, refusal, release};
 
@@ -43,9 +43,9 @@ pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     let empty = engine.bytes();
     let full = engine.space("full");
     let mut store = full.open();
-    let held = fill_all(engine, &full, &mut *store, figures);
+    let held = fill_all(engine, &mut *store, figures);
     let ends = Instant::now() + engine.kind.filling();
-    figures.times(name, "refusal/first", &[refusal(&mut *store, full.ttl())]);
+    figures.times(name, "refusal/first", &[refusal(&mut *store, TTL)]);
     let leased = engine.bytes();
     clients::renew_all(&full, &held);
     // A log that is thrown away meanwhile makes it smaller.
@@ -77,14 +77,8 @@ pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     figures.times(name, "list of all", &lists);
     // Every lease was renewed, so that none ends now that was to end first.
     thread::sleep(ends.saturating_duration_since(Instant::now()) + Duration::from_secs(1));
-    figures.times(
-        name,
-        "refusal/after renewals",
-        &[refusal(&mut *store, full.ttl())],
-    );
-    let refusals: Vec<_> = (0..rounds)
-        .map(|_| refusal(&mut *store, full.ttl()))
-        .collect();
+    figures.times(name, "refusal/after renewals", &[refusal(&mut *store, TTL)]);
+    let refusals: Vec<_> = (0..rounds).map(|_| refusal(&mut *store, TTL)).collect();
     figures.times(name, "refusal", &refusals);
 }
 
@@ -98,14 +92,9 @@ fn first_of_many(engine: &Engine) -> Duration {
 }
 
 /// Leases all node ids, for just as long as that may take.
-fn fill_all(
-    engine: &Engine,
-    full: &Space<'_>,
-    store: &mut dyn LeaseStore,
-    figures: &mut Figures,
-) -> Vec<Grant> {
+fn fill_all(engine: &Engine, store: &mut dyn LeaseStore, figures: &mut Figures) -> Vec<Grant> {
     // The namespace is there then.
-    let grants = acquire(store, 1, full.ttl());
+    let grants = acquire(store, 1, TTL);
     release(store, &grants);
     let begin = Instant::now();
     let ttl = u64::try_from(engine.kind.filling().as_millis()).unwrap();
@@ -125,7 +114,7 @@ fn fill_in_part(engine: &Engine) -> Vec<Part<'_>> {
         let mut store = space.open();
         let begun = Instant::now();
         if per_mille > 0 {
-            let mut grants = fill(&mut *store, engine.kind.at_once(), space.ttl());
+            let mut grants = fill(&mut *store, engine.kind.at_once(), TTL);
             let kept = grants.len() * per_mille / 1_000;
             // What is free may be anywhere.
             grants.sort_by_cached_key(|_| RandomState::new().hash_one(0));
@@ -154,19 +143,18 @@ fn take_turns(name: &'static str, rounds: u32, parts: &mut [Part<'_>], figures: 
         overwrites.push(timed(|| disk.overwrite()));
         appends.push(timed(|| disk.append()));
         for part in &mut *parts {
-            let ttl = part.space.ttl();
             let begin = Instant::now();
-            let grants = acquire(&mut *part.store, 1, ttl);
+            let grants = acquire(&mut *part.store, 1, TTL);
             part.acquires.push(begin.elapsed());
             thread::sleep(2 * TICK);
-            renewals.push(timed(|| _ = part.store.renew(&grants, ttl).unwrap()));
+            renewals.push(timed(|| _ = part.store.renew(&grants, TTL).unwrap()));
             releases.push(timed(|| release(&mut *part.store, &grants)));
         }
         clocks.push(timed(|| _ = parts[0].store.now().unwrap()));
     }
     for part in &*parts {
         let time = part.begun.elapsed();
-        let is_leased = time < Duration::from_millis(part.space.ttl());
+        let is_leased = time < Duration::from_millis(TTL);
         assert!(is_leased, "the machine is too slow: {time:?}");
     }
     figures.times(name, "disk/overwrite", &overwrites);
@@ -181,15 +169,15 @@ fn take_turns(name: &'static str, rounds: u32, parts: &mut [Part<'_>], figures: 
 
 /// All node ids of one process with one call.
 fn many_at_once(kind: Kind, part: &mut Part<'_>, figures: &mut Figures) {
-    let (name, ttl) = (kind.name(), part.space.ttl());
+    let name = kind.name();
     for count in AT_ONCE.into_iter().filter(|count| *count <= kind.at_once()) {
         let (mut acquires, mut renewals) = (Vec::new(), Vec::new());
         for _ in 0..FEW {
             let begin = Instant::now();
-            let grants = acquire(&mut *part.store, count, ttl);
+            let grants = acquire(&mut *part.store, count, TTL);
             acquires.push(begin.elapsed());
             thread::sleep(2 * TICK);
-            renewals.push(timed(|| _ = part.store.renew(&grants, ttl).unwrap()));
+            renewals.push(timed(|| _ = part.store.renew(&grants, TTL).unwrap()));
             release(&mut *part.store, &grants);
         }
         figures.times(name, &format!("acquire/{count} at once"), &acquires);

@@ -62,8 +62,9 @@ pub(crate) fn run() -> ! {
             writeln!(port, "over").unwrap();
         }
         is_over = status.remaining.is_zero();
-        if status.last_error != trouble {
-            trouble = status.last_error;
+        let error = status.last_error.map(|error| error.to_string());
+        if error != trouble {
+            trouble = error;
             writeln!(port, "trouble {trouble:?}").unwrap();
         }
         if let Ok(id) = ids.generate() {
