@@ -100,9 +100,9 @@ impl<E: Engine> Ledger<E> {
     /// # Errors
     ///
     /// As for [`check`](Ledger::check).
-    pub fn opened(engine: E, namespace: &Namespace) -> Result<Self, StoreError> {
+    pub fn opened(engine: E, namespace: Namespace) -> Result<Self, StoreError> {
         let has_own_clock = engine.has_own_clock();
-        let mut store = Self::over(engine, namespace.clone());
+        let mut store = Self::over(engine, namespace);
         store.machine = has_own_clock.then(|| Machine::new(Arc::new(ExactSystemClock)));
         store.check()?;
         Ok(store)

@@ -106,7 +106,7 @@ fn what_a_password_ends_early_is_said() {
 /// Gives a name to the holders of all leases.
 fn name_holders(database: &Path, name: &str) {
     let connection = rusqlite::Connection::open(database).unwrap();
-    let select = "SELECT number, value FROM record WHERE kind = 'node'";
+    let select = "SELECT number, value FROM record WHERE kind = 2";
     let mut statement = connection.prepare(select).unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
     let texts: Vec<(u32, String)> = rows.unwrap().map(Result::unwrap).collect();
@@ -116,7 +116,7 @@ fn name_holders(database: &Path, name: &str) {
             held: true,
             ..NodeRecord::from_text(node_id, &text).unwrap()
         };
-        let update = "UPDATE record SET value = ?1 WHERE kind = 'node' AND number = ?2";
+        let update = "UPDATE record SET value = ?1 WHERE kind = 2 AND number = ?2";
         let changed = connection.execute(update, (record.to_text(), node_id));
         assert_eq!(changed.unwrap(), 1);
     }

@@ -230,11 +230,9 @@ fn a_store_moved_to_another_disk_is_quarantined() {
 pub(crate) fn reader(path: &Path) {
     let connection = Connection::open(path).unwrap();
     let leases: i64 = connection
-        .query_row(
-            "SELECT count(*) FROM record WHERE kind = 'node'",
-            [],
-            |row| row.get(0),
-        )
+        .query_row("SELECT count(*) FROM record WHERE kind = 2", [], |row| {
+            row.get(0)
+        })
         .unwrap();
     eprintln!("read {leases}");
     io::stdin().read_line(&mut String::new()).unwrap();

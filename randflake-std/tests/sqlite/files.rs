@@ -289,13 +289,10 @@ fn a_diagnosis_tells_of_damage() {
 #[test]
 fn values_that_make_no_sense_are_an_error() {
     for (damage, rest) in [
-        ("UPDATE record SET value = '' WHERE kind = 'node'", "list"),
+        ("UPDATE record SET value = '' WHERE kind = 2", "list"),
         ("UPDATE record SET value = CAST(x'ff' AS TEXT)", "text"),
         ("UPDATE record SET number = 1 << 32", "number"),
-        (
-            "UPDATE record SET value = '1:' WHERE kind = 'namespace'",
-            "load",
-        ),
+        ("UPDATE record SET value = '1:' WHERE kind = 0", "load"),
         ("UPDATE store SET writes = -1", "open"),
         ("DELETE FROM store", "open"),
         ("DROP TABLE record", "all"),
@@ -320,7 +317,7 @@ fn a_damaged_record_holds_up_nobody() {
     let mut store = place.open();
     let grant = acquire(&mut store).unwrap();
     let connection = Connection::open(place.database()).unwrap();
-    let damage = "UPDATE record SET value = '' WHERE kind = 'node'";
+    let damage = "UPDATE record SET value = '' WHERE kind = 2";
     connection.execute_batch(damage).unwrap();
     drop(connection);
     let sentence = unusable(store.renew(&[grant], TTL));

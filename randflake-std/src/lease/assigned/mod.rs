@@ -128,7 +128,7 @@ impl StaticStore {
             guard: None,
             fork_guard: ForkGuard::new(),
         };
-        Self::opened(file, namespace)
+        Self::opened(file, namespace.clone())
     }
 
     /// The node id.

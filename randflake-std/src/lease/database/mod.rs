@@ -10,11 +10,9 @@ use core::time::Duration;
 
 use tokio::time::timeout;
 
-pub(super) use self::failure::{Failure, pooled};
+pub(super) use self::failure::{Failure, changed, pooled};
 use self::runtime::Blocking;
-pub(super) use self::values::{
-    Only, check_version, count, expected, key, only_change, time, window,
-};
+pub(super) use self::values::{Only, check_version, count, expected, key, time, window};
 use super::{EngineError, Namespace};
 
 /// How long a server may take to answer.

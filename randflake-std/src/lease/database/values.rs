@@ -33,7 +33,7 @@ pub(in crate::lease) fn key(
     key.ok_or_else(|| EngineError::unusable("the lease store was damaged: a key is out of range"))
 }
 
-/// Of a write that puts one text in the place of another: the most frequent one.
+/// A write that puts one text in the place of another: the most frequent one.
 #[derive(Debug)]
 pub(in crate::lease) struct Only<'w> {
     pub(in crate::lease) key: Key,
@@ -43,21 +43,23 @@ pub(in crate::lease) struct Only<'w> {
     pub(in crate::lease) kept: Option<&'w str>,
 }
 
-/// The one change of a write that has no other.
-pub(in crate::lease) fn only_change(entries: &[Entry]) -> Option<Only<'_>> {
-    let (kept, entry) = match entries {
-        [entry] => (None, entry),
-        [kept, entry] if kept.key == Key::Namespace && kept.after.is_none() => {
-            (Some(expected(kept)?), entry)
-        }
-        _ => return None,
-    };
-    Some(Only {
-        key: entry.key,
-        before: expected(entry)?,
-        after: entry.after.as_deref()?,
-        kept,
-    })
+impl<'w> Only<'w> {
+    /// Of a write with these entries, if it has no other change.
+    pub(in crate::lease) fn of(entries: &'w [Entry]) -> Option<Self> {
+        let (kept, entry) = match entries {
+            [entry] => (None, entry),
+            [kept, entry] if kept.key == Key::Namespace && kept.after.is_none() => {
+                (Some(expected(kept)?), entry)
+            }
+            _ => return None,
+        };
+        Some(Self {
+            key: entry.key,
+            before: expected(entry)?,
+            after: entry.after.as_deref()?,
+            kept,
+        })
+    }
 }
 
 /// The text that must be there, if one must.

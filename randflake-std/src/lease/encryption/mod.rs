@@ -15,17 +15,19 @@ mod files;
     feature = "mysql-tls"
 ))]
 mod refusal;
+#[cfg(not(any(
+    feature = "redis-tls",
+    feature = "etcd-tls",
+    feature = "postgres-tls",
+    feature = "mysql-tls"
+)))]
+#[path = "no_refusal.rs"]
+mod refusal;
 #[cfg(any(feature = "etcd-tls", feature = "postgres-tls", feature = "mysql-tls"))]
 mod trusted;
 
 use std::path::{Path, PathBuf};
 
-#[cfg(any(
-    feature = "redis-tls",
-    feature = "etcd-tls",
-    feature = "postgres-tls",
-    feature = "mysql-tls"
-))]
 pub(super) use self::refusal::refusal;
 use super::StoreError;
 use super::url::Server;
@@ -125,6 +127,11 @@ mod tests {
             ),
             ("redis://host?sslmode=require", Engine::Redis, "rediss://"),
             ("etcd://host?sslkey=ca.pem", Engine::Etcd, "etcds://"),
+            (
+                "mysql://host/ids?sslmode=verify-full&sslkey=ca.pem",
+                Engine::Mysql,
+                "both are needed",
+            ),
         ] {
             let error = asked(url, engine).unwrap_err().to_string();
             assert!(error.contains(remedy), "{error}");

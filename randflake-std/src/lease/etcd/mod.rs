@@ -147,7 +147,7 @@ impl EtcdStore {
             clock,
             revision: 0,
         };
-        Self::opened(etcd, namespace)
+        Self::opened(etcd, namespace.clone())
     }
 }
 

@@ -76,7 +76,7 @@ impl MemoryStore {
             namespace: namespace.name().to_owned(),
             ..self.records.engine.clone()
         };
-        Self::opened(memory, &namespace)
+        Self::opened(memory, namespace)
     }
 
     /// This very client once more, with all that it remembers: what a machine has that is resumed twice from one

@@ -2,9 +2,9 @@
 
 use mysql_async::{Error as SqlError, IoError};
 
-use super::tls;
 use crate::lease::EngineError;
 use crate::lease::database::Failure;
+use crate::lease::encryption;
 
 /// Errors of the server, by its manual.
 pub(super) const NO_SUCH_TABLE: u16 = 1146;
@@ -49,7 +49,7 @@ pub(super) fn of_login(error: SqlError, is_encrypted: bool) -> Failure {
 }
 
 fn failure(error: SqlError, hint: &str) -> Failure {
-    let kind = if let Some(refusal) = tls::refusal(&error) {
+    let kind = if let Some(refusal) = encryption::refusal(&error) {
         EngineError::unusable(refusal)
     } else if is_one_of(&error, &LASTING) {
         EngineError::unusable(told(&error) + hint)

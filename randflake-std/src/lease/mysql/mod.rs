@@ -145,7 +145,7 @@ impl MysqlStore {
             database: Database::new(target, place, namespace)?,
             has_own_clock,
         };
-        Self::opened(mysql, namespace)
+        Self::opened(mysql, namespace.clone())
     }
 }
 

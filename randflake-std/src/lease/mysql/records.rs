@@ -6,7 +6,7 @@ use super::failure::is_stale;
 use super::session::{Answer, Session, missing, typed};
 use super::sql::{self, hex};
 use crate::lease::EngineError;
-use crate::lease::database::{Failure, only_change, pooled, time, window};
+use crate::lease::database::{Failure, Only, pooled, time, window};
 use crate::ledger::{Before, Committed, Continuity, Key, Keys, Reading, Write};
 
 /// How long a packet may become before it is sent.
@@ -97,7 +97,7 @@ impl Session {
     pub(super) async fn write(&mut self, name: &str, write: &Write) -> Result<Committed, Failure> {
         let clock = self.clock()?;
         let marks = self.marks(name, write);
-        let now = if let Some(only) = only_change(&write.entries) {
+        let now = if let Some(only) = Only::of(&write.entries) {
             // What `LAST_INSERT_ID` is given comes with the answer.
             let fit = self.fit(write, &format!("LAST_INSERT_ID({clock})"));
             let update = sql::update(name, &only, &fit);

@@ -8,7 +8,7 @@ use super::failure::{NO_SUCH_TABLE, is_one_of, of_login};
 use super::sql::damaged;
 use super::tls::Target;
 use crate::lease::EngineError;
-use crate::lease::database::{self, Failure, check_version};
+use crate::lease::database::{self, Failure, changed, check_version};
 use crate::ledger::{VERSION, read_clock};
 
 /// The server's clock, in microseconds.
@@ -104,12 +104,6 @@ impl Session {
     /// Refuses tables that no randflake has made, before any is read: a view runs functions with the rights of whoever
     /// looks, and a trigger changes what is written.
     async fn check_tables(&mut self) -> Result<(), Failure> {
-        let changed = |how: String| {
-            let why = format!(
-                "the lease store was changed: {how}, which no randflake has made: remove it"
-            );
-            Err(EngineError::unusable(why).into())
-        };
         let triggers = "SELECT trigger_name FROM information_schema.triggers
             WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\\_%' LIMIT 1";
         let answers = self
@@ -118,14 +112,12 @@ impl Session {
         for table in &answers[0].rows {
             let text = |column| table.get::<Option<String>, _>(column).flatten();
             if text(1).as_deref() != Some("InnoDB") {
-                return changed(format!(
-                    "{:?} is no table of InnoDB",
-                    text(0).unwrap_or_default()
-                ));
+                let name = text(0).unwrap_or_default();
+                return Err(changed(&format!("{name:?} is no table of InnoDB")).into());
             }
         }
         if let Some((trigger,)) = answers[1].first::<(String,)>()? {
-            return changed(format!("it has a trigger {trigger:?}"));
+            return Err(changed(&format!("it has a trigger {trigger:?}")).into());
         }
         Ok(())
     }

@@ -4,9 +4,9 @@ use core::error::Error;
 
 use tokio_postgres::error::SqlState;
 
-use super::tls;
 use crate::lease::EngineError;
 use crate::lease::database::{Failure, pooled};
+use crate::lease::encryption;
 
 /// Of a statement that was prepared in another session.
 const OF_A_POOLER: [SqlState; 2] = [
@@ -29,7 +29,7 @@ impl From<tokio_postgres::Error> for Failure {
         let is_one_of = |codes: &[SqlState]| error.code().is_some_and(|code| codes.contains(code));
         let kind = if is_one_of(&OF_A_POOLER) {
             pooled()
-        } else if let Some(refusal) = tls::refusal(&error) {
+        } else if let Some(refusal) = encryption::refusal(&error) {
             EngineError::unusable(refusal)
         } else if is_one_of(&LASTING) {
             EngineError::unusable(told(&error))

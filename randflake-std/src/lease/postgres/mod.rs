@@ -115,7 +115,7 @@ impl PostgresStore {
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::opened(Postgres::at(server, namespace)?, namespace)
+        Self::opened(Postgres::at(server, namespace)?, namespace.clone())
     }
 }
 

@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use crate::lease::EngineError;
-use crate::lease::database::Failure;
+use crate::lease::database::{Failure, changed};
 
 /// What this role, superusers and the owner that the URL names have not made; and what no `schema.sql` has.
 const QUESTION: &str = "
@@ -43,15 +43,12 @@ pub(super) async fn check(client: &Client, owner: Option<&str>) -> Result<(), Fa
     let what: String = row.try_get("what")?;
     let role: Option<String> = row.try_get("role")?;
     let why = match role {
-        Some(role) => format!(
+        Some(role) => EngineError::unusable(format!(
             "the schema randflake of the lease store is not trusted: its {what:?} belongs to the role \
              {role:?}, which could do all that this role may: name that role in the URL, owner=ROLE, if it \
              is the one that made the schema for you"
-        ),
-        None => format!(
-            "the schema randflake of the lease store was changed: it has a {what:?}, which no randflake has \
-             made: remove it"
-        ),
+        )),
+        None => changed(&format!("it has a {what:?}")),
     };
-    Err(EngineError::unusable(why).into())
+    Err(why.into())
 }

@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 use super::failure::emptied;
 use super::session::Session;
 use crate::lease::EngineError;
-use crate::lease::database::{Failure, expected, key, only_change, pooled, time, window};
+use crate::lease::database::{Failure, Only, expected, key, pooled, time, window};
 use crate::ledger::{Before, Committed, Continuity, Key, Keys, Reading, Write};
 
 /// What the server says of itself, and the texts. Whether an absence is certain is only asked where the namespace or
@@ -167,7 +167,7 @@ impl Session {
         }
         let tables = self.tables.clone();
         let (from, to) = window(write);
-        let written = if let Some(only) = only_change(&write.entries) {
+        let written = if let Some(only) = Only::of(&write.entries) {
             let (kind, number) = place(only.key);
             let values: [&(dyn ToSql + Sync); 9] = [
                 &namespace,

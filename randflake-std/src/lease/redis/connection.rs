@@ -9,7 +9,7 @@ use redis::{Client, ConnectionAddr, ErrorKind, RedisError, RedisResult, ServerEr
 use super::server::field;
 use super::url::settings;
 use super::{rights, tls};
-use crate::lease::encryption::Files;
+use crate::lease::encryption::{self, Files};
 use crate::lease::url::Server;
 use crate::lease::{EngineError, StoreError};
 
@@ -134,7 +134,7 @@ impl Connection {
 
     /// The error as the rules see it.
     fn failure(&self, error: RedisError) -> EngineError {
-        if let Some(why) = tls::refusal(&error) {
+        if let Some(why) = encryption::refusal(&error) {
             return EngineError::unusable(format!("{}: {why}", self.place())).because(error);
         }
         if let Some((other, _)) = error.redirect_node()

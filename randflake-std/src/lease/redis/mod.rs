@@ -180,7 +180,7 @@ impl RedisStore {
             hash,
             clock,
         };
-        Self::opened(redis, namespace)
+        Self::opened(redis, namespace.clone())
     }
 }
 

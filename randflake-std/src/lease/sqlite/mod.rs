@@ -153,7 +153,7 @@ impl SqliteStore {
             seen: Mark::default(),
             session: None,
         };
-        Self::opened(database, namespace)
+        Self::opened(database, namespace.clone())
     }
 
     /// The database's path, without links.

@@ -21,11 +21,12 @@ impl Records<'_> {
         let mut statement = self.connection.prepare(sql)?;
         let mut texts = BTreeMap::new();
         for (first, last) in keys.iter().map(Keys::bounds) {
-            let ((kind, first_number), (_, last_number)) = (column(first), column(last));
+            let ((kind, first_number), (_, last_number)) = (first.numbers(), last.numbers());
             let within = params![self.namespace, kind, first_number, last_number];
             let mut rows = statement.query(within)?;
             while let Some(row) = rows.next()? {
-                texts.insert(with_number(first, row.get(0)?), row.get(1)?);
+                let key = Key::of_numbers(kind, row.get(0)?);
+                texts.extend(key.zip(row.get(1)?));
             }
         }
         Ok(texts)
@@ -36,7 +37,7 @@ impl Records<'_> {
         let sql = "SELECT number, value FROM record
                    WHERE namespace = ?1 AND kind = ?2 AND number >= ?3 ORDER BY number LIMIT ?4";
         let mut statement = self.connection.prepare(sql)?;
-        let (kind, first) = column(Key::Node(first));
+        let (kind, first) = Key::Node(first).numbers();
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let from = params![self.namespace, kind, first, most];
         let rows = statement.query_map(from, |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -58,28 +59,9 @@ impl Records<'_> {
         let sql = "REPLACE INTO record VALUES (?1, ?2, ?3, ?4)";
         let mut statement = self.connection.prepare(sql)?;
         for entry in entries.iter().filter(|entry| entry.after.is_some()) {
-            let (kind, number) = column(entry.key);
+            let (kind, number) = entry.key.numbers();
             statement.execute(params![self.namespace, kind, number, entry.after])?;
         }
         Ok(())
-    }
-}
-
-/// Kind and number of a key.
-fn column(key: Key) -> (&'static str, u32) {
-    match key {
-        Key::Namespace => ("namespace", 0),
-        Key::Counter => ("counter", 0),
-        Key::Node(node_id) => ("node", node_id),
-        Key::Page(page) => ("page", page),
-    }
-}
-
-/// The key of the same kind with another number.
-fn with_number(key: Key, number: u32) -> Key {
-    match key {
-        Key::Node(_) => Key::Node(number),
-        Key::Page(_) => Key::Page(number),
-        Key::Namespace | Key::Counter => key,
     }
 }

@@ -13,8 +13,8 @@ pub(super) const VERSION: i32 = 1;
 
 /// - `store` has one row: what is known of the database itself. `breaks` counts how often it may have forgotten
 ///   something, `known_end_ms` is the latest end of a lease that was known outside of it when it did.
-/// - `record` has all else: the texts of each namespace by their keys, `namespace` and `counter` (number 0), `node` and
-///   `page` (a hint).
+/// - `record` has all else: the texts of each namespace by their keys. A kind is 0 for the namespace's record, 1 for its
+///   counter, 2 for a node id, and 3 for a page, which is a hint.
 const TABLES: &str = "
     CREATE TABLE store (
         only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -28,7 +28,7 @@ const TABLES: &str = "
     ) STRICT;
     CREATE TABLE record (
         namespace TEXT NOT NULL,
-        kind TEXT NOT NULL,
+        kind INTEGER NOT NULL,
         number INTEGER NOT NULL,
         value TEXT NOT NULL,
         PRIMARY KEY (namespace, kind, number)

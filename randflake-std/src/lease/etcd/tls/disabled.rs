@@ -4,7 +4,7 @@ use ureq::config::ConfigBuilder;
 use ureq::typestate::AgentScope;
 
 use crate::lease::EngineError;
-use crate::lease::encryption::Files;
+use crate::lease::encryption::{self, Files};
 
 pub(in super::super) fn encrypted(
     _: ConfigBuilder<AgentScope>,
@@ -15,6 +15,6 @@ pub(in super::super) fn encrypted(
     ))
 }
 
-pub(in super::super) fn refusal(_: &ureq::Error) -> Option<String> {
-    None
+pub(in super::super) fn refusal(error: &ureq::Error) -> Option<String> {
+    encryption::refusal(error)
 }

@@ -1,6 +1,6 @@
 //! A build without encryption.
 
-use mysql_async::{Error as SqlError, SslOpts};
+use mysql_async::SslOpts;
 
 use crate::lease::EngineError;
 use crate::lease::encryption::Files;
@@ -10,8 +10,4 @@ pub(in crate::lease::mysql) fn options(_: &Files) -> Result<SslOpts, EngineError
         "this build cannot encrypt connections to MySQL: build it with the cargo feature `mysql-tls`, or \
          take sslmode=disable",
     ))
-}
-
-pub(in crate::lease::mysql) fn refusal(_: &SqlError) -> Option<String> {
-    None
 }

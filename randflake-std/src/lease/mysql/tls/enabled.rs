@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use mysql_async::{ClientIdentity, Error as SqlError, SslOpts};
+use mysql_async::{ClientIdentity, SslOpts};
 use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, ring};
 
 use crate::lease::EngineError;
-use crate::lease::encryption::{self, Files};
+use crate::lease::encryption::Files;
 
 /// The files are read for each connection: certificates are replaced before they expire.
 pub(in crate::lease::mysql) fn options(files: &Files) -> Result<SslOpts, EngineError> {
@@ -38,8 +38,4 @@ pub(in crate::lease::mysql) fn options(files: &Files) -> Result<SslOpts, EngineE
 /// A path the crate would read in a thread of its own.
 fn content(path: &Path) -> Result<Vec<u8>, EngineError> {
     fs::read(path).map_err(EngineError::unavailable)
-}
-
-pub(in crate::lease::mysql) fn refusal(error: &SqlError) -> Option<String> {
-    encryption::refusal(error)
 }

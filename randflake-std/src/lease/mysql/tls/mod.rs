@@ -9,12 +9,8 @@ use mysql_async::{Opts, OptsBuilder};
 
 #[cfg(not(feature = "mysql-tls"))]
 use self::disabled::options;
-#[cfg(not(feature = "mysql-tls"))]
-pub(super) use self::disabled::refusal;
 #[cfg(feature = "mysql-tls")]
 use self::enabled::options;
-#[cfg(feature = "mysql-tls")]
-pub(super) use self::enabled::refusal;
 use super::SharedClock;
 use crate::lease::EngineError;
 use crate::lease::encryption::Files;

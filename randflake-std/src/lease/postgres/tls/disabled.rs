@@ -1,7 +1,5 @@
 //! A build without encryption.
 
-use core::error::Error;
-
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config};
 
@@ -16,8 +14,4 @@ pub(super) async fn connect_encrypted(
     let sentence = "this build cannot encrypt connections to PostgreSQL: build it with the cargo \
                     feature `postgres-tls`, or take sslmode=disable";
     Err(EngineError::unusable(sentence).into())
-}
-
-pub(in crate::lease::postgres) fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
-    None
 }

@@ -1,6 +1,5 @@
 //! TLS by rustls.
 
-use core::error::Error;
 use std::sync::Arc;
 
 use rustls::crypto::ring;
@@ -11,7 +10,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::lease::EngineError;
 use crate::lease::database::Failure;
-use crate::lease::encryption::{self, Files};
+use crate::lease::encryption::Files;
 
 /// The files are read for each connection: certificates are replaced before they expire.
 pub(super) async fn connect_encrypted(
@@ -32,8 +31,4 @@ pub(super) async fn connect_encrypted(
     };
     let (client, connection) = config.connect(MakeRustlsConnect::new(tls)).await?;
     Ok((client, tokio::spawn(async move { _ = connection.await })))
-}
-
-pub(in crate::lease::postgres) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
-    encryption::refusal(error)
 }

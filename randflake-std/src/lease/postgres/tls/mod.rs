@@ -10,12 +10,8 @@ use tokio_postgres::{Client, Config, NoTls};
 
 #[cfg(not(feature = "postgres-tls"))]
 use self::disabled::connect_encrypted;
-#[cfg(not(feature = "postgres-tls"))]
-pub(super) use self::disabled::refusal;
 #[cfg(feature = "postgres-tls")]
 use self::enabled::connect_encrypted;
-#[cfg(feature = "postgres-tls")]
-pub(super) use self::enabled::refusal;
 use crate::lease::database::Failure;
 use crate::lease::encryption::Files;
 

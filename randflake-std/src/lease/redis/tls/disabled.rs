@@ -1,7 +1,5 @@
 //! No encrypted connections in this build.
 
-use core::error::Error;
-
 use redis::{Client, ConnectionInfo};
 
 use crate::lease::EngineError;
@@ -11,8 +9,4 @@ pub(in super::super) fn client(_: ConnectionInfo, _: &Files) -> Result<Client, E
     Err(EngineError::unusable(
         "this build has no TLS for Redis: build it with the cargo feature `redis-tls`",
     ))
-}
-
-pub(in super::super) fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
-    None
 }

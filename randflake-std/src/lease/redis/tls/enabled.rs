@@ -1,6 +1,5 @@
 //! Encrypted connections.
 
-use core::error::Error;
 use std::fs;
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use redis::{Client, ClientTlsConfig, ConnectionInfo, TlsCertificates};
 use rustls::crypto::{CryptoProvider, ring};
 
 use crate::lease::EngineError;
-use crate::lease::encryption::{self, Files};
+use crate::lease::encryption::Files;
 
 /// The client takes the cryptography that the process has chosen; so this chooses, if nobody has.
 pub(in super::super) fn client(
@@ -36,8 +35,4 @@ pub(in super::super) fn client(
     };
     Client::build_with_tls(server, certificates)
         .map_err(|error| EngineError::unusable(format!("TLS for Redis: {error}")))
-}
-
-pub(in super::super) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
-    encryption::refusal(error)
 }
