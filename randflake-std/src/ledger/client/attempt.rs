@@ -1,0 +1,172 @@
+//! One operation: tried until nobody else was faster.
+
+use core::time::Duration;
+
+use super::Ledger;
+use crate::lease::StoreError;
+use crate::ledger::carried::{Carried, LEAP, Machine};
+use crate::ledger::fresh::fresh;
+use crate::ledger::{
+    Asking, Change, Committed, Decision, Engine, Expected, Held, Loss, NamespaceRecord, Node,
+    NodeRecord, View, Wanted, renew,
+};
+
+/// How often an operation begins anew because others were faster.
+const TRIES: usize = 100;
+
+/// What became of each lease of a renewal.
+pub(super) type Renewals = Vec<Result<NodeRecord, Loss>>;
+
+/// An operation that succeeded.
+pub(super) struct Done<T> {
+    pub(super) answer: T,
+    pub(super) now: Duration,
+}
+
+/// An operation that failed, with what may have been written all the same.
+pub(super) struct Undone {
+    pub(super) error: StoreError,
+    pub(super) tried: Option<Box<(u64, Change)>>,
+}
+
+impl<F: Into<StoreError>> From<F> for Undone {
+    fn from(error: F) -> Self {
+        let error = error.into();
+        Self { error, tried: None }
+    }
+}
+
+impl<E: Engine> Ledger<E> {
+    /// This machine's wall clock, and its monotonic one.
+    pub(super) fn machine_now(&self) -> Option<(Duration, Duration)> {
+        let machine = self.machine.as_ref()?;
+        Some((machine.wall(), machine.steady()))
+    }
+
+    /// Reads, decides and writes, until nobody else was faster. The store's clock is compared with what it showed
+    /// before, carried on, if `is_renewal`; else, or if it showed nothing before, with this machine's.
+    pub(super) fn run<T>(
+        &mut self,
+        wanted: &Wanted<'_>,
+        is_renewal: bool,
+        rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
+    ) -> Result<Done<T>, Undone> {
+        for _ in 0..TRIES {
+            let fresh = fresh().map_err(StoreError::unavailable)?;
+            let before = self.machine_now();
+            let view = self.records.read(wanted)?;
+            let last = self.last.as_ref().filter(|_| is_renewal);
+            let clock = before.zip(self.machine_now()).map(
+                |((before, sent), (after, received))| match last {
+                    Some((_, carried)) => carried.expected(sent, received),
+                    None => Expected::of_machine(before, after),
+                },
+            );
+            let Decision { change, answer } = rule(&view, &self.asking(clock, fresh));
+            if let Err(error @ StoreError::ClockSkew { .. }) = answer {
+                // A leap counts as a failure once; then this machine's clock has to agree.
+                self.last = None;
+                self.records.engine.abandon();
+                return Err(error.into());
+            }
+            let now = if change.is_empty() {
+                self.records.engine.abandon();
+                view.now
+            } else {
+                match self.records.commit(&change) {
+                    Ok(Committed::Done { now }) => now,
+                    Ok(Committed::Stale) => continue,
+                    Err(error) => {
+                        let tried = Some(Box::new((fresh.1, change)));
+                        return Err(Undone {
+                            error: error.into(),
+                            tried,
+                        });
+                    }
+                }
+            };
+            let record = change.namespace_after.or(change.namespace_before);
+            // What the rules have looked at: by the write the clock may have leapt.
+            self.answered(record, view.now, before.map(|(_, sent)| sent));
+            return Ok(Done {
+                answer: answer?,
+                now,
+            });
+        }
+        Err(StoreError::unavailable("other clients of the store were faster each time").into())
+    }
+
+    fn answered(&mut self, record: Option<NamespaceRecord>, now: Duration, sent: Option<Duration>) {
+        if let Some(record) = &record {
+            self.seen.note_namespace(record);
+        }
+        let received = self.machine.as_ref().map(Machine::steady);
+        let times = sent.zip(received);
+        let carried = times.map(|(sent, received)| Carried::new(now, sent, received));
+        self.last = record.zip(carried);
+    }
+
+    /// Renews without reading first: by the same rule, on what this process wrote last and the store's clock
+    /// carried on. The engine writes only if all of that is still so. `None`: it is not known, or not so.
+    pub(super) fn renew_unread(
+        &mut self,
+        leases: &[Held],
+        ttl: u64,
+    ) -> Result<Option<Done<Renewals>>, Undone> {
+        let (Some(machine), Some((record, carried))) = (&self.machine, self.last.clone()) else {
+            return Ok(None);
+        };
+        let sent = machine.steady();
+        let known: Option<Vec<_>> = leases
+            .iter()
+            .map(|lease| {
+                let written = self.written.get(&lease.grant.node_id)?;
+                let is_known = written.record.is_of(&lease.grant) && written.tried.is_empty();
+                let record = Some(written.record.clone());
+                is_known.then_some(Node {
+                    node_id: lease.grant.node_id,
+                    record,
+                })
+            })
+            .collect();
+        let Some(nodes) = known else {
+            return Ok(None);
+        };
+        let now = carried.at(sent);
+        let view = View::carried(now, record, nodes);
+        let fresh = fresh().map_err(StoreError::unavailable)?;
+        let Decision { mut change, answer } = renew(&view, leases, ttl, &self.asking(None, fresh));
+        let Ok(renewed) = answer else {
+            return Ok(None);
+        };
+        if change.namespace_after.is_some() || renewed.iter().any(Result::is_err) {
+            return Ok(None);
+        }
+        let soonest = change
+            .nodes
+            .iter()
+            .filter_map(|node| Some(node.before.as_ref()?.end))
+            .min();
+        let expires = soonest.map_or(now, |end| {
+            Duration::from_millis(self.namespace.spec().unix_ms(end) - 1)
+        });
+        change.window = Some((now.saturating_sub(LEAP), (now + 2 * LEAP).min(expires)));
+        match self.records.commit(&change) {
+            Ok(Committed::Done { now }) => {
+                self.answered(change.namespace_before, now, Some(sent));
+                Ok(Some(Done {
+                    answer: renewed,
+                    now,
+                }))
+            }
+            Ok(Committed::Stale) => Ok(None),
+            Err(error) => {
+                let tried = Some(Box::new((fresh.1, change)));
+                Err(Undone {
+                    error: error.into(),
+                    tried,
+                })
+            }
+        }
+    }
+}

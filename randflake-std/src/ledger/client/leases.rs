@@ -1,0 +1,222 @@
+//! The operations on leases.
+
+use core::time::Duration;
+
+use super::attempt::{Done, Undone};
+use super::{Ledger, Pending, Written};
+use crate::holder::DEVICE;
+use crate::lease::{
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed,
+    StoreError,
+};
+use crate::ledger::{
+    Acquire, Engine, Held, NodeRecord, Seal, Wanted, acquire, end_quarantine, quarantine, release,
+    renew,
+};
+
+impl<E: Engine> Ledger<E> {
+    /// What this process knows of a grant.
+    fn held(&self, grant: &Grant) -> Held {
+        let written = self.written.get(&grant.node_id);
+        // A device's lease may be renewed by any server, in turns.
+        let is_ours = |written: &&Written| {
+            written.record.is_of(grant) && !written.record.holder.starts_with(DEVICE)
+        };
+        let written = written.filter(is_ours);
+        Held {
+            grant: *grant,
+            written: written.map(|written| (written.record.serial, written.record.nonce)),
+            tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
+        }
+    }
+
+    /// Notes a write that was answered.
+    fn wrote(&mut self, record: &NodeRecord) {
+        self.seen.note(record);
+        let written = Written {
+            record: record.clone(),
+            tried: Vec::new(),
+        };
+        self.written.insert(record.node_id, written);
+    }
+
+    /// Notes a write that may have happened.
+    fn may_have_written(&mut self, undone: Undone) -> StoreError {
+        if let Some((nonce, change)) = undone.tried.map(|tried| *tried) {
+            for after in change.nodes.iter().map(|node| &node.after) {
+                if let Some(written) = self.written.get_mut(&after.node_id) {
+                    written.tried.push(nonce);
+                }
+            }
+        }
+        undone.error
+    }
+
+    fn renew_some(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
+        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+        let wanted = Wanted {
+            nodes: &nodes,
+            free: 0,
+        };
+        let mut outcome = Ok(None);
+        if self.records.engine.renews_unread() {
+            outcome = self.renew_unread(&leases, ttl);
+        }
+        let outcome = match outcome {
+            Ok(Some(done)) => Ok(done),
+            Ok(None) => self.run(&wanted, true, |view, asking| {
+                renew(view, &leases, ttl, asking)
+            }),
+            Err(undone) => Err(undone),
+        };
+        let Done { answer, now } = outcome.map_err(|undone| self.may_have_written(undone))?;
+        for record in answer.iter().flatten() {
+            self.wrote(record);
+        }
+        let ends = answer
+            .into_iter()
+            .map(|outcome| outcome.map(|record| record.end));
+        Ok(Renewed {
+            ends: ends.collect(),
+            now,
+        })
+    }
+
+    fn release_some(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
+        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+        let wanted = Wanted {
+            nodes: &nodes,
+            free: 0,
+        };
+        let outcome = self.run(&wanted, true, |view, asking| release(view, &leases, asking));
+        let done = outcome.map_err(|undone| self.may_have_written(undone))?;
+        for record in &done.answer {
+            self.wrote(record);
+        }
+        Ok(())
+    }
+}
+
+impl<E: Engine> LeaseStore for Ledger<E> {
+    fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    fn seal(&mut self, seal: Seal) {
+        self.namespace.set_seal(seal);
+    }
+
+    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+        let AcquireRequest {
+            token,
+            holder,
+            nodes,
+            ttl,
+        } = *request;
+        self.records.engine.limit_for(self.namespace.span(ttl));
+        let at_once = self.records.engine.at_once();
+        if nodes.count() as usize > at_once {
+            return Err(StoreError::Invalid(format!(
+                "{} node ids asked for at once: this store grants at most {at_once}",
+                nodes.count()
+            )));
+        }
+        let pending = self.pending.take().filter(|pending| pending.token == token);
+        let mut pending = pending.unwrap_or(Pending {
+            token,
+            nonces: Vec::new(),
+            nodes: Vec::new(),
+        });
+        let asked = Acquire {
+            token,
+            holder,
+            nodes,
+            ttl,
+            tried: &pending.nonces,
+        };
+        let (chosen, free) = match nodes {
+            // More than there are is for the rule to refuse.
+            NodeIds::Any(count) => (
+                &[][..],
+                usize::try_from(u64::from(count).min(self.namespace.node_ids()))
+                    .unwrap_or(usize::MAX),
+            ),
+            NodeIds::These(chosen) => (chosen, 0),
+        };
+        let read = [&pending.nodes, chosen].concat();
+        let wanted = Wanted { nodes: &read, free };
+        match self.run(&wanted, false, |view, asking| acquire(view, &asked, asking)) {
+            Ok(Done { answer, now }) => {
+                for record in &answer {
+                    self.wrote(record);
+                }
+                let grants = answer.iter().map(NodeRecord::grant).collect();
+                Ok(Acquired { grants, now })
+            }
+            Err(Undone { error, tried }) => {
+                if let Some((nonce, change)) = tried.map(|tried| *tried) {
+                    pending.nonces.push(nonce);
+                    pending
+                        .nodes
+                        .extend(change.nodes.iter().map(|node| node.after.node_id));
+                }
+                if !pending.nonces.is_empty() {
+                    self.pending = Some(pending);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        self.records.engine.limit_for(self.namespace.span(ttl));
+        let mut chunks = grants.chunks(self.records.engine.at_once());
+        let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
+        for grants in chunks {
+            let more = self.renew_some(grants, ttl)?;
+            renewed.ends.extend(more.ends);
+            renewed.now = more.now;
+        }
+        Ok(renewed)
+    }
+
+    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        let mut chunks = grants.chunks(self.records.engine.at_once());
+        self.release_some(chunks.next().unwrap_or_default())?;
+        chunks.try_for_each(|grants| self.release_some(grants))
+    }
+
+    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+        let records = self.records.list()?.into_iter();
+        let records = records.map(|record| Record {
+            grant: record.grant(),
+            contested: record.contested,
+            holder: record.holder,
+        });
+        Ok(records.collect())
+    }
+
+    fn quarantine(&mut self) -> Result<Duration, StoreError> {
+        let done = self.run(&Wanted::default(), false, quarantine);
+        done.map(|done| done.answer).map_err(|undone| undone.error)
+    }
+
+    fn end_quarantine(&mut self) -> Result<(), StoreError> {
+        let done = self.run(&Wanted::default(), false, end_quarantine);
+        done.map(|done| done.answer).map_err(|undone| undone.error)
+    }
+
+    fn now(&mut self) -> Result<Duration, StoreError> {
+        let view = self.records.read(&Wanted::default())?;
+        self.records.engine.abandon();
+        Ok(view.now)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        let mut findings = self.records.engine.diagnose()?;
+        findings.push(Finding::quarantine(self.look()?.quarantine_left()));
+        Ok(findings)
+    }
+}
