@@ -176,6 +176,17 @@ impl<L: AnyLayout> Codec<L> {
         Ok(wanted.saturating_sub(rest.len()))
     }
 
+    /// Fills a buffer with the ids of a run of the same length.
+    pub(crate) fn encode_raws(&self, run: Run<L>, ids: &mut [u64]) {
+        let step = self.spec().pack(0, 0, 1);
+        let mut next = run.first();
+        for id in &mut *ids {
+            *id = next;
+            next = next.wrapping_add(step);
+        }
+        self.permutation.permute_all(ids);
+    }
+
     /// Writes the ids of a run to the front of a buffer, and gives what is left of that.
     fn encode_run<'a>(&self, run: Run<L>, ids: &'a mut [Id]) -> &'a mut [Id] {
         let (filled, rest) = ids.split_at_mut(run.len().min(ids.len()));

@@ -4,6 +4,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod base;
+mod block;
 mod clock;
 pub mod clock_policies;
 mod codec;
@@ -29,6 +30,7 @@ mod uuid;
 mod word;
 
 pub use base::{Base, BaseError, Digits};
+pub use block::{Block, Held};
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};

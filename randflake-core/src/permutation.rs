@@ -12,6 +12,9 @@ use crate::Id;
 ///   one public id.
 /// - It is a function of its argument and the key alone, and never fails.
 pub trait Permutation {
+    /// Whether it may change a number. Where it does not, nothing is gained by permuting many at once.
+    const PERMUTES: bool = true;
+
     /// The public form of a raw id.
     fn permute(&self, raw: u64) -> u64;
 
@@ -32,6 +35,8 @@ pub trait Permutation {
 pub struct Plain;
 
 impl Permutation for Plain {
+    const PERMUTES: bool = false;
+
     #[inline]
     fn permute(&self, raw: u64) -> u64 {
         raw
@@ -75,6 +80,8 @@ impl Permutation for Sparx64OnTheFly {
 }
 
 impl<P: Permutation> Permutation for &P {
+    const PERMUTES: bool = P::PERMUTES;
+
     #[inline]
     fn permute(&self, raw: u64) -> u64 {
         (**self).permute(raw)

@@ -1,5 +1,6 @@
 //! The positions of one lease, each issued once.
 
+use core::cmp::Ordering;
 use core::time::Duration;
 
 use crate::state::{Terms, max_length, step};
@@ -200,8 +201,27 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         }
     }
 
+    /// How many sequences of a tick are left, but for the last one.
     #[inline]
-    fn spec(&self) -> Spec {
+    pub(crate) fn left(&self, tick: u64) -> u32 {
+        let spec = self.spec();
+        let next = self.next.0.load();
+        let elapsed = tick.wrapping_sub(self.start());
+        match elapsed.cmp(&next.shr(spec.sequence_bits()).into()) {
+            Ordering::Less => 0,
+            Ordering::Equal => spec.max_sequence().wrapping_sub(sequence(spec, next)),
+            Ordering::Greater => spec.max_sequence(),
+        }
+    }
+
+    /// What tells this lease from others of its layout.
+    #[inline]
+    pub(crate) fn origin(&self) -> u64 {
+        self.origin
+    }
+
+    #[inline]
+    pub(crate) fn spec(&self) -> Spec {
         self.layout.spec()
     }
 

@@ -31,6 +31,7 @@ use randflake_core::{Clock, GenerateError, Id, Layout, Lease};
 ///
 /// clock.advance_ms(11_000);
 /// assert_eq!(taker.take(&clock), None, "the others are too old");
+/// assert!(taker.take_or(&clock, || generator.generate()).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Prefetch<const N: usize> {
@@ -123,7 +124,25 @@ pub struct Taker<'a, L> {
 }
 
 impl<L: Layout> Taker<'_, L> {
-    /// The next id that is not too old, or `None`: then fill the queue, or generate one.
+    /// The next id that is not too old, or else the one that `generate` gives. So there is an id after a pause, too, when
+    /// all that was taken in advance is too old: for what an encryption costs.
+    ///
+    /// `generate` asks what the interrupt may use itself: a generator with a shared word, or a [`Lane`] of its own.
+    ///
+    /// # Errors
+    ///
+    /// What `generate` answered, when the queue had no id.
+    ///
+    /// [`Lane`]: randflake_core::Lane
+    pub fn take_or(
+        &mut self,
+        clock: &impl Clock,
+        generate: impl FnOnce() -> Result<Id, GenerateError>,
+    ) -> Result<Id, GenerateError> {
+        self.take(clock).map_or_else(generate, Ok)
+    }
+
+    /// The next id that is not too old, or `None`: then fill the queue, or [generate one](Taker::take_or).
     pub fn take(&mut self, clock: &impl Clock) -> Option<Id> {
         let now = tick(clock, self.layout)?;
         loop {

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use std::thread;
 
 use randflake_core::{
-    GenerateError, Generator, Layout, Lease, ManualClock, Plain, Randflake, Snowflake, Sparx64,
+    Clock, Codec, GenerateError, Generator, Lane, Layout, Lease, ManualClock, Plain, Randflake,
+    Snowflake, Sparx64,
 };
 use randflake_embedded::Prefetch;
 
@@ -57,6 +58,38 @@ fn nothing_is_left_when_the_lease_is_over() {
     assert_eq!(taker.take(&clock), None);
     let refused = filler.fill(&lease, &clock, || generator.generate());
     assert_eq!(refused, Err(GenerateError::LeaseOver { since_ms: 0 }));
+}
+
+#[test]
+fn the_first_id_after_a_pause_is_of_the_taker_s_own_lane() {
+    let (clock, mut queue) = (clock(), Prefetch::<4>::new());
+    let lease = Lease::<Randflake>::new(1, 100, 120).unwrap();
+    let key = Sparx64::new(&[7; 16]);
+    let [mut main_code, mut interrupt] = Lane::split(lease, &clock, &key).unwrap();
+    let (mut filler, mut taker) = queue.split(5);
+    let codec = Codec::<Randflake>::new(Sparx64::new(&[7; 16]));
+    let mut ids = HashSet::new();
+    for pause_ms in [0, 6_000, 6_000] {
+        clock.advance_ms(pause_ms);
+        for n in 0..5 {
+            let id = taker.take_or(&clock, || interrupt.generate()).unwrap();
+            let parts = codec.inspect(id);
+            let now = Randflake::SPEC.tick_at(clock.now().unwrap()).unwrap();
+            assert_eq!(parts.tick, now, "of before the pause");
+            let is_queued = parts.sequence < 65_536;
+            assert_eq!(is_queued, (1..=3).contains(&n), "{n}");
+            assert!(ids.insert(id));
+            if n == 0 {
+                let put = filler.fill(&lease, &clock, || main_code.generate());
+                assert_eq!(put, Ok(3));
+            }
+        }
+        let put = filler.fill(&lease, &clock, || main_code.generate());
+        assert_eq!(put, Ok(3), "which are too old after the pause");
+    }
+    clock.advance_ms(10_000);
+    let refused = taker.take_or(&clock, || interrupt.generate());
+    assert_eq!(refused, Err(GenerateError::LeaseOver { since_ms: 2_000 }));
 }
 
 #[test]

@@ -13,6 +13,9 @@ pub enum GenerateError {
     Refused(Refusal),
     /// This process is a forked child of the one that built the handle: it must build its own.
     InForkedChild,
+    /// The [generation number](crate::Generation) has changed: another copy of this machine or process may have the
+    /// same leases. The keeper is acquiring others.
+    Copied,
 }
 
 impl GenerateError {
@@ -22,7 +25,7 @@ impl GenerateError {
     pub const fn retry_in_ms(self) -> Option<u64> {
         match self {
             Self::Refused(refusal) => refusal.retry_in_ms(),
-            Self::InForkedChild => None,
+            Self::InForkedChild | Self::Copied => None,
         }
     }
 }
@@ -34,6 +37,10 @@ impl Display for GenerateError {
             Self::InForkedChild => f.write_str(
                 "a forked child must not use its parent's leases: build a handle of its own",
             ),
+            Self::Copied => f.write_str(
+                "the generation number has changed, so a copy of this process may have the same leases: others \
+                 are being acquired",
+            ),
         }
     }
 }
@@ -42,7 +49,7 @@ impl Error for GenerateError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Refused(refusal) => Some(refusal),
-            Self::InForkedChild => None,
+            Self::InForkedChild | Self::Copied => None,
         }
     }
 }

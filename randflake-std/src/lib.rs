@@ -3,6 +3,7 @@
 mod clock;
 mod error;
 mod fork_guard;
+mod generation;
 mod handle;
 mod holder;
 pub mod lease;
@@ -17,10 +18,8 @@ pub mod segment;
 
 pub use clock::{ExactSystemClock, SystemClock};
 pub use error::GenerateError;
-pub use handle::{
-    BuildError, Builder, DEFAULT_MAX_AGE, DEFAULT_TTL, Handle, Health, LeaseStatus, Local,
-    MAX_TOLERANCE_MS,
-};
+pub use generation::Generation;
+pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, MAX_TOLERANCE_MS};
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;
 pub use randflake_core::{

@@ -112,6 +112,35 @@ impl Secret {
         Ok(Self(bytes))
     }
 
+    /// Another secret, which follows from this one and a name: the same each time, and neither tells of the other.
+    ///
+    /// Two namespaces under one secret give equal ids, because each leases its node ids by itself. So where one
+    /// secret is kept for several, each takes the one derived with its name. It is the first 16 bytes of HKDF-SHA256
+    /// (RFC 5869) without salt, with `randflake/` and the name as `info`.
+    ///
+    /// ```
+    /// use randflake_std::Secret;
+    ///
+    /// let secret = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?;
+    /// assert_eq!(secret.derive("orders").to_hex().as_str(), "1341ac56b184b111b3e0b5bb4f9519eb");
+    /// assert_ne!(secret.derive("orders"), secret.derive("users"));
+    /// # Ok::<(), randflake_std::SecretError>(())
+    /// ```
+    #[cfg(feature = "derive")]
+    #[must_use]
+    #[expect(
+        clippy::expect_used,
+        clippy::missing_panics_doc,
+        reason = "HKDF-SHA256 gives up to 8,160 bytes"
+    )]
+    pub fn derive(&self, name: &str) -> Self {
+        let mut bytes = Zeroizing::new([0; LEN]);
+        hkdf::Hkdf::<sha2::Sha256>::new(None, &*self.0)
+            .expand_multi_info(&[b"randflake/", name.as_bytes()], bytes.as_mut())
+            .expect("16 bytes are fewer");
+        Self(bytes)
+    }
+
     /// Writes the secret to a new file that only its owner may read, as 32 hexadecimal digits and a
     /// newline.
     ///

@@ -13,6 +13,8 @@ mod continuity;
 mod contract;
 #[expect(dead_code, reason = "the tests of faults do more to servers")]
 mod engines;
+#[path = "etcd/replies.rs"]
+mod replies;
 mod segment_contract;
 #[path = "etcd/trouble.rs"]
 mod trouble;
@@ -78,7 +80,7 @@ impl Backend for Etcd {
     }
 
     fn history_steps(&self) -> usize {
-        600
+        10_000
     }
 
     fn history_clock_steps_ms(&self) -> u64 {
@@ -137,7 +139,7 @@ impl Counters for Etcd {
         seen.insert(LOST.to_owned());
         for name in seen.iter().filter(|name| *name != LOST) {
             let key = STANDARD.encode(format!("randflake/{name}/counter"));
-            let of_another = STANDARD.encode("1:another:0");
+            let of_another = STANDARD.encode("1:1:0000000000000000:another:0");
             let put = serde_json::json!({"key": key, "value": of_another});
             self.cluster.members[0].post("kv/put", &put.to_string());
         }

@@ -9,6 +9,7 @@
 mod contract;
 mod segment_contract;
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::ManualClock;
@@ -37,11 +38,7 @@ impl Backend for Memory {
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
-        if ms < 0 {
-            self.clock.turn_back_ms(ms.unsigned_abs());
-        } else {
-            self.clock.advance_ms(ms.unsigned_abs());
-        }
+        step(&self.clock, ms);
     }
 
     fn lose_memory(&self) {
@@ -50,6 +47,14 @@ impl Backend for Memory {
 
     fn history_steps(&self) -> usize {
         20_000
+    }
+}
+
+fn step(clock: &ManualClock, ms: i64) {
+    if ms < 0 {
+        clock.turn_back_ms(ms.unsigned_abs());
+    } else {
+        clock.advance_ms(ms.unsigned_abs());
     }
 }
 
@@ -87,6 +92,53 @@ fn a_repeated_acquire_grants_each_node_id_once() {
     acquire_one(&mut *backend.open(&eight("orders")).unwrap(), 2);
     let grants = acquire(&mut *store, 1, 2).unwrap().grants;
     assert_ne!(grants[0].node_id, grants[1].node_id);
+}
+
+/// Clients that carry the store's clock on by a monotonic one, and renew without reading.
+struct Unread {
+    memory: Memory,
+    monotonic: Arc<ManualClock>,
+}
+
+impl Unread {
+    fn new() -> Self {
+        Self {
+            memory: Memory::new(),
+            monotonic: Arc::new(ManualClock::at_unix_ms(0)),
+        }
+    }
+}
+
+impl Backend for Unread {
+    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+        let store = self.memory.store.open(namespace.clone())?;
+        let (wall, monotonic) = (Arc::clone(&self.memory.clock), Arc::clone(&self.monotonic));
+        Ok(Box::new(store.simulated_on(wall, monotonic)))
+    }
+
+    fn pass(&self, span: Duration) {
+        self.memory.pass(span);
+        step(&self.monotonic, i64::try_from(span.as_millis()).unwrap());
+    }
+
+    /// Of the store, and of the machine's wall clock with it.
+    fn step_clock(&self, client: usize, ms: i64) {
+        self.memory.step_clock(client, ms);
+    }
+
+    fn lose_memory(&self) {
+        self.memory.lose_memory();
+    }
+
+    fn history_steps(&self) -> usize {
+        self.memory.history_steps()
+    }
+}
+
+mod unread {
+    use super::{Unread, contract};
+
+    contract!(Unread::new());
 }
 
 mod segments {

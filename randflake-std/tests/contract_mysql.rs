@@ -80,9 +80,7 @@ impl Backend for Mysql {
     fn lose_memory(&self) {
         let mut behind = self.behind.lock().unwrap();
         for statement in [
-            "DELETE FROM randflake_lease",
-            "DELETE FROM randflake_page",
-            "DELETE FROM randflake_counter",
+            "DELETE FROM randflake_record WHERE kind <> 0",
             "UPDATE randflake_store SET id = id + 1, fingerprint = 'of another server'",
         ] {
             behind.query_drop(statement).unwrap();
@@ -90,7 +88,7 @@ impl Backend for Mysql {
     }
 
     fn history_steps(&self) -> usize {
-        2_000
+        10_000
     }
 
     fn history_clock_steps_ms(&self) -> u64 {

@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use postgres::Client;
-use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, Postgres, StoreError};
+use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError};
 use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
 
@@ -57,9 +57,9 @@ impl Database {
         }
     }
 
-    fn client(&self, namespace: &Namespace) -> Result<Ledger<Postgres>, StoreError> {
-        let url = self.server.url(&self.name);
-        let mut store = Ledger::over(Postgres::new(&url, namespace)?, namespace.clone());
+    fn client(&self, namespace: &Namespace) -> Result<PostgresStore, StoreError> {
+        let engine = Postgres::new(&self.server.url(&self.name), namespace)?;
+        let mut store = Ledger::over(engine, namespace.clone());
         store.check()?;
         Ok(store)
     }
@@ -78,8 +78,8 @@ impl Backend for Database {
 
     /// As when a standby is promoted that has received nothing yet.
     fn lose_memory(&self) {
-        let lost = "DELETE FROM randflake.lease; DELETE FROM randflake.page; DELETE FROM randflake.counter;
-            UPDATE randflake.namespace SET fingerprint = 'of another server';
+        let lost = "DELETE FROM randflake.record WHERE kind <> 0;
+            UPDATE randflake.record SET value = regexp_replace(value, '[^:]*$', 'of another server');
             UPDATE randflake.store SET fingerprint = 'of another server'";
         let mut behind = self.behind.lock().unwrap();
         behind.batch_execute(lost).unwrap();

@@ -15,6 +15,8 @@ mod contract;
 mod engines;
 #[path = "redis/losses.rs"]
 mod losses;
+#[path = "redis/replies.rs"]
+mod replies;
 #[path = "redis/rights.rs"]
 mod rights;
 mod segment_contract;
@@ -71,7 +73,7 @@ impl Backend for Redis {
     }
 
     fn history_steps(&self) -> usize {
-        4_000
+        10_000
     }
 
     fn history_clock_steps_ms(&self) -> u64 {

@@ -84,7 +84,7 @@ impl Backend for Sqlite {
     }
 
     fn history_steps(&self) -> usize {
-        2_000
+        10_000
     }
 }
 

@@ -19,9 +19,11 @@ use std::sync::Arc;
 use randflake_core::ManualClock;
 use randflake_std::Layout;
 use randflake_std::lease::{
-    Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, StaticStore, StoreError, Verdict,
+    AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, NodeIds, StaticStore,
+    StoreError, StoreErrorKind, Verdict,
 };
 use randflake_std::ledger::Loss;
+use randflake_std::segment::{CounterErrorKind, SegmentStore};
 use tempfile::TempDir;
 
 use contract::referee::Referee;
@@ -118,7 +120,7 @@ fn unused(grant: Grant) -> Grant {
 /// The sentence of a refusal that trying again cannot help.
 fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     match outcome {
-        Err(StoreError::Unusable(sentence)) => sentence,
+        Err(StoreError::Unusable(error)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -237,8 +239,15 @@ fn the_file_of_something_else_is_refused() {
             "other terms",
         ),
     ] {
-        let sentence = unusable(place.try_store(node_id, &namespace));
-        assert!(sentence.contains(said), "{sentence}");
+        let refused = place.try_store(node_id, &namespace).unwrap_err();
+        assert!(
+            matches!(
+                refused.kind(),
+                StoreErrorKind::Unusable | StoreErrorKind::Terms
+            ),
+            "{refused:?}"
+        );
+        assert!(refused.to_string().contains(said), "{refused}");
     }
     let refused = place.try_store(8, &eight("orders")).unwrap_err();
     assert_eq!(
@@ -344,6 +353,38 @@ fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
     );
     let next = acquire_one(&mut store, 2);
     assert!(next.start >= grant.end, "{next:?}");
+}
+
+#[test]
+fn it_keeps_one_node_id_and_no_counter() {
+    let place = Place::used();
+    let mut store = place.store();
+    let records = store.list().unwrap();
+    let request = AcquireRequest {
+        token: token(1),
+        holder: "holder",
+        nodes: NodeIds::These(&[NODE - 1]),
+        ttl: TTL,
+    };
+    let refused = store.acquire(&request);
+    assert!(
+        matches!(refused, Err(StoreError::Exhausted { .. })),
+        "{refused:?}"
+    );
+    for refused in [
+        store.reserve(1).unwrap_err(),
+        store.resume(1).unwrap_err(),
+        store.counter().unwrap_err(),
+    ] {
+        assert_eq!(refused.kind(), CounterErrorKind::Unusable);
+        assert!(refused.to_string().contains("no counter"), "{refused}");
+    }
+    assert_eq!(store.list().unwrap(), records);
+    let request = AcquireRequest {
+        nodes: NodeIds::These(&[NODE]),
+        ..request
+    };
+    assert_eq!(store.acquire(&request).unwrap().grants[0].node_id, NODE);
 }
 
 #[test]

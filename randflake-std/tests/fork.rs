@@ -1,11 +1,12 @@
 //! A real fork. Known failure (f) of the older packages: the child goes on where its parent is.
 #![cfg(unix)]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use randflake_std::lease::{MemoryStore, Namespace};
+use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
 use randflake_std::segment::{SegmentError, Segments};
-use randflake_std::{ExactSystemClock, GenerateError, Handle, Randflake, Secret};
+use randflake_std::{BuildError, ExactSystemClock, GenerateError, Handle, Randflake, Secret};
 
 const REFUSED: i32 = 0;
 const ISSUED: i32 = 1;
@@ -52,6 +53,34 @@ fn a_forked_child_is_refused_and_its_parent_goes_on() {
     handle.close().unwrap();
 }
 
+/// Parent and child have the rest of the same block.
+#[test]
+fn a_fork_in_the_middle_of_a_block_gives_its_ids_to_the_parent_alone() {
+    const IDS: usize = 300;
+    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let handle = Handle::builder(&Secret::from_bytes([7; 16]), store)
+        .build()
+        .unwrap();
+    let mut ids = HashSet::new();
+    for _ in 0..5 {
+        // Blocks of 1, 2 and so on: the fork is in the middle of one of 256.
+        ids.extend((0..2 * IDS).map(|_| handle.generate().unwrap()));
+        let all_refused = || {
+            let refused = |_| handle.generate() == Err(GenerateError::InForkedChild);
+            if (0..IDS).all(refused) {
+                REFUSED
+            } else {
+                ISSUED
+            }
+        };
+        assert_eq!(in_child(all_refused), REFUSED);
+        assert_eq!(in_child(|| in_child(all_refused)), REFUSED);
+    }
+    ids.extend((0..IDS).map(|_| handle.generate().unwrap()));
+    assert_eq!(ids.len(), 11 * IDS);
+}
+
 #[test]
 fn a_forked_child_has_no_number_of_its_parent_s_segments() {
     let namespace = Namespace::of::<Randflake>("test").unwrap();
@@ -75,4 +104,37 @@ fn a_forked_child_has_no_number_of_its_parent_s_segments() {
     assert_eq!(in_child(refused), REFUSED);
     assert_eq!(in_child(|| in_child(refused)), REFUSED);
     assert_eq!(numbers.next().unwrap().to_u64(), 2);
+}
+
+/// Without a thread to keep them, leases are not acquired. It is a child that may not have another thread.
+#[test]
+fn a_keeper_that_cannot_be_started_leaves_no_lease_behind() {
+    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let nothing_left = || {
+        forbid_threads();
+        let built = Handle::builder(&Secret::from_bytes([7; 16]), store.clone()).build();
+        let is_refused = matches!(built, Err(BuildError::Thread(_)));
+        let is_free = store.clone().list().is_ok_and(|leases| leases.is_empty());
+        if is_refused && is_free {
+            REFUSED
+        } else {
+            ISSUED
+        }
+    };
+    assert_eq!(in_child(nothing_left), REFUSED);
+}
+
+#[expect(unsafe_code, reason = "limits are the kernel's")]
+fn forbid_threads() {
+    const NOBODY: libc::uid_t = 65_534;
+    let limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: it reads the limit.
+    let limited = unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &raw const limit) };
+    // SAFETY: it concerns no other process. Root has no limits; whoever is none may not change, nor has to.
+    let _fails_unless_root = unsafe { libc::setuid(NOBODY) };
+    assert_eq!(limited, 0);
 }

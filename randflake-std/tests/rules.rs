@@ -6,12 +6,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_core::Clock;
+use randflake_core::{Clock, ManualClock};
 use randflake_std::lease::{
-    AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
+    AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::ledger::{
-    self, Acquire, Asking, Continuity, NamespaceRecord, Node, NodeRecord, Seen, View,
+    self, Acquire, Asking, Continuity, Loss, NamespaceRecord, Node, NodeRecord, Seen, View,
 };
 use randflake_std::{ExactSystemClock, Randflake};
 
@@ -169,4 +169,37 @@ fn a_clock_that_leaps_during_an_acquire_is_noticed_by_the_renewal() {
         matches!(refused, StoreError::ClockSkew { .. }),
         "{refused:?}"
     );
+}
+
+/// The clock of a machine that was resumed is late until somebody sets it.
+#[test]
+fn a_copy_with_a_late_clock_is_told_what_became_of_its_lease() {
+    let told = |by: fn(&mut MemoryStore, &[Grant])| {
+        let [clock, late] = [1_800_000_000_000; 2].map(|ms| Arc::new(ManualClock::at_unix_ms(ms)));
+        let namespace = Namespace::of::<Randflake>("orders").unwrap();
+        let store = MemoryStore::new(namespace, Arc::clone(&clock));
+        let mut copy = store.compared_with(late);
+        let asked = AcquireRequest {
+            token: token(),
+            holder: "holder",
+            nodes: NodeIds::Any(1),
+            ttl: 60,
+        };
+        let grants = copy.acquire(&asked).unwrap().grants;
+        let mut original = copy.resumed_twice().compared_with(Arc::clone(&clock));
+        clock.advance_ms(15_000);
+        for _ in 0..2 {
+            let refused = copy.renew(&grants, 60).unwrap_err();
+            let is_skew = matches!(refused, StoreError::ClockSkew { .. });
+            assert!(is_skew, "{refused:?}");
+        }
+        // Which has seen the clock leap.
+        original.renew(&grants, 60).unwrap_err();
+        by(&mut original, &grants);
+        copy.renew(&grants, 60).unwrap().ends
+    };
+    let renewed = told(|original, grants| drop(original.renew(grants, 60).unwrap()));
+    assert_eq!(renewed, [Err(Loss::Contested)]);
+    let released = told(|original, grants| original.release(grants).unwrap());
+    assert_eq!(released, [Err(Loss::Released)]);
 }

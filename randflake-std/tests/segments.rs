@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use randflake_std::lease::{MemoryStore, Namespace, StoreError};
-use randflake_std::segment::{BuildError, SegmentError, SegmentStore, Segments};
+use randflake_std::lease::{MemoryStore, Namespace};
+use randflake_std::segment::{
+    BuildError, CounterError, CounterErrorKind, SegmentError, SegmentStore, Segments,
+};
 use randflake_std::{ExactSystemClock, Id, Plain, Randflake, Secret};
 
 /// Long enough for a busy machine.
@@ -119,7 +121,13 @@ fn without_the_store_the_stock_is_issued_and_then_said_to_be_over() {
         status.away_for.is_some() && status.remaining == 0,
         "{status:?}"
     );
-    assert!(status.last_error.unwrap().contains("told to fail"));
+    assert!(
+        status
+            .last_error
+            .unwrap()
+            .to_string()
+            .contains("told to fail")
+    );
     let brief = Duration::from_millis(20);
     let Err(SegmentError::StoreAway { since_ms }) = numbers.next_wait(brief) else {
         panic!("the store is still away")
@@ -203,7 +211,7 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
     let build = Segments::builder(store.clone()).build();
     assert!(matches!(
         build,
-        Err(BuildError::Store(StoreError::CounterLost { .. }))
+        Err(BuildError::Counter(CounterError::Lost { .. }))
     ));
     assert_eq!(drain(&numbers).0, 20, "what is in stock is good");
     eventually(|| matches!(numbers.next(), Err(SegmentError::StoreRefuses { .. })));
@@ -211,12 +219,20 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
         numbers.next_wait(LIMIT),
         Err(SegmentError::StoreRefuses { .. })
     ));
-    let said = numbers.status().last_error.unwrap();
-    assert!(said.contains("has forgotten it"), "{said}");
+    let lost = numbers.status().last_error.unwrap();
+    assert_eq!(lost.kind(), CounterErrorKind::Lost);
+    assert!(lost.to_string().contains("has forgotten it"), "{lost}");
 
     // Somebody says it wrongly: who still knows better does not follow.
     store.resume(5).unwrap();
-    eventually(|| numbers.status().last_error.unwrap().contains("below 21"));
+    eventually(|| {
+        numbers
+            .status()
+            .last_error
+            .unwrap()
+            .to_string()
+            .contains("below 21")
+    });
     assert!(numbers.next().is_err());
     store.resume(1_000).unwrap();
     eventually(|| numbers.next().is_ok_and(|id| id.to_u64() >= 1_000));
@@ -252,15 +268,15 @@ fn the_thread_ends_with_the_last_handle() {
     );
 
     impl SegmentStore for Watched {
-        fn reserve(&mut self, count: u64) -> Result<randflake_std::segment::Segment, StoreError> {
+        fn reserve(&mut self, count: u64) -> Result<randflake_std::segment::Segment, CounterError> {
             self.0.reserve(count)
         }
 
-        fn counter(&mut self) -> Result<randflake_std::segment::CounterStatus, StoreError> {
+        fn counter(&mut self) -> Result<randflake_std::segment::CounterStatus, CounterError> {
             self.0.counter()
         }
 
-        fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
+        fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
             self.0.resume(number)
         }
     }

@@ -6,7 +6,8 @@ use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{
-    ETCD, IP, LIBFAKETIME, MARIADB, MARIADB_INSTALL, MKFS_EXT4, POSTGRES, REDIS, Tool, is_root,
+    ETCD, IP, LIBFAKETIME, LINUX, MARIADB, MARIADB_INSTALL, MKFS_EXT4, POSTGRES, QEMU_X86, REDIS,
+    Tool, is_root,
 };
 
 /// A tool, and the environment variable that tells tests where it is.
@@ -123,6 +124,16 @@ pub(crate) const OUTAGES: Test = Test {
 pub(crate) const SOAK: Test = Test {
     name: "soak",
     tools: ALL_ENGINES,
+};
+
+/// Run by the subcommand `copies`.
+pub(crate) const COPIED_MACHINES: Test = Test {
+    name: "copied_machines",
+    tools: &[
+        REDIS_SERVER,
+        (&QEMU_X86, "RANDFLAKE_QEMU"),
+        (&LINUX, "RANDFLAKE_LINUX"),
+    ],
 };
 
 /// Run by `bench`.

@@ -1,5 +1,5 @@
-//! `loom`: model checks of the generator's one atomic word, and of the buffer of segments. The workspace's manifest has
-//! loom itself optimised, where the time goes.
+//! `loom`: model checks of the generator's one atomic word, of blocks and of the buffer of segments. The workspace's
+//! manifest has loom itself optimised, where the time goes.
 
 use crate::cargo::cargo;
 use crate::report::Report;
@@ -13,6 +13,8 @@ pub(crate) fn run(report: &mut Report) {
             "randflake-core",
             "--test",
             "loom",
+            "--test",
+            "loom_blocks",
             "--test",
             "loom_segments",
         ]),

@@ -8,6 +8,7 @@ mod avr;
 mod bench;
 mod boards;
 mod cargo;
+mod copies;
 mod counts;
 mod deny;
 mod emulated;
@@ -220,6 +221,11 @@ const APART: &[Apart] = &[
         name: "soak",
         about: "an hour of killed holders and killed engines, a quarter on each engine, or --minutes N",
         main: soak::main,
+    },
+    Apart {
+        name: "copies",
+        about: "a machine's state saved once and resumed twice: what both issue (qemu-system-x86_64, a kernel, redis; three minutes)",
+        main: copies::main,
     },
     Apart {
         name: "msrv",

@@ -26,6 +26,8 @@ const RUNS: &[(&[&str], &str)] = &[
         AVX512,
     ),
     (&["--package", "randflake-core", "--lib"], AVX512),
+    // What a handle's threads follow pointers to.
+    (&["--package", "randflake-std", "--lib", "handle::"], AVX512),
     (
         &[
             "--package",

@@ -13,10 +13,10 @@ use randflake_core::{
     Randflake, Snowflake, Spec, Text,
 };
 use randflake_std::lease::{MemoryStore, Namespace};
-use randflake_std::{Builder, ExactSystemClock, Handle, Local};
+use randflake_std::{Builder, ExactSystemClock, Handle};
 use sparx64::{Backend, Sparx64};
 
-/// A block of [`Local`], and what fits a tick of every layout.
+/// What fits a tick of every layout.
 const IDS: usize = 1_024;
 
 fn cipher() -> Sparx64 {
@@ -78,12 +78,11 @@ fn handle() -> Handle<OnBaseline> {
     builder.build().expect("the store is empty")
 }
 
-/// One whose block of [`IDS`] was just taken.
-fn local() -> Local<OnBaseline> {
-    let mut local = handle().local().expect("the thread starts");
-    // Blocks of 16, 32 and so on, until one of 1,024 has been begun.
-    (0..2 * IDS - 32 + 1).for_each(|_| _ = black_box(local.next_id()));
-    local
+/// One whose blocks have grown to 256 ids, of which the first was just issued.
+fn begun() -> Handle<OnBaseline> {
+    let ids = handle();
+    (0..256).for_each(|_| _ = black_box(ids.generate()));
+    ids
 }
 
 fn texts() -> Vec<Text> {
@@ -113,7 +112,7 @@ fn generate_snowflake(ids: Fixed<Snowflake, LocalWord<u64>>) -> impl Sized {
 }
 
 #[library_benchmark]
-#[bench::once(handle())]
+#[bench::once(begun())]
 fn handle_generate(ids: Handle<OnBaseline>) -> impl Sized {
     let known = black_box(&ids);
     (0..IDS).for_each(|_| _ = black_box(known.generate()));
@@ -125,13 +124,6 @@ fn handle_generate(ids: Handle<OnBaseline>) -> impl Sized {
 fn handle_fill(ids: Handle<OnBaseline>, mut buffer: Vec<Id>) -> impl Sized {
     _ = black_box(ids.fill(black_box(&mut buffer)));
     (ids, buffer)
-}
-
-#[library_benchmark]
-#[bench::once(local())]
-fn local_next_id(mut ids: Local<OnBaseline>) -> impl Sized {
-    (0..IDS).for_each(|_| _ = black_box(ids.next_id()));
-    ids
 }
 
 #[library_benchmark]
@@ -174,7 +166,7 @@ fn text_decode(texts: Vec<Text>) -> impl Sized {
 
 library_benchmark_group!(
     name = ids;
-    benchmarks = generate, generate_snowflake, handle_generate, handle_fill, local_next_id, fill,
+    benchmarks = generate, generate_snowflake, handle_generate, handle_fill, fill,
         encrypt, inspect, text_encode, text_decode
 );
 

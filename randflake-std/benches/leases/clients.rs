@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use randflake_std::lease::Grant;
 
-use super::engine::Space;
+use super::engine::{Space, TTL};
 use super::leases::{acquire, release};
 
 const CLIENTS: u32 = 16;
@@ -19,10 +19,10 @@ const SPAN: Duration = Duration::from_secs(1);
 pub(crate) fn renewals(space: &Space<'_>) -> f64 {
     at_once(|| {
         let mut store = space.open();
-        let grants = acquire(&mut *store, CLIENTS, space.ttl());
+        let grants = acquire(&mut *store, CLIENTS, TTL);
         let mut turns = grants.chunks(1).cycle();
         let rate = rate(|| {
-            let renewed = store.renew(turns.next().unwrap(), space.ttl()).unwrap();
+            let renewed = store.renew(turns.next().unwrap(), TTL).unwrap();
             assert!(renewed.ends[0].is_ok());
         });
         release(&mut *store, &grants);
@@ -35,7 +35,7 @@ pub(crate) fn acquires(space: &Space<'_>) -> f64 {
     at_once(|| {
         let mut store = space.open();
         let mut grants: Vec<Grant> = Vec::new();
-        let rate = rate(|| grants.extend(acquire(&mut *store, 1, space.ttl())));
+        let rate = rate(|| grants.extend(acquire(&mut *store, 1, TTL)));
         release(&mut *store, &grants);
         rate
     })
@@ -48,7 +48,7 @@ pub(crate) fn renew_all(space: &Space<'_>, grants: &[Grant]) {
             scope.spawn(|| {
                 let mut store = space.open();
                 for grants in grants.chunks(AT_ONCE) {
-                    let renewed = store.renew(grants, space.ttl()).unwrap();
+                    let renewed = store.renew(grants, TTL).unwrap();
                     assert!(renewed.ends.iter().all(Result::is_ok), "they are over");
                 }
             });

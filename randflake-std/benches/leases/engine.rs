@@ -33,6 +33,25 @@ impl Layout for Millis {
     });
 }
 
+/// As many node ids as Baidu's uid-generator has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Wide;
+
+impl Layout for Wide {
+    type Permutation = Plain;
+
+    const SPEC: Spec = Spec::declare(Fields {
+        timestamp: Field {
+            bits: 41,
+            shift: 22,
+        },
+        node_id: Field { bits: 22, shift: 0 },
+        sequence: Field { bits: 0, shift: 22 },
+        epoch_unix_ms: 1_730_000_000_000,
+        tick_ms: 1,
+    });
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Sqlite,
@@ -76,12 +95,11 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The longest TTL, in seconds. All of the engine's figures are taken within one; a new Redis server is
-    /// fenced for as long, and 10 s.
-    fn ttl(self) -> u64 {
+    /// As many node ids as one operation leases.
+    pub(crate) fn at_once(self) -> u32 {
         match self {
-            Self::Redis => 120,
-            _ => 300,
+            Self::Etcd => 100,
+            _ => 8_192,
         }
     }
 
@@ -101,6 +119,9 @@ enum Server {
     Mariadb(MariadbServer),
     Etcd(EtcdCluster),
 }
+
+/// The longest TTL in ticks, which are milliseconds here. All of an engine's figures are taken within one.
+pub(crate) const TTL: u64 = 300_000;
 
 /// One that runs, and ends when it is dropped.
 pub(crate) struct Engine {
@@ -144,11 +165,19 @@ impl Engine {
 
     /// A namespace of its own.
     pub(crate) fn space(&self, name: &str) -> Space<'_> {
-        let longest = Duration::from_secs(self.kind.ttl());
+        let longest = Duration::from_millis(TTL);
         let namespace = Namespace::of::<Millis>(name).unwrap();
         Space {
             engine: self,
             namespace: namespace.with_max_ttl(longest),
+        }
+    }
+
+    /// One with more node ids.
+    pub(crate) fn wide_space(&self) -> Space<'_> {
+        Space {
+            engine: self,
+            namespace: Namespace::of::<Wide>("wide").unwrap(),
         }
     }
 
@@ -200,10 +229,5 @@ impl Space<'_> {
 
     pub(crate) fn node_ids(&self) -> u32 {
         u32::try_from(self.namespace.node_ids()).unwrap()
-    }
-
-    /// In ticks, which are milliseconds here.
-    pub(crate) fn ttl(&self) -> u64 {
-        self.engine.kind.ttl() * 1_000
     }
 }

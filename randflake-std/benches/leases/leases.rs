@@ -1,15 +1,11 @@
 //! Operations on a store.
 
 use core::time::Duration;
-use std::thread;
 use std::time::Instant;
 
 use randflake_std::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, StoreError, Token,
 };
-
-/// As many as are leased with one operation to fill a namespace.
-const AT_ONCE: u32 = 8_192;
 
 pub(crate) fn ask(
     store: &mut dyn LeaseStore,
@@ -24,11 +20,11 @@ pub(crate) fn ask(
     })
 }
 
-/// Waits for the fence of a new server.
+/// On a server that is new.
 pub(crate) fn acquire(store: &mut dyn LeaseStore, count: u32, ttl: u64) -> Vec<Grant> {
     loop {
         match ask(store, count, ttl) {
-            Err(StoreError::Quarantined { retry_in }) => thread::sleep(retry_in),
+            Err(StoreError::Quarantined { .. }) => store.end_quarantine().unwrap(),
             outcome => return outcome.unwrap().grants,
         }
     }
@@ -41,15 +37,15 @@ pub(crate) fn release(store: &mut dyn LeaseStore, grants: &[Grant]) {
         ..*grant
     };
     let unused: Vec<_> = grants.iter().map(unused).collect();
-    for unused in unused.chunks(AT_ONCE as usize) {
-        store.release(unused).unwrap();
-    }
+    store.release(&unused).unwrap();
 }
 
-pub(crate) fn fill(store: &mut dyn LeaseStore, mut missing: u32, ttl: u64) -> Vec<Grant> {
+/// Leases all node ids of a namespace, `most` with each operation.
+pub(crate) fn fill(store: &mut dyn LeaseStore, most: u32, ttl: u64) -> Vec<Grant> {
+    let mut missing = u32::try_from(store.namespace().node_ids()).unwrap();
     let mut grants = Vec::new();
     while missing > 0 {
-        let count = missing.min(AT_ONCE);
+        let count = missing.min(most);
         grants.extend(acquire(store, count, ttl));
         missing -= count;
     }

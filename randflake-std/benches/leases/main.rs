@@ -86,16 +86,8 @@ fn main() {
     let disk = disk::description();
     let caption = format!("{}; load at the beginning {load}; {disk}", options.caption);
     let mut figures = Figures::new(caption);
-    // A new Redis server grants nothing for as long as leases last, so it is started first and measured last.
-    let is_wanted = |kind| options.engines.contains(&kind);
-    let redis = is_wanted(Kind::Redis).then(|| Engine::start(Kind::Redis));
-    for kind in Kind::ALL {
-        if kind != Kind::Redis && is_wanted(kind) {
-            measure::measure(&Engine::start(kind), options.rounds, &mut figures);
-        }
-    }
-    if let Some(redis) = redis {
-        measure::measure(&redis, options.rounds, &mut figures);
+    for kind in options.engines {
+        measure::measure(&Engine::start(kind), options.rounds, &mut figures);
     }
     for (path, text) in [
         (options.csv, figures.csv()),

@@ -10,7 +10,7 @@ use randflake_std::lease::{Grant, LeaseStore};
 
 use super::clients;
 use super::disk::Disk;
-use super::engine::{Engine, Space};
+use super::engine::{Engine, Kind, Space, TTL};
 use super::figures::Figures;
 use super::leases::{acquire, fill, refusal, release};
 
@@ -35,12 +35,17 @@ struct Part<'e> {
 
 pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     let name = engine.kind.name();
+    figures.times(
+        name,
+        "first acquire/2^22 node ids",
+        &[first_of_many(engine)],
+    );
     let empty = engine.bytes();
     let full = engine.space("full");
     let mut store = full.open();
-    let held = fill_all(engine, &full, &mut *store, figures);
+    let held = fill_all(engine, &mut *store, figures);
     let ends = Instant::now() + engine.kind.filling();
-    figures.times(name, "refusal/first", &[refusal(&mut *store, full.ttl())]);
+    figures.times(name, "refusal/first", &[refusal(&mut *store, TTL)]);
     let leased = engine.bytes();
     clients::renew_all(&full, &held);
     // A log that is thrown away meanwhile makes it smaller.
@@ -64,7 +69,7 @@ pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     }
     figures.add(name, "renewals of 16 clients", "1/s", renewals);
     figures.add(name, "acquires of 16 clients", "1/s", acquires);
-    many_at_once(name, half, figures);
+    many_at_once(engine.kind, half, figures);
 
     let lists: Vec<_> = (0..FEW)
         .map(|_| timed(|| assert_eq!(store.list().unwrap().len(), held.len())))
@@ -72,30 +77,28 @@ pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     figures.times(name, "list of all", &lists);
     // Every lease was renewed, so that none ends now that was to end first.
     thread::sleep(ends.saturating_duration_since(Instant::now()) + Duration::from_secs(1));
-    figures.times(
-        name,
-        "refusal/after renewals",
-        &[refusal(&mut *store, full.ttl())],
-    );
-    let refusals: Vec<_> = (0..rounds)
-        .map(|_| refusal(&mut *store, full.ttl()))
-        .collect();
+    figures.times(name, "refusal/after renewals", &[refusal(&mut *store, TTL)]);
+    let refusals: Vec<_> = (0..rounds).map(|_| refusal(&mut *store, TTL)).collect();
     figures.times(name, "refusal", &refusals);
 }
 
+/// Opens a namespace of 2^22 node ids that is not there yet, and acquires one.
+fn first_of_many(engine: &Engine) -> Duration {
+    timed(|| {
+        let mut store = engine.wide_space().open();
+        let grants = acquire(&mut *store, 1, 1_000);
+        release(&mut *store, &grants);
+    })
+}
+
 /// Leases all node ids, for just as long as that may take.
-fn fill_all(
-    engine: &Engine,
-    full: &Space<'_>,
-    store: &mut dyn LeaseStore,
-    figures: &mut Figures,
-) -> Vec<Grant> {
-    // A new server's fence is over then.
-    let grants = acquire(store, 1, full.ttl());
+fn fill_all(engine: &Engine, store: &mut dyn LeaseStore, figures: &mut Figures) -> Vec<Grant> {
+    // The namespace is there then.
+    let grants = acquire(store, 1, TTL);
     release(store, &grants);
     let begin = Instant::now();
     let ttl = u64::try_from(engine.kind.filling().as_millis()).unwrap();
-    let held = fill(store, full.node_ids(), ttl);
+    let held = fill(store, engine.kind.at_once(), ttl);
     let time = begin.elapsed();
     assert!(
         time < engine.kind.filling(),
@@ -111,7 +114,7 @@ fn fill_in_part(engine: &Engine) -> Vec<Part<'_>> {
         let mut store = space.open();
         let begun = Instant::now();
         if per_mille > 0 {
-            let mut grants = fill(&mut *store, space.node_ids(), space.ttl());
+            let mut grants = fill(&mut *store, engine.kind.at_once(), TTL);
             let kept = grants.len() * per_mille / 1_000;
             // What is free may be anywhere.
             grants.sort_by_cached_key(|_| RandomState::new().hash_one(0));
@@ -140,19 +143,18 @@ fn take_turns(name: &'static str, rounds: u32, parts: &mut [Part<'_>], figures: 
         overwrites.push(timed(|| disk.overwrite()));
         appends.push(timed(|| disk.append()));
         for part in &mut *parts {
-            let ttl = part.space.ttl();
             let begin = Instant::now();
-            let grants = acquire(&mut *part.store, 1, ttl);
+            let grants = acquire(&mut *part.store, 1, TTL);
             part.acquires.push(begin.elapsed());
             thread::sleep(2 * TICK);
-            renewals.push(timed(|| _ = part.store.renew(&grants, ttl).unwrap()));
+            renewals.push(timed(|| _ = part.store.renew(&grants, TTL).unwrap()));
             releases.push(timed(|| release(&mut *part.store, &grants)));
         }
         clocks.push(timed(|| _ = parts[0].store.now().unwrap()));
     }
     for part in &*parts {
         let time = part.begun.elapsed();
-        let is_leased = time < Duration::from_millis(part.space.ttl());
+        let is_leased = time < Duration::from_millis(TTL);
         assert!(is_leased, "the machine is too slow: {time:?}");
     }
     figures.times(name, "disk/overwrite", &overwrites);
@@ -166,16 +168,16 @@ fn take_turns(name: &'static str, rounds: u32, parts: &mut [Part<'_>], figures: 
 }
 
 /// All node ids of one process with one call.
-fn many_at_once(name: &'static str, part: &mut Part<'_>, figures: &mut Figures) {
-    let ttl = part.space.ttl();
-    for count in AT_ONCE {
+fn many_at_once(kind: Kind, part: &mut Part<'_>, figures: &mut Figures) {
+    let name = kind.name();
+    for count in AT_ONCE.into_iter().filter(|count| *count <= kind.at_once()) {
         let (mut acquires, mut renewals) = (Vec::new(), Vec::new());
         for _ in 0..FEW {
             let begin = Instant::now();
-            let grants = acquire(&mut *part.store, count, ttl);
+            let grants = acquire(&mut *part.store, count, TTL);
             acquires.push(begin.elapsed());
             thread::sleep(2 * TICK);
-            renewals.push(timed(|| _ = part.store.renew(&grants, ttl).unwrap()));
+            renewals.push(timed(|| _ = part.store.renew(&grants, TTL).unwrap()));
             release(&mut *part.store, &grants);
         }
         figures.times(name, &format!("acquire/{count} at once"), &acquires);

@@ -109,8 +109,8 @@ impl<L: AnyLayout> AnchoredClock<L> {
     /// Moves the clock ahead if the store's answer says so.
     pub(crate) fn anchor(&self, unix: Duration, sent: Monotonic) {
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
-        self.offset_ns
-            .fetch_max(unix_ns.saturating_sub(sent.0), Ordering::Relaxed);
+        let offset_ns = unix_ns.saturating_sub(sent.0);
+        self.offset_ns.fetch_max(offset_ns, Ordering::Relaxed);
     }
 
     /// The same clock, read to the nanosecond.
@@ -120,19 +120,31 @@ impl<L: AnyLayout> AnchoredClock<L> {
 
     #[inline]
     fn at(&self, monotonic: Monotonic) -> Duration {
+        Duration::from_nanos(self.ns_at(monotonic))
+    }
+
+    #[inline]
+    fn ns_at(&self, monotonic: Monotonic) -> u64 {
         let offset_ns = self.offset_ns.load(Ordering::Relaxed);
-        Duration::from_nanos(monotonic.0.saturating_add(offset_ns))
+        // Both are times of the last centuries.
+        monotonic.0.wrapping_add(offset_ns)
+    }
+
+    /// The time in nanoseconds since the Unix epoch, which a division less makes cheaper.
+    #[inline]
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.ns_at(if is_coarse(self.layout) {
+            Monotonic::coarse()
+        } else {
+            Monotonic::exact()
+        })
     }
 }
 
 impl<L: AnyLayout> Clock for AnchoredClock<L> {
     #[inline]
     fn now(&self) -> Option<Duration> {
-        Some(self.at(if is_coarse(self.layout) {
-            Monotonic::coarse()
-        } else {
-            Monotonic::exact()
-        }))
+        Some(Duration::from_nanos(self.now_ns()))
     }
 }
 

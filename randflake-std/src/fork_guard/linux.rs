@@ -7,23 +7,27 @@ use std::sync::OnceLock;
 /// Belongs to the process that made it.
 #[derive(Debug)]
 pub(crate) struct ForkGuard {
+    /// Holds the generation of the process that looks, 0 in a child that has none yet. On kernels before 4.14, which
+    /// cannot empty pages, it is 0 everywhere.
+    page: &'static AtomicU32,
     /// Names the process, and is never 0.
     generation: u32,
-    /// Holds the generation of the process that looks, 0 in a child that has none yet. `None` on
-    /// kernels before 4.14, which cannot empty pages: there the generation is the process id.
-    page: Option<&'static AtomicU32>,
+    /// The same, where there is no such page.
+    process_id: Option<u32>,
 }
 
 impl ForkGuard {
     pub(crate) fn new() -> Self {
         static PAGE: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
+        static NO_PAGE: AtomicU32 = AtomicU32::new(0);
         // A child inherits its ancestors' count, so its own number differs from all of theirs.
         static GENERATIONS: AtomicU32 = AtomicU32::new(0);
 
         let Some(page) = *PAGE.get_or_init(wiped_page::map) else {
             return Self {
-                generation: std::process::id(),
-                page: None,
+                page: &NO_PAGE,
+                generation: 1,
+                process_id: Some(std::process::id()),
             };
         };
         let fresh = GENERATIONS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
@@ -33,19 +37,27 @@ impl ForkGuard {
             Err(present) => present,
         };
         Self {
+            page,
             generation,
-            page: Some(page),
+            process_id: None,
         }
+    }
+
+    /// Whether looking costs no more than a load.
+    pub(crate) fn is_cheap(&self) -> bool {
+        self.process_id.is_none()
+    }
+
+    /// Whether this process made the guard; `false` where only a system call knows.
+    #[inline]
+    pub(crate) fn is_surely_parent(&self) -> bool {
+        self.page.load(Ordering::Relaxed) == self.generation
     }
 
     /// Whether this process is a forked child of the one that made the guard.
     #[inline]
     pub(crate) fn is_in_child(&self) -> bool {
-        let generation = match self.page {
-            Some(page) => page.load(Ordering::Relaxed),
-            None => std::process::id(),
-        };
-        generation != self.generation
+        !self.is_surely_parent() && self.process_id != Some(std::process::id())
     }
 }
 

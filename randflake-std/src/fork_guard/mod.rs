@@ -1,10 +1,11 @@
 //! Notices that this process is a forked copy of the one that holds the leases.
 
-#[cfg(target_os = "linux")]
+// Miri has no pages that are emptied for a child.
+#[cfg(all(target_os = "linux", not(miri)))]
 mod linux;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) use linux::ForkGuard;
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 mod other;
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 pub(crate) use other::ForkGuard;

@@ -13,6 +13,16 @@ impl ForkGuard {
         }
     }
 
+    /// A system call, but one of the cheapest.
+    pub(crate) fn is_cheap(&self) -> bool {
+        true
+    }
+
+    /// Whether this process made the guard.
+    pub(crate) fn is_surely_parent(&self) -> bool {
+        !self.is_in_child()
+    }
+
     /// Whether this process is a forked child of the one that made the guard.
     pub(crate) fn is_in_child(&self) -> bool {
         self.process_id != std::process::id()

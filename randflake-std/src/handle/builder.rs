@@ -3,7 +3,7 @@
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::{io, thread};
 
 use randflake_core::{AnyLayout, Codec, Layout, LeaseError, Randflake};
@@ -13,6 +13,7 @@ use super::shared::{Issuer, Shared};
 use super::tenant::Tenant;
 use super::{Handle, Owner};
 use crate::Secret;
+use crate::generation::Generation;
 use crate::holder::{MAX_NAME_LEN, is_name_allowed};
 use crate::lease::{LeaseStore, NodeIds, StoreError};
 use crate::ledger::Seal;
@@ -40,6 +41,7 @@ pub struct Builder<L: AnyLayout = Randflake> {
     ttl: Duration,
     tolerance: u32,
     holder: Option<String>,
+    generation: Generation,
 }
 
 impl Handle<Randflake> {
@@ -68,6 +70,7 @@ impl<L: AnyLayout> Builder<L> {
             ttl: DEFAULT_TTL,
             tolerance: 0,
             holder: None,
+            generation: Generation::constant(),
         }
     }
 
@@ -131,6 +134,21 @@ impl<L: AnyLayout> Builder<L> {
         self
     }
 
+    /// Watches a number that changes when a copy of this machine or process is resumed, such as
+    /// [`Generation::of_virtual_machine`] or a word of the caller's. Without it two copies issue the same ids until
+    /// one of them renews its lease.
+    ///
+    /// The number is read before a lease is acquired, and compared when an id is handed out, after it was taken. Once
+    /// it has changed nothing more is issued under the leases from before, nor are they renewed or released: they
+    /// may be in use by another copy. The keeper acquires others under another name; calls fail with
+    /// [`GenerateError::Copied`](crate::GenerateError::Copied) until it has.
+    ///
+    /// What it cannot take back are ids that a caller already had when the copy was made.
+    pub fn generation(mut self, number: impl Into<Generation>) -> Self {
+        self.generation = number.into();
+        self
+    }
+
     /// Acquires the leases and starts the keeper.
     ///
     /// # Errors
@@ -138,6 +156,12 @@ impl<L: AnyLayout> Builder<L> {
     /// [`BuildError`]; no lease is held then.
     pub fn build(mut self) -> Result<Handle<L>, BuildError> {
         self.check()?;
+        // First of all: a lease that nobody keeps would be held until it expires.
+        let (keeper, received) = mpsc::channel::<Keeper<L>>();
+        thread::Builder::new()
+            .name("randflake-keeper".to_owned())
+            .spawn(move || received.recv().into_iter().for_each(Keeper::run))
+            .map_err(BuildError::Thread)?;
         let holder = self.holder.unwrap_or_else(crate::holder::process_name);
         let holder = crate::holder::unique(&holder).map_err(StoreError::unavailable)?;
         self.store.seal(Seal::of(self.codec.permutation()));
@@ -146,24 +170,28 @@ impl<L: AnyLayout> Builder<L> {
             Some(chosen) => NodeIds::These(chosen),
             None => NodeIds::Any(self.node_ids),
         };
+        let generation = self.generation.now();
         let (acquired, sent) = acquire_first(&mut tenant, wanted)?;
         let issuers: Result<Vec<_>, _> = acquired
             .grants
             .iter()
-            .map(|grant| Issuer::new(self.codec.layout(), grant, acquired.now, sent))
+            .map(|grant| Issuer::new(self.codec.layout(), grant, acquired.now, sent, generation))
             .collect();
         let issuers = issuers.inspect_err(|_| tenant.release_unused(&acquired.grants))?;
-        let shared = Arc::new(Shared::new(issuers, self.codec, self.tolerance));
-        let keeper = Keeper::new(
+        let shared = Arc::new(Shared::new(
+            issuers,
+            self.codec,
+            self.tolerance,
+            self.generation,
+            (acquired.now, sent),
+        ));
+        let is_chosen = self.chosen.is_some();
+        let _waits_for_it = keeper.send(Keeper::new(
             Arc::clone(&shared),
             tenant,
             acquired.grants,
-            self.chosen.is_some(),
-        );
-        thread::Builder::new()
-            .name("randflake-keeper".to_owned())
-            .spawn(move || keeper.run())
-            .map_err(BuildError::Thread)?;
+            is_chosen,
+        ));
         Ok(Handle(Arc::new(Owner(shared))))
     }
 

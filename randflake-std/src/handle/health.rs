@@ -1,9 +1,12 @@
 //! Whether a handle can issue, for a readiness probe.
 
 use core::time::Duration;
+use std::sync::Arc;
+
+use crate::lease::StoreError;
 
 /// Whether a handle can issue: see [`Handle::health`](super::Handle::health).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Health {
     /// It issues, and the store answers.
@@ -16,14 +19,14 @@ pub enum Health {
         /// How long until the last lease ends.
         remaining: Duration,
         /// Why the call failed.
-        error: String,
+        error: Arc<StoreError>,
     },
     /// No lease can be used now; the keeper sees to others.
     NotReady {
         /// How long until a lease begins that is held already; `None` if there is none.
         begins_in: Option<Duration>,
         /// Why the last call of the store failed; `None` when it succeeded.
-        error: Option<String>,
+        error: Option<Arc<StoreError>>,
     },
     /// The handle was closed.
     Closed,

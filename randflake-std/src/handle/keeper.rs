@@ -70,16 +70,18 @@ impl<L: AnyLayout> Keeper<L> {
         let _ended = EndedOnDrop(Arc::clone(&self.shared));
         let mut pause = self.renewal_pause();
         self.report();
-        while !self.shared.wait_until(pause, |phase| phase.closing) {
+        while !self.shared.pause(pause) {
+            self.forsake_copied();
             let outcome = self.renew().and_then(|()| self.replace());
             pause = match &outcome {
                 Ok(()) => self.renewal_pause(),
                 Err(error) => self.failure_pause(error),
             };
             self.shared
-                .change(|phase| phase.last_error = outcome.err().map(|e| e.to_string()));
+                .change(|phase| phase.last_error = outcome.err().map(Arc::new));
             self.report();
         }
+        self.forsake_copied();
         let released = self.release_all();
         self.report();
         self.shared
@@ -113,6 +115,30 @@ impl<L: AnyLayout> Keeper<L> {
         with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
     }
 
+    /// Gives up what was leased before this machine was copied, without a word to the store: whatever this copy said
+    /// of these leases, another one might be using them.
+    fn forsake_copied(&mut self) {
+        let generation = self.shared.generation.now();
+        let slots = self.holdings.iter_mut().zip(&self.shared.slots);
+        let mut contested = 0;
+        for (holding, slot) in slots {
+            if holding.held && !slot.get().is_of(generation) {
+                self.shared.lose(slot.get());
+                holding.lost(Loss::Contested, self.tenant.namespace());
+                contested += 1;
+            }
+        }
+        self.contested(contested);
+    }
+
+    /// Notes leases that copies of this process have, which has to be called something else from now on.
+    fn contested(&mut self, count: u64) {
+        if count > 0 {
+            self.shared.change(|phase| phase.contested += count);
+            self.tenant.rename();
+        }
+    }
+
     /// Renews all that is held in one call.
     fn renew(&mut self) -> Result<(), StoreError> {
         let held = |holding: &&mut Holding| holding.held;
@@ -134,12 +160,9 @@ impl<L: AnyLayout> Keeper<L> {
             let end = match end {
                 Ok(end) => end,
                 Err(loss) => {
-                    (holding.held, holding.ending) = (false, true);
                     contested += u64::from(loss == Loss::Contested);
-                    // No id more: a copy of this process may issue the same.
-                    issuer.lose();
-                    events::lost(self.tenant.namespace(), holding.grant.node_id, loss);
-                    figures::lost(self.tenant.namespace(), loss);
+                    self.shared.lose(issuer);
+                    holding.lost(loss, self.tenant.namespace());
                     continue;
                 }
             };
@@ -148,14 +171,12 @@ impl<L: AnyLayout> Keeper<L> {
             // The end first: the store's time may be past the one that is known here.
             let extended = extended.is_some_and(|lease| issuer.extend(lease).is_ok());
             issuer.clock.anchor(renewed.now, sent);
+            self.shared.clock.anchor(renewed.now, sent);
             // A store whose clock stepped back does not move the end on: another node id does better
             // than waiting for the clock.
             holding.ending = !extended || issuer.remaining() < self.tenant.ttl() / RENEWALS_PER_TTL;
         }
-        if contested > 0 {
-            self.shared.change(|phase| phase.contested += contested);
-            self.tenant.rename()?;
-        }
+        self.contested(contested);
         Ok(())
     }
 
@@ -179,14 +200,19 @@ impl<L: AnyLayout> Keeper<L> {
         } else {
             NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))
         };
+        let generation = self.shared.generation.now();
         let (acquired, sent) = self.tenant.acquire(wanted)?;
+        self.shared.clock.anchor(acquired.now, sent);
         let mut to_release = Vec::new();
         for ((holding, slot), grant) in ending.iter_mut().zip(acquired.grants) {
-            let issuer = Issuer::new(self.shared.codec.layout(), &grant, acquired.now, sent)
-                .map_err(|error| StoreError::Unusable(format!("the store's grant: {error}")))?;
+            let layout = self.shared.codec.layout();
+            let issuer = Issuer::new(layout, &grant, acquired.now, sent, generation)
+                .map_err(|error| StoreError::unusable(format!("the store's grant: {error}")))?;
             let former = slot.get();
             slot.replace(issuer);
-            to_release.extend(holding.retire(former));
+            // A copy's may be in use by another one.
+            let retired = holding.retire(&self.shared, former);
+            to_release.extend(retired.filter(|_| former.is_of(self.shared.generation.now())));
             **holding = Holding::new(grant);
         }
         self.shared
@@ -197,7 +223,7 @@ impl<L: AnyLayout> Keeper<L> {
     fn release_all(&mut self) -> Result<(), StoreError> {
         let slots = self.holdings.iter().zip(&self.shared.slots);
         let grants: Vec<Grant> = slots
-            .filter_map(|(holding, slot)| holding.retire(slot.get()))
+            .filter_map(|(holding, slot)| holding.retire(&self.shared, slot.get()))
             .collect();
         for holding in &mut self.holdings {
             holding.held = false; // Sealed, whatever becomes of the release.
@@ -207,9 +233,16 @@ impl<L: AnyLayout> Keeper<L> {
 }
 
 impl Holding {
+    /// Notes that a grant is not ours any more.
+    fn lost(&mut self, loss: Loss, namespace: &str) {
+        (self.held, self.ending) = (false, true);
+        events::lost(namespace, self.grant.node_id, loss);
+        figures::lost(namespace, loss);
+    }
+
     /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release.
-    fn retire<L: AnyLayout>(&self, issuer: &Issuer<L>) -> Option<Grant> {
-        let unused_from = issuer.sequencer.seal()?;
+    fn retire<L: AnyLayout>(&self, shared: &Shared<L>, issuer: &Issuer<L>) -> Option<Grant> {
+        let unused_from = shared.seal(issuer)?;
         self.held.then_some(Grant {
             end: unused_from,
             ..self.grant

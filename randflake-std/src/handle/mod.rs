@@ -1,31 +1,27 @@
 //! The one entry: a handle that issues ids under leases which look after themselves.
 
+mod blocks;
 mod builder;
 mod health;
 mod keeper;
-mod local;
-mod pulse;
+mod per_thread;
 mod shared;
 mod slot;
 mod tenant;
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
-use std::io;
 use std::sync::Arc;
 
 use randflake_core::{AnyLayout, Codec, GenerateError as Refusal, Id, Lease, Parts, Randflake};
 
 pub use builder::{BuildError, Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
 pub use health::Health;
-pub use local::Local;
 use shared::{Deadline, Shared};
 
 use crate::error::GenerateError;
 use crate::lease::StoreError;
 
-/// How old an id's time may be that was taken in advance, unless it is set: 1 s.
-pub const DEFAULT_MAX_AGE: Duration = Duration::from_secs(1);
 /// How long dropping the last clone of a handle waits for its leases to be released.
 const DROP_WAIT: Duration = Duration::from_secs(1);
 
@@ -63,7 +59,13 @@ pub struct Handle<L: AnyLayout = Randflake>(Arc<Owner<L>>);
 struct Owner<L: AnyLayout>(Arc<Shared<L>>);
 
 impl<L: AnyLayout> Handle<L> {
-    /// The next id. It never blocks and never reads or writes a file or a socket.
+    /// The next id, of the current tick. It never blocks and never reads or writes a file or a socket.
+    ///
+    /// Of an encrypted layout each thread takes a block of the tick's ids and has them encrypted together, so that an
+    /// id costs a fraction of an encryption and threads hardly ever meet. In each tick a block begins with one id and
+    /// doubles, to 256 at most. All threads together hold at most 1/16 of what a node id has in a tick, in memory of 2
+    /// KiB for each thread and handle; ids that a thread does not ask for in their tick are dropped. So ids of one
+    /// thread follow each other, those of several do not.
     ///
     /// # Errors
     ///
@@ -72,6 +74,8 @@ impl<L: AnyLayout> Handle<L> {
     /// - [`GenerateError::Refused`], with what the generator says: every tick is exhausted, the store's
     ///   clock stepped back, every lease is over (the keeper is replacing them), or the handle was
     ///   closed;
+    /// - [`GenerateError::Copied`] when the [generation number](Builder::generation) has changed, until the keeper has
+    ///   acquired other leases;
     /// - [`GenerateError::InForkedChild`] in a forked child of the process that built the handle,
     ///   which must build its own. Linux notices that at the cost of one load.
     #[inline]
@@ -88,28 +92,7 @@ impl<L: AnyLayout> Handle<L> {
     ///
     /// As for [`generate`](Handle::generate), when there was not a single id.
     pub fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
-        self.0.0.fill(ids).map(|filled| filled.count)
-    }
-
-    /// Issues to one thread from blocks taken in advance: an id costs a fraction of what
-    /// [`generate`](Handle::generate) does, threads hardly ever meet, and an id's time may be up to a
-    /// second old. Each thread takes its own.
-    ///
-    /// # Errors
-    ///
-    /// When the thread that watches the blocks' age cannot be started.
-    pub fn local(&self) -> Result<Local<L>, io::Error> {
-        self.local_within(DEFAULT_MAX_AGE)
-    }
-
-    /// [`local`](Handle::local) with another limit on the age of an id's time, which is rounded down to
-    /// tenths of a second. With less than a tenth nothing is taken in advance.
-    ///
-    /// # Errors
-    ///
-    /// As for [`local`](Handle::local).
-    pub fn local_within(&self, max_age: Duration) -> Result<Local<L>, io::Error> {
-        Ok(Local::new(self.clone(), self.0.0.pulse()?, max_age))
+        self.0.0.fill(ids)
     }
 
     /// The next id, waiting for at most `limit` when there is none at once: for the next tick, for a
@@ -160,7 +143,8 @@ impl<L: AnyLayout> Handle<L> {
             }
             let wait = match error {
                 // The keeper replaces what is over, and what a copy of this process has too.
-                GenerateError::Refused(Refusal::LeaseOver { .. } | Refusal::Sealed) => left,
+                GenerateError::Copied
+                | GenerateError::Refused(Refusal::LeaseOver { .. } | Refusal::Sealed) => left,
                 _ => match error.retry_in_ms().map(Duration::from_millis) {
                     // To the beginning of the tick, not of the millisecond after.
                     Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
@@ -172,10 +156,6 @@ impl<L: AnyLayout> Handle<L> {
             }
             shared.wait_until(wait, |phase| phase.closing || phase.replaced != replaced);
         }
-    }
-
-    pub(super) fn is_in_child(&self) -> bool {
-        self.0.0.fork_guard.is_in_child()
     }
 
     /// The leases as they are now.
@@ -190,7 +170,7 @@ impl<L: AnyLayout> Handle<L> {
                 .map(shared::Issuer::remaining)
                 .max()
                 .unwrap_or_default(),
-            leases: issuers.map(|issuer| issuer.sequencer.lease()).collect(),
+            leases: issuers.map(shared::Issuer::lease).collect(),
             contested: phase.contested,
             last_error: phase.last_error.clone(),
         }
@@ -232,7 +212,9 @@ impl<L: AnyLayout> Handle<L> {
             return Health::Closed;
         }
         let issuers = || shared.slots.iter().map(slot::Slot::get);
-        let begun = issuers().filter(|issuer| issuer.begins_in().is_zero());
+        let generation = shared.generation.now();
+        let begun =
+            issuers().filter(|issuer| issuer.begins_in().is_zero() && issuer.is_of(generation));
         let remaining = begun.map(shared::Issuer::remaining).max();
         match (remaining.filter(|left| !left.is_zero()), error) {
             (Some(remaining), None) => Health::Ready { remaining },
@@ -272,7 +254,7 @@ impl<L: AnyLayout> Handle<L> {
         shared.wait_until(Duration::MAX, |phase| phase.ended);
         // The keeper has sealed them, unless a panic in the store has ended it.
         shared.slots.iter().for_each(|slot| {
-            slot.get().sequencer.seal();
+            shared.seal(slot.get());
         });
         // The clone that closed first has the result, another finds that all is closed.
         shared.phase().release_error.take().map_or(Ok(()), Err)
@@ -302,7 +284,7 @@ impl<L: AnyLayout> Debug for Handle<L> {
 }
 
 /// The state of a handle's leases.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LeaseStatus<L> {
     /// One lease for each node id.
@@ -313,5 +295,5 @@ pub struct LeaseStatus<L> {
     /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::ledger::Loss::Contested).
     pub contested: u64,
     /// Why the last call of the store failed; `None` when it succeeded.
-    pub last_error: Option<String>,
+    pub last_error: Option<Arc<StoreError>>,
 }

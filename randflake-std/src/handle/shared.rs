@@ -2,21 +2,22 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
-use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use randflake_core::{
-    AnyLayout, Clock, Codec, ExtendError, GenerateError as Refusal, Id, Lease, LeaseError, Run,
-    Sequencer, first_ready_within,
+    AnyLayout, Clock, Codec, ExtendError, GenerateError as Refusal, Held, Id, Lease, LeaseError,
+    Permutation, Run, Sequencer, first_ready_within,
 };
 
-use super::pulse::Pulse;
+use super::blocks::{Blocks, Stamp};
 use super::slot::Slot;
 use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
+use crate::generation::Generation;
 use crate::lease::{Grant, StoreError};
+use crate::ledger::Seal;
 use crate::observability::figures::Tally;
 
 const NANOS_PER_MS: u32 = 1_000_000;
@@ -24,8 +25,12 @@ const NANOS_PER_MS: u32 = 1_000_000;
 /// A grant at work: its positions, and the clock of the store that granted it.
 #[derive(Debug)]
 pub(super) struct Issuer<L: AnyLayout> {
-    pub(super) sequencer: Sequencer<L, AtomicU64>,
+    sequencer: Sequencer<L, AtomicU64>,
+    /// What threads hold of the sequencer's ids.
+    held: Held<AtomicU64>,
     pub(super) clock: AnchoredClock<L>,
+    /// The generation number before the lease was asked for.
+    generation: u64,
     is_lost: AtomicBool,
 }
 
@@ -39,12 +44,21 @@ impl<L: AnyLayout> Issuer<L> {
         grant: &Grant,
         now: Duration,
         sent: Monotonic,
+        generation: u64,
     ) -> Result<Self, LeaseError> {
         Ok(Self {
             sequencer: Sequencer::new(grant.lease_of(layout)?)?,
+            held: Held::new(),
             clock: AnchoredClock::new(layout, now, sent),
+            generation,
             is_lost: AtomicBool::new(false),
         })
+    }
+
+    /// Whether the lease was asked for in this generation. A lease of an earlier one may be a copy's too.
+    #[inline]
+    pub(super) fn is_of(&self, generation: u64) -> bool {
+        self.generation == generation
     }
 
     #[inline]
@@ -69,17 +83,15 @@ impl<L: AnyLayout> Issuer<L> {
         self.sequencer.extend(extended, &self.clock)
     }
 
+    pub(super) fn lease(&self) -> Lease<L> {
+        self.sequencer.lease()
+    }
+
     /// How long until the lease begins by its own clock; zero when it has.
     pub(super) fn begins_in(&self) -> Duration {
         let lease = self.sequencer.lease();
         let start = Duration::from_millis(lease.layout().spec().unix_ms(lease.start()));
         start.saturating_sub(self.clock.exact().now().unwrap_or_default())
-    }
-
-    /// Issues nothing more: the lease is another's too.
-    pub(super) fn lose(&self) {
-        self.sequencer.seal();
-        self.is_lost.store(true, Ordering::Release);
     }
 
     /// How long until the lease ends by its own clock; zero when it is lost.
@@ -99,22 +111,19 @@ pub(super) struct Shared<L: AnyLayout> {
     pub(super) codec: Codec<L>,
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
+    pub(super) generation: Generation,
     pub(super) tally: Tally,
+    /// The clocks of all issuers in one, as far ahead as the furthest.
+    pub(super) clock: AnchoredClock<L>,
     /// The slot that issued last.
     cursor: AtomicU64,
-    /// Runs as soon as somebody prefetches.
-    pulse: Mutex<Option<Arc<Pulse>>>,
+    blocks: Blocks,
+    /// Not where there is nothing to encrypt, nor where looking for a fork costs more than encrypting.
+    has_blocks: bool,
+    /// How often a lease was sealed: every block is dropped then.
+    seals: AtomicU64,
     phase: Mutex<Phase>,
     changed: Condvar,
-}
-
-/// What a buffer was filled with.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Filled {
-    /// How many ids, from the front.
-    pub(super) count: usize,
-    /// How long until the first of their leases ends.
-    pub(super) remaining: Duration,
 }
 
 /// How far the keeper is; every change wakes those who wait for one.
@@ -130,50 +139,177 @@ pub(super) struct Phase {
     pub(super) replaced: u64,
     /// How many leases were lost to copies of the process.
     pub(super) contested: u64,
+    /// The keeper shall look at the generation number.
+    copied: bool,
+    /// The last generation of which it was told.
+    told_of: Option<u64>,
     /// Why the last call of the store failed, until one succeeds.
-    pub(super) last_error: Option<String>,
+    pub(super) last_error: Option<Arc<StoreError>>,
 }
 
 impl<L: AnyLayout> Shared<L> {
-    pub(super) fn new(issuers: Vec<Issuer<L>>, codec: Codec<L>, tolerance: u32) -> Self {
+    pub(super) fn new(
+        issuers: Vec<Issuer<L>>,
+        codec: Codec<L>,
+        tolerance: u32,
+        generation: Generation,
+        (now, sent): (Duration, Monotonic),
+    ) -> Self {
+        let fork_guard = ForkGuard::new();
+        let is_plain = Seal::of(codec.permutation()) == Seal::Plain;
+        let has_blocks = !is_plain && fork_guard.is_cheap();
         Self {
+            clock: AnchoredClock::new(codec.layout(), now, sent),
+            blocks: Blocks::new(),
+            seals: AtomicU64::new(0),
             slots: issuers.into_iter().map(Slot::new).collect(),
             codec,
             tolerance,
-            fork_guard: ForkGuard::new(),
+            has_blocks,
+            fork_guard,
+            generation,
             tally: Tally::new(),
             cursor: AtomicU64::new(0),
-            pulse: Mutex::default(),
             phase: Mutex::default(),
             changed: Condvar::new(),
         }
     }
 
     /// The next id, of the first slot that has one.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call and its return value in memory would cost a tenth of an id"
+    )]
+    #[inline(always)]
     pub(super) fn generate(&self) -> Result<Id, GenerateError> {
+        if !L::Permutation::PERMUTES {
+            return self.generate_one();
+        }
+        let now_ns = self.clock.now_ns();
+        match self.blocks.take(now_ns, |stamp| self.is_valid(stamp)) {
+            Some(id) => Ok(id),
+            None => self.generate_for(now_ns),
+        }
+    }
+
+    #[inline]
+    fn generate_one(&self) -> Result<Id, GenerateError> {
         self.check_process()?;
         // Most calls need no other slot than the one that issued last.
         if let Some(issuer) = self.last_used()
             && let Ok(raw) = issuer.take(0)
         {
-            self.tally.issued(1);
-            return Ok(self.codec.id(raw));
+            let id = self.codec.id(raw);
+            if issuer.is_of(self.generation.now()) {
+                self.tally.issued(1);
+                return Ok(id);
+            }
         }
         self.generate_from_any()
+    }
+
+    /// The first id of another block.
+    #[inline(never)]
+    fn generate_for(&self, now_ns: u64) -> Result<Id, GenerateError> {
+        if !self.has_blocks {
+            return self.generate_one();
+        }
+        self.check_process()?;
+        let tick = self
+            .codec
+            .layout()
+            .spec()
+            .tick_at(Duration::from_nanos(now_ns));
+        let first = tick.and_then(|tick| {
+            self.blocks.refill(tick, |mine| {
+                let issuer = self.last_used()?;
+                // Before anything is taken: what is sealed or copied meanwhile is dropped.
+                let stamp = self.stamp();
+                if !issuer.is_of(stamp.generation) {
+                    return None;
+                }
+                let Issuer {
+                    sequencer, held, ..
+                } = issuer;
+                mine.stamp = stamp;
+                let id = mine
+                    .block
+                    .refill(sequencer, held, &self.codec, now_ns)
+                    .ok()?;
+                self.tally.issued(mine.handed_out_since());
+                self.is_valid(stamp).then_some(id)
+            })
+        });
+        match first {
+            Some(id) => Ok(id),
+            // It knows more slots, borrows, and says why there is none.
+            None => self.generate_from_any(),
+        }
+    }
+
+    #[inline]
+    fn stamp(&self) -> Stamp {
+        Stamp {
+            seals: self.seals.load(Ordering::Acquire),
+            generation: self.generation.now(),
+        }
+    }
+
+    /// Whether ids may be handed out that were taken under a stamp: by this process, and if none of its leases was
+    /// sealed nor the machine copied since.
+    #[inline]
+    fn is_valid(&self, taken: Stamp) -> bool {
+        self.stamp() == taken && self.fork_guard.is_surely_parent()
+    }
+
+    /// Ends issuing from a lease, and gives the tick from which on it was not used, unless it was sealed before.
+    pub(super) fn seal(&self, issuer: &Issuer<L>) -> Option<u64> {
+        let unused_from = issuer.sequencer.seal();
+        // After that: a block that is taken in between has the number of before.
+        self.seals.fetch_add(1, Ordering::AcqRel);
+        unused_from
+    }
+
+    /// Issues nothing more from a lease: it is another's, too.
+    pub(super) fn lose(&self, issuer: &Issuer<L>) {
+        self.seal(issuer);
+        issuer.is_lost.store(true, Ordering::Release);
     }
 
     /// Only the exact clock says that no slot has an id: by the coarse one, which is late, a tick would
     /// begin some milliseconds after its time.
     #[cold]
     fn generate_from_any(&self) -> Result<Id, GenerateError> {
-        let raw = match self.first_ready(Issuer::take) {
-            Err(_) if is_coarse(self.codec.layout()) => self.first_ready(Issuer::take_exactly),
-            raw => raw,
-        };
-        let raw = raw.inspect_err(|error| self.tally.refused(*error))?;
+        let id = self.unless_copied(|generation| {
+            let raw = match self.first_ready(generation, Issuer::take) {
+                Err(_) if is_coarse(self.codec.layout()) => {
+                    self.first_ready(generation, Issuer::take_exactly)
+                }
+                raw => raw,
+            };
+            raw.map(|raw| self.codec.id(raw))
+        });
+        let id = id.inspect_err(|error| self.tally.refused(*error))?;
         self.tally.issued(1);
-        Ok(self.codec.id(raw))
+        Ok(id)
+    }
+
+    /// What was taken in one generation; nothing if that ended before this returns.
+    fn unless_copied<T>(
+        &self,
+        take: impl FnOnce(u64) -> Result<T, GenerateError>,
+    ) -> Result<T, GenerateError> {
+        let generation = self.generation.now();
+        let taken = take(generation);
+        let is_copied = match &taken {
+            Ok(_) => self.generation.now() != generation,
+            // Those that were left out might have had an id.
+            Err(_) => !self.slots.iter().all(|slot| slot.get().is_of(generation)),
+        };
+        if is_copied && self.tell_of_copy() {
+            return Err(GenerateError::Copied);
+        }
+        taken
     }
 
     #[inline]
@@ -183,25 +319,24 @@ impl<L: AnyLayout> Shared<L> {
     }
 
     /// Fills a buffer from the front, from one slot after another.
-    pub(super) fn fill(&self, ids: &mut [Id]) -> Result<Filled, GenerateError> {
+    pub(super) fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
         self.check_process()?;
-        let mut remaining = Duration::MAX;
-        let count = self.codec.fill_with(ids, |most| {
-            let mut ask = |take: TakeRun<L>| {
-                self.first_ready(|issuer, tolerance| {
-                    let run = take(issuer, most, tolerance)?;
-                    remaining = remaining.min(issuer.remaining());
-                    Ok(run)
-                })
-            };
-            match ask(Issuer::take_run) {
-                Err(_) if is_coarse(self.codec.layout()) => ask(Issuer::take_run_exactly),
-                run => run,
-            }
+        let count = self.unless_copied(|generation| {
+            self.codec.fill_with(ids, |most| {
+                let ask = |take: TakeRun<L>| {
+                    self.first_ready(generation, |issuer, tolerance| {
+                        take(issuer, most, tolerance)
+                    })
+                };
+                match ask(Issuer::take_run) {
+                    Err(_) if is_coarse(self.codec.layout()) => ask(Issuer::take_run_exactly),
+                    run => run,
+                }
+            })
         });
         let count = count.inspect_err(|error| self.tally.refused(*error))?;
-        self.tally.issued(count);
-        Ok(Filled { count, remaining })
+        self.tally.issued(count as u64);
+        Ok(count)
     }
 
     #[inline]
@@ -215,13 +350,21 @@ impl<L: AnyLayout> Shared<L> {
     #[inline]
     fn first_ready<T>(
         &self,
+        generation: u64,
         mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, Refusal>,
     ) -> Result<T, GenerateError> {
         first_ready_within(
             &self.slots,
             &self.cursor,
             self.tolerance,
-            |slot, tolerance| ask(slot.get(), tolerance),
+            |slot, tolerance| {
+                let issuer = slot.get();
+                if issuer.is_of(generation) {
+                    ask(issuer, tolerance)
+                } else {
+                    Err(Refusal::Sealed)
+                }
+            },
         )
         .map_err(GenerateError::Refused)
     }
@@ -235,21 +378,30 @@ impl<L: AnyLayout> Shared<L> {
         Duration::from_nanos(now.map_or(0, |now| u64::from(now.subsec_nanos() % NANOS_PER_MS)))
     }
 
-    /// The pulse for prefetched blocks; the first call starts it.
-    pub(super) fn pulse(&self) -> Result<Arc<Pulse>, io::Error> {
-        let mut pulse = self.pulse.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pulse) = &*pulse {
-            return Ok(Arc::clone(pulse));
-        }
-        Ok(Arc::clone(pulse.insert(Pulse::start()?)))
-    }
-
-    /// Tells the keeper to release the leases, and lets prefetched blocks expire.
+    /// Tells the keeper to release the leases.
     pub(super) fn close(&self) {
         self.change(|phase| phase.closing = true);
-        if let Some(pulse) = &*self.pulse.lock().unwrap_or_else(PoisonError::into_inner) {
-            pulse.end();
+    }
+
+    /// Wakes the keeper, the first time that somebody finds that this generation is another one. Says whether there
+    /// will be other leases: not when the handle is being closed.
+    fn tell_of_copy(&self) -> bool {
+        let generation = self.generation.now();
+        let mut phase = self.phase();
+        if phase.told_of != Some(generation) {
+            phase.told_of = Some(generation);
+            phase.copied = true;
+            self.changed.notify_all();
         }
+        !phase.closing
+    }
+
+    /// The keeper's pause, which a copy of the machine cuts short. Says whether the handle is being closed.
+    pub(super) fn pause(&self, time: Duration) -> bool {
+        self.wait_until(time, |phase| phase.closing || phase.copied);
+        let mut phase = self.phase();
+        phase.copied = false;
+        phase.closing
     }
 
     pub(super) fn phase(&self) -> MutexGuard<'_, Phase> {

@@ -11,6 +11,8 @@ use crate::observability::{events, figures};
 pub(super) struct Tenant {
     store: Box<dyn LeaseStore>,
     holder: String,
+    /// A copy of the process has the name, too.
+    is_name_shared: bool,
     ttl: Duration,
     ttl_ticks: u64,
     /// An acquire of unknown outcome, to be repeated unchanged.
@@ -36,6 +38,7 @@ impl Tenant {
         Self {
             store,
             holder,
+            is_name_shared: false,
             ttl,
             ttl_ticks,
             pending: None,
@@ -51,13 +54,21 @@ impl Tenant {
         self.ttl
     }
 
-    /// Takes another name, as a copy of the process that had it.
-    pub(super) fn rename(&mut self) -> Result<(), StoreError> {
-        let name = self
-            .holder
-            .rsplit_once('/')
-            .map_or(&*self.holder, |(name, _)| name);
-        self.holder = crate::holder::unique(name).map_err(StoreError::unavailable)?;
+    /// Takes another name and another token for the next acquire: a copy of the process has both of now.
+    pub(super) fn rename(&mut self) {
+        self.is_name_shared = true;
+        self.pending = None;
+    }
+
+    fn ensure_own_name(&mut self) -> Result<(), StoreError> {
+        if self.is_name_shared {
+            let name = self
+                .holder
+                .rsplit_once('/')
+                .map_or(&*self.holder, |(name, _)| name);
+            self.holder = crate::holder::unique(name).map_err(StoreError::unavailable)?;
+            self.is_name_shared = false;
+        }
         Ok(())
     }
 
@@ -67,6 +78,7 @@ impl Tenant {
         &mut self,
         nodes: NodeIds<'_>,
     ) -> Result<(Acquired, Monotonic), StoreError> {
+        self.ensure_own_name()?;
         let token = match self.pending {
             Some(token) => token,
             None => Token::random().map_err(StoreError::unavailable)?,

@@ -16,6 +16,8 @@ mod database;
     feature = "mysql"
 ))]
 mod encryption;
+mod engine_error;
+mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod finding;
@@ -28,8 +30,6 @@ mod occupancy;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod runtime;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
@@ -42,6 +42,8 @@ mod volume;
 use core::time::Duration;
 
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
+pub use engine_error::{EngineError, EngineErrorKind};
+pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "etcd")]
 pub use etcd::{Etcd, EtcdStore};
 pub use finding::{Finding, Verdict};
@@ -56,9 +58,7 @@ pub use postgres::{Postgres, PostgresStore};
 pub use redis::{Redis, RedisStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Sqlite, SqliteStore};
-pub use store::{
-    AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Record, Renewed, StoreError,
-};
+pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Record, Renewed};
 #[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;

@@ -1,19 +1,17 @@
 //! The contract of a lease store.
 
-use core::error::Error;
-use core::fmt::{self, Debug, Display, Formatter};
+use core::fmt::Debug;
 use core::time::Duration;
 
-use randflake_core::segment::Segment;
 use randflake_core::{AnyLayout, Layout, Lease, LeaseError};
 
-use super::{Finding, MAX_SKEW, Namespace, Token};
+use super::{Finding, Namespace, StoreError, Token};
 use crate::ledger::{Loss, Seal};
 
 /// The leases of one namespace, as a handle asks for them.
 ///
 /// Every store is a [`Ledger`](crate::ledger::Ledger) over an engine; the rules are in [`ledger`](crate::ledger), and
-/// what an engine must do is the contract of [`Backend`](crate::ledger::Backend). This trait is for those who
+/// what an engine must do is the contract of [`Engine`](crate::ledger::Engine). This trait is for those who
 /// do not care which engine it is.
 ///
 /// It is synchronous: one thread of a process, its keeper, calls it. A call may block for as long as the engine
@@ -238,98 +236,4 @@ pub struct Record {
     pub contested: bool,
     /// Who acquired it.
     pub holder: String,
-}
-
-/// Why a store did not do what was asked.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// Fewer node ids are free than were asked for.
-    Exhausted {
-        /// How long until enough leases end, unless they are renewed.
-        retry_in: Duration,
-    },
-    /// The store may have forgotten leases, and grants nothing until all of them have expired.
-    Quarantined {
-        /// How long that takes.
-        retry_in: Duration,
-    },
-    /// The clocks of the store and of this machine differ too much.
-    ClockSkew {
-        /// The store's, as time since the Unix epoch.
-        store: Duration,
-        /// This machine's.
-        here: Duration,
-    },
-    /// The store lost its continuity, so its counter may have gone back or be forgotten: see
-    /// [`SegmentStore::resume`](crate::segment::SegmentStore::resume).
-    CounterLost {
-        /// Where the counter is known to have stood at least; 1 if the store knows nothing of it.
-        reached: u64,
-    },
-    /// What was asked is outside the allowed range: the sentence says what is allowed.
-    Invalid(String),
-    /// The store does not fit what it is used for, and will not without a change: the sentence says
-    /// why.
-    Unusable(String),
-    /// The backend failed or did not answer.
-    Unavailable(Box<dyn Error + Send + Sync>),
-}
-
-impl StoreError {
-    /// A failure of the backend.
-    pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Unavailable(source.into())
-    }
-
-    /// The next numbers of a counter that stands at `next`.
-    pub(crate) fn segment(next: u64, count: u64) -> Result<Segment, Self> {
-        Segment::new(next, count).map_err(|error| Self::Invalid(error.to_string()))
-    }
-}
-
-impl Display for StoreError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exhausted { retry_in } => {
-                write!(f, "too few node ids are free: try again in {} ms", retry_in.as_millis())
-            }
-            Self::Quarantined { retry_in } => write!(
-                f,
-                "the lease store is new or lost its continuity (restored, replaced or deleted): it grants nothing for \
-                 another {} s, until every lease that it may have forgotten has expired; if no lease was ever granted \
-                 here, `randflake lease init` ends that",
-                retry_in.as_millis().div_ceil(1_000)
-            ),
-            Self::ClockSkew { store, here } => write!(
-                f,
-                "the store's clock is {} ms {} what this machine expects: at most {} ms are allowed, and less \
-                 between two answers",
-                store.abs_diff(*here).as_millis(),
-                if store > here { "ahead of" } else { "behind" },
-                MAX_SKEW.as_millis()
-            ),
-            Self::CounterLost { reached: 1 } => f.write_str(
-                "the store has no such counter, or has forgotten it: say where it begins, above every \
-                 number ever reserved",
-            ),
-            Self::CounterLost { reached } => write!(
-                f,
-                "the store lost its continuity (restarted, restored or replaced), so its counter may have \
-                 gone back: say where to go on, above every number ever reserved; it knows of those \
-                 below {reached}"
-            ),
-            Self::Invalid(sentence) | Self::Unusable(sentence) => f.write_str(sentence),
-            Self::Unavailable(source) => write!(f, "the lease store is unavailable: {source}"),
-        }
-    }
-}
-
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Unavailable(source) => Some(&**source),
-            _ => None,
-        }
-    }
 }

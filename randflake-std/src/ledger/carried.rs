@@ -1,40 +1,94 @@
 //! The store's clock between two answers.
 
+use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
+use std::sync::Arc;
 
+use randflake_core::Clock;
+
+use super::Expected;
 use crate::clock::Monotonic;
 
 /// By how much a store's clock may differ from what is expected of it before it counts as having leapt: what a server
 /// that slews its clock, and two clocks that drift, do between two renewals.
 pub(super) const LEAP: Duration = Duration::from_secs(1);
 
-/// What the store's clock showed, carried on by this machine's monotonic clock.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Carried {
-    store: Duration,
-    sent: Monotonic,
-    received: Monotonic,
+/// This machine's clocks, which a store's is compared with.
+#[derive(Clone)]
+pub(crate) struct Machine {
+    wall: Arc<dyn Clock + Send + Sync>,
+    /// In simulations, for the monotonic one.
+    steady: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
-impl Carried {
-    /// An answer just received, to a request sent at `sent`.
-    pub(super) fn new(store: Duration, sent: Monotonic) -> Self {
+impl Machine {
+    pub(super) fn new<C>(wall: Arc<C>) -> Self
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        let steady = None;
+        Self { wall, steady }
+    }
+
+    pub(super) fn simulated<C>(wall: Arc<C>, steady: Arc<C>) -> Self
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        let steady: Arc<dyn Clock + Send + Sync> = steady;
         Self {
-            store,
-            sent,
-            received: Monotonic::exact(),
+            steady: Some(steady),
+            ..Self::new(wall)
         }
     }
 
-    /// What it shows now, at the least.
-    pub(super) fn now(&self) -> Duration {
-        self.store + Monotonic::exact().since(self.received)
+    /// As time since the Unix epoch.
+    pub(super) fn wall(&self) -> Duration {
+        self.wall.now().unwrap_or_default()
     }
 
-    /// Between which times it must show another answer, to a request sent at `sent`, unless it leapt.
-    pub(super) fn expected(&self, sent: Monotonic) -> (Duration, Duration) {
-        let least = self.store + sent.since(self.received);
-        let most = self.store + Monotonic::exact().since(self.sent);
-        (least.saturating_sub(LEAP), most + LEAP)
+    /// As time since a point that only this process knows.
+    pub(super) fn steady(&self) -> Duration {
+        match &self.steady {
+            Some(clock) => clock.now().unwrap_or_default(),
+            None => Duration::from_nanos(Monotonic::exact().nanos()),
+        }
+    }
+}
+
+impl Debug for Machine {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Machine").finish_non_exhaustive()
+    }
+}
+
+/// What the store's clock showed, carried on by this machine's monotonic clock: times of that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carried {
+    store: Duration,
+    sent: Duration,
+    received: Duration,
+}
+
+impl Carried {
+    /// An answer to a request.
+    pub(super) fn new(store: Duration, sent: Duration, received: Duration) -> Self {
+        Self {
+            store,
+            sent,
+            received,
+        }
+    }
+
+    /// What it shows at a time, at the least.
+    pub(super) fn at(&self, steady: Duration) -> Duration {
+        self.store + steady.saturating_sub(self.received)
+    }
+
+    /// What it must show in another answer, to a request sent and received at these times, unless it leapt.
+    pub(super) fn expected(&self, sent: Duration, received: Duration) -> Expected {
+        Expected {
+            least: self.at(sent).saturating_sub(LEAP),
+            most: self.store + received.saturating_sub(self.sent) + LEAP,
+        }
     }
 }

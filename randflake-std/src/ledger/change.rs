@@ -69,3 +69,15 @@ impl<T> Decision<T> {
         }
     }
 }
+
+/// What became of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// It is written.
+    Done {
+        /// The store's clock.
+        now: Duration,
+    },
+    /// Something had changed since the read: nothing is written.
+    Stale,
+}

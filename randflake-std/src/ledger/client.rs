@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use super::carried::{Carried, LEAP};
+use super::carried::{Carried, LEAP, Machine};
 use super::fresh::fresh;
 use super::{
-    Acquire, Asking, Backend, Change, Committed, Decision, Expected, Held, Loss, NamespaceRecord,
-    Node, NodeRecord, Seal, Seen, Standing, View, Wanted, acquire, end_quarantine, quarantine,
-    release, renew,
+    Acquire, Asking, Change, Committed, Decision, Engine, Expected, Held, Loss, NamespaceRecord,
+    Node, NodeRecord, Records, Seal, Seen, Standing, View, Wanted, acquire, end_quarantine,
+    quarantine, release, renew,
 };
-use crate::clock::Monotonic;
+use crate::ExactSystemClock;
 use crate::holder::DEVICE;
 #[cfg(doc)]
 use crate::lease::MAX_SKEW;
@@ -28,13 +28,13 @@ const TRIES: usize = 100;
 
 /// The leases of one namespace in an engine.
 ///
-/// Every store is one: an engine ([`Backend`]) says how records are read and written, the rules say what becomes of
-/// them, and this remembers what its process has seen and written.
-pub struct Ledger<B> {
-    pub(crate) backend: B,
+/// Every store is one: an [`Engine`] keeps the records, the rules say what becomes of them, and this remembers what
+/// its process has seen and written.
+pub struct Ledger<E> {
+    pub(crate) records: Records<E>,
     namespace: Namespace,
-    /// This machine's clock, which the store's is compared with; none in simulations.
-    pub(crate) machine: Option<Arc<dyn Clock + Send + Sync>>,
+    /// This machine's clocks, which the store's is compared with; none where the store has no clock of its own.
+    pub(crate) machine: Option<Machine>,
     seen: Seen,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
@@ -73,17 +73,18 @@ struct Undone {
     tried: Option<Box<(u64, Change)>>,
 }
 
-impl From<StoreError> for Undone {
-    fn from(error: StoreError) -> Self {
+impl<F: Into<StoreError>> From<F> for Undone {
+    fn from(error: F) -> Self {
+        let error = error.into();
         Self { error, tried: None }
     }
 }
 
-impl<B: Backend> Ledger<B> {
+impl<E: Engine> Ledger<E> {
     /// The leases of a namespace, which the first acquire creates.
-    pub fn over(backend: B, namespace: Namespace) -> Self {
+    pub fn over(engine: E, namespace: Namespace) -> Self {
         Self {
-            backend,
+            records: Records::new(engine, &namespace),
             namespace,
             machine: None,
             seen: Seen::default(),
@@ -93,24 +94,38 @@ impl<B: Backend> Ledger<B> {
         }
     }
 
+    /// The leases of a namespace, unless an acquire would be [refused](Ledger::check). A server's clock is
+    /// [compared](Ledger::compared_with) with the operating system's.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check`](Ledger::check).
+    pub fn opened(engine: E, namespace: Namespace) -> Result<Self, StoreError> {
+        let has_own_clock = engine.has_own_clock();
+        let mut store = Self::over(engine, namespace);
+        store.machine = has_own_clock.then(|| Machine::new(Arc::new(ExactSystemClock)));
+        store.check()?;
+        Ok(store)
+    }
+
     /// Another client of the same namespace, which has seen nothing.
     pub(crate) fn another(&self) -> Self
     where
-        B: Clone,
+        E: Clone,
     {
         Self {
             machine: self.machine.clone(),
-            ..Self::over(self.backend.clone(), self.namespace.clone())
+            ..Self::over(self.records.engine.clone(), self.namespace.clone())
         }
     }
 
     /// All that it remembers, as a copy of the process has it.
     pub(crate) fn copy(&self) -> Self
     where
-        B: Clone,
+        E: Clone,
     {
         Self {
-            backend: self.backend.clone(),
+            records: self.records.clone(),
             namespace: self.namespace.clone(),
             machine: self.machine.clone(),
             seen: self.seen.clone(),
@@ -128,7 +143,18 @@ impl<B: Backend> Ledger<B> {
     where
         C: Clock + Send + Sync + 'static,
     {
-        self.machine = Some(machine);
+        self.machine = Some(Machine::new(machine));
+        self
+    }
+
+    /// [`compared_with`](Ledger::compared_with) in a simulation: the second clock stands for this machine's monotonic
+    /// one.
+    #[must_use]
+    pub fn simulated_on<C>(mut self, machine: Arc<C>, monotonic: Arc<C>) -> Self
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        self.machine = Some(Machine::simulated(machine, monotonic));
         self
     }
 
@@ -163,8 +189,8 @@ impl<B: Backend> Ledger<B> {
 
     /// The namespace as it stands; nothing is written.
     fn look(&mut self) -> Result<Standing, StoreError> {
-        let view = self.backend.read(&Wanted::default())?;
-        self.backend.abandon();
+        let view = self.records.read(&Wanted::default())?;
+        self.records.engine.abandon();
         Standing::of(&view, &self.asking(None, (0, 0)))
     }
 
@@ -177,9 +203,10 @@ impl<B: Backend> Ledger<B> {
         }
     }
 
-    fn machine_now(&self) -> Option<Duration> {
-        let clock = self.machine.as_ref()?;
-        Some(clock.now().unwrap_or_default())
+    /// This machine's wall clock, and its monotonic one.
+    fn machine_now(&self) -> Option<(Duration, Duration)> {
+        let machine = self.machine.as_ref()?;
+        Some((machine.wall(), machine.steady()))
     }
 
     /// Reads, decides and writes, until nobody else was faster. The store's clock is compared with what it showed
@@ -192,42 +219,41 @@ impl<B: Backend> Ledger<B> {
     ) -> Result<Done<T>, Undone> {
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
-            let (before, sent) = (self.machine_now(), Monotonic::exact());
-            let view = self.backend.read(wanted)?;
-            let carried = self
-                .last
-                .as_ref()
-                .filter(|_| is_renewal)
-                .map(|(_, carried)| carried.expected(sent));
-            let clock = before
-                .zip(self.machine_now())
-                .map(|(before, after)| match carried {
-                    Some((least, most)) => Expected { least, most },
+            let before = self.machine_now();
+            let view = self.records.read(wanted)?;
+            let last = self.last.as_ref().filter(|_| is_renewal);
+            let clock = before.zip(self.machine_now()).map(
+                |((before, sent), (after, received))| match last {
+                    Some((_, carried)) => carried.expected(sent, received),
                     None => Expected::of_machine(before, after),
-                });
+                },
+            );
             let Decision { change, answer } = rule(&view, &self.asking(clock, fresh));
             if let Err(error @ StoreError::ClockSkew { .. }) = answer {
                 // A leap counts as a failure once; then this machine's clock has to agree.
                 self.last = None;
-                self.backend.abandon();
+                self.records.engine.abandon();
                 return Err(error.into());
             }
             let now = if change.is_empty() {
-                self.backend.abandon();
+                self.records.engine.abandon();
                 view.now
             } else {
-                match self.backend.commit(&change) {
+                match self.records.commit(&change) {
                     Ok(Committed::Done { now }) => now,
                     Ok(Committed::Stale) => continue,
                     Err(error) => {
                         let tried = Some(Box::new((fresh.1, change)));
-                        return Err(Undone { error, tried });
+                        return Err(Undone {
+                            error: error.into(),
+                            tried,
+                        });
                     }
                 }
             };
             let record = change.namespace_after.or(change.namespace_before);
             // What the rules have looked at: by the write the clock may have leapt.
-            self.answered(record, Carried::new(view.now, sent));
+            self.answered(record, view.now, before.map(|(_, sent)| sent));
             return Ok(Done {
                 answer: answer?,
                 now,
@@ -236,11 +262,14 @@ impl<B: Backend> Ledger<B> {
         Err(StoreError::unavailable("other clients of the store were faster each time").into())
     }
 
-    fn answered(&mut self, record: Option<NamespaceRecord>, carried: Carried) {
+    fn answered(&mut self, record: Option<NamespaceRecord>, now: Duration, sent: Option<Duration>) {
         if let Some(record) = &record {
             self.seen.note_namespace(record);
         }
-        self.last = record.map(|record| (record, carried));
+        let received = self.machine.as_ref().map(Machine::steady);
+        let times = sent.zip(received);
+        let carried = times.map(|(sent, received)| Carried::new(now, sent, received));
+        self.last = record.zip(carried);
     }
 
     /// What this process knows of a grant.
@@ -287,9 +316,10 @@ impl<B: Backend> Ledger<B> {
         leases: &[Held],
         ttl: u64,
     ) -> Result<Option<Done<Renewals>>, Undone> {
-        let Some((record, carried)) = self.last.clone().filter(|_| self.machine.is_some()) else {
+        let (Some(machine), Some((record, carried))) = (&self.machine, self.last.clone()) else {
             return Ok(None);
         };
+        let sent = machine.steady();
         let known: Option<Vec<_>> = leases
             .iter()
             .map(|lease| {
@@ -305,7 +335,7 @@ impl<B: Backend> Ledger<B> {
         let Some(nodes) = known else {
             return Ok(None);
         };
-        let now = carried.now();
+        let now = carried.at(sent);
         let view = View::carried(now, record, nodes);
         let fresh = fresh().map_err(StoreError::unavailable)?;
         let Decision { mut change, answer } = renew(&view, leases, ttl, &self.asking(None, fresh));
@@ -324,10 +354,9 @@ impl<B: Backend> Ledger<B> {
             Duration::from_millis(self.namespace.spec().unix_ms(end) - 1)
         });
         change.window = Some((now.saturating_sub(LEAP), (now + 2 * LEAP).min(expires)));
-        let sent = Monotonic::exact();
-        match self.backend.commit(&change) {
+        match self.records.commit(&change) {
             Ok(Committed::Done { now }) => {
-                self.answered(change.namespace_before, Carried::new(now, sent));
+                self.answered(change.namespace_before, now, Some(sent));
                 Ok(Some(Done {
                     answer: renewed,
                     now,
@@ -336,7 +365,10 @@ impl<B: Backend> Ledger<B> {
             Ok(Committed::Stale) => Ok(None),
             Err(error) => {
                 let tried = Some(Box::new((fresh.1, change)));
-                Err(Undone { error, tried })
+                Err(Undone {
+                    error: error.into(),
+                    tried,
+                })
             }
         }
     }
@@ -349,7 +381,7 @@ impl<B: Backend> Ledger<B> {
             free: 0,
         };
         let mut outcome = Ok(None);
-        if self.backend.renews_unread() {
+        if self.records.engine.renews_unread() {
             outcome = self.renew_unread(&leases, ttl);
         }
         let outcome = match outcome {
@@ -388,16 +420,16 @@ impl<B: Backend> Ledger<B> {
     }
 }
 
-impl<B: Backend> Debug for Ledger<B> {
+impl<E: Engine> Debug for Ledger<E> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledger")
-            .field("backend", &self.backend)
+            .field("engine", &self.records.engine)
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }
 }
 
-impl<B: Backend> LeaseStore for Ledger<B> {
+impl<E: Engine> LeaseStore for Ledger<E> {
     fn namespace(&self) -> &Namespace {
         &self.namespace
     }
@@ -413,8 +445,8 @@ impl<B: Backend> LeaseStore for Ledger<B> {
             nodes,
             ttl,
         } = *request;
-        self.backend.limit_for(self.namespace.span(ttl));
-        let at_once = self.backend.at_once();
+        self.records.engine.limit_for(self.namespace.span(ttl));
+        let at_once = self.records.engine.at_once();
         if nodes.count() as usize > at_once {
             return Err(StoreError::Invalid(format!(
                 "{} node ids asked for at once: this store grants at most {at_once}",
@@ -469,8 +501,8 @@ impl<B: Backend> LeaseStore for Ledger<B> {
     }
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.backend.limit_for(self.namespace.span(ttl));
-        let mut chunks = grants.chunks(self.backend.at_once());
+        self.records.engine.limit_for(self.namespace.span(ttl));
+        let mut chunks = grants.chunks(self.records.engine.at_once());
         let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
         for grants in chunks {
             let more = self.renew_some(grants, ttl)?;
@@ -481,13 +513,13 @@ impl<B: Backend> LeaseStore for Ledger<B> {
     }
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        let mut chunks = grants.chunks(self.backend.at_once());
+        let mut chunks = grants.chunks(self.records.engine.at_once());
         self.release_some(chunks.next().unwrap_or_default())?;
         chunks.try_for_each(|grants| self.release_some(grants))
     }
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        let records = self.backend.list()?.into_iter();
+        let records = self.records.list()?.into_iter();
         let records = records.map(|record| Record {
             grant: record.grant(),
             contested: record.contested,
@@ -507,13 +539,13 @@ impl<B: Backend> LeaseStore for Ledger<B> {
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {
-        let view = self.backend.read(&Wanted::default())?;
-        self.backend.abandon();
+        let view = self.records.read(&Wanted::default())?;
+        self.records.engine.abandon();
         Ok(view.now)
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        let mut findings = self.backend.diagnose()?;
+        let mut findings = self.records.engine.diagnose()?;
         findings.push(Finding::quarantine(self.look()?.quarantine_left()));
         Ok(findings)
     }

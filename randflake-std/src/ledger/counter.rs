@@ -1,9 +1,9 @@
 //! Counters: numbers that are handed out in segments, each once. They need no layout and no clock.
 
-use super::Continuity;
-use super::{Backend, Ledger};
-use crate::lease::StoreError;
-use crate::segment::{CounterStatus, Segment, SegmentStore};
+use super::fresh::fresh;
+use super::{Committed, Continuity, Engine, Ledger};
+use crate::lease::EngineError;
+use crate::segment::{CounterError, CounterStatus, Segment, SegmentStore};
 
 /// How often an operation begins anew because others were faster.
 const TRIES: usize = 1_000;
@@ -15,6 +15,9 @@ pub struct CounterRecord {
     pub next: u64,
     /// The fingerprint of the engine for which somebody vouches that no reservation was lost.
     pub vouched: String,
+    /// Of the write, which no other shares: two that reserve as many numbers would write the same, and could not
+    /// tell whose it was.
+    pub nonce: u64,
 }
 
 /// What an engine has read of a counter.
@@ -24,27 +27,6 @@ pub struct CounterView {
     pub record: Option<CounterRecord>,
     /// What the engine says of itself. The absence that may be certain is that of the counter.
     pub continuity: Continuity,
-}
-
-/// An engine that keeps counters too.
-pub trait CounterBackend: Backend {
-    /// The counter of the namespace's name.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Backend::read`].
-    fn read_counter(&mut self) -> Result<CounterView, StoreError>;
-
-    /// Writes `after` if the counter still is `before`, durably, and says whether it did.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Backend::commit`].
-    fn commit_counter(
-        &mut self,
-        before: Option<&CounterRecord>,
-        after: &CounterRecord,
-    ) -> Result<bool, StoreError>;
 }
 
 /// No time heals a counter that may have gone back: it waits until somebody says where it goes on.
@@ -61,58 +43,62 @@ fn status(view: &CounterView) -> CounterStatus {
     }
 }
 
-fn reserve(status: CounterStatus, count: u64) -> Result<Segment, StoreError> {
-    let segment = StoreError::segment(status.next, count)?;
+fn reserve(status: CounterStatus, count: u64) -> Result<Segment, CounterError> {
+    let segment = CounterError::segment(status.next, count)?;
     if status.lost {
-        return Err(StoreError::CounterLost {
+        return Err(CounterError::Lost {
             reached: status.next,
         });
     }
     Ok(segment)
 }
 
-impl<B: CounterBackend> Ledger<B> {
+impl<E: Engine> Ledger<E> {
     /// Moves the counter to where a rule says, which also gives the answer.
     fn count<T>(
         &mut self,
-        rule: impl Fn(CounterStatus) -> Result<(u64, T), StoreError>,
-    ) -> Result<T, StoreError> {
+        rule: impl Fn(CounterStatus) -> Result<(u64, T), CounterError>,
+    ) -> Result<T, CounterError> {
         for _ in 0..TRIES {
-            let view = self.backend.read_counter()?;
+            let view = self.records.read_counter()?;
             let checked = match &view.continuity.fault {
-                Some(fault) => Err(StoreError::Unusable(fault.clone())),
+                Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
                 None => rule(status(&view)),
             };
-            let (next, answer) = checked.inspect_err(|_| self.backend.abandon())?;
+            let (next, answer) = checked.inspect_err(|_| self.records.engine.abandon())?;
             let vouched = view.continuity.fingerprint;
-            let after = CounterRecord { next, vouched };
-            if self.backend.commit_counter(view.record.as_ref(), &after)? {
+            let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
+            let after = CounterRecord {
+                next,
+                vouched,
+                nonce,
+            };
+            let committed = self.records.commit_counter(view.record.as_ref(), &after)?;
+            if committed != Committed::Stale {
                 return Ok(answer);
             }
         }
-        Err(StoreError::unavailable(
-            "other clients of the counter were faster each time",
-        ))
+        Err(EngineError::unavailable("other clients of the counter were faster each time").into())
     }
 }
 
-impl<B: CounterBackend> SegmentStore for Ledger<B> {
-    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError> {
+impl<E: Engine> SegmentStore for Ledger<E> {
+    fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
         self.count(|status| {
             let segment = reserve(status, count)?;
             Ok((segment.end(), segment))
         })
     }
 
-    fn counter(&mut self) -> Result<CounterStatus, StoreError> {
-        let view = self.backend.read_counter()?;
-        self.backend.abandon();
+    fn counter(&mut self) -> Result<CounterStatus, CounterError> {
+        let view = self.records.read_counter()?;
+        self.records.engine.abandon();
         Ok(status(&view))
     }
 
-    fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
+    fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
         self.count(|status| {
-            StoreError::segment(number, 1)?;
+            CounterError::segment(number, 1)?;
             let next = status.next.max(number);
             Ok((next, next))
         })

@@ -1,7 +1,7 @@
 //! The rules of leases, once: pure functions over what a store holds.
 //!
-//! An engine ([`Backend`]) reads records and writes them *if what was read is still so*. All else is here: what a
-//! namespace means ([`Terms`]), who gets a node id ([`acquire`]), how long it lasts ([`renew`]), how it ends
+//! An [`Engine`] keeps texts under keys, and writes them *if what was read is still so*. All else is here: how texts
+//! are [`Records`] and free node ids are found, what a namespace means ([`Terms`]), who gets a node id ([`acquire`]), how long it lasts ([`renew`]), how it ends
 //! ([`release`]), and when nothing is granted ([`Standing`]). None of it has a clock, a random source or an engine's
 //! type, so the model checker runs exactly this.
 //!
@@ -9,17 +9,19 @@
 //! under any clock.
 
 mod acquire;
-mod backend;
 mod carried;
 mod change;
 mod client;
 mod counter;
+mod engine;
 mod fresh;
 mod moment;
 mod quarantine;
 mod record;
+mod records;
 mod release;
 mod renew;
+mod search;
 mod seen;
 mod standing;
 mod terms;
@@ -27,14 +29,15 @@ mod text;
 mod view;
 
 pub use acquire::{Acquire, acquire};
-pub use backend::{Backend, Committed};
-pub use change::{Change, Decision, NodeChange};
+pub use change::{Change, Committed, Decision, NodeChange};
 pub use client::Ledger;
-pub use counter::{CounterBackend, CounterRecord, CounterView};
+pub use counter::{CounterRecord, CounterView};
+pub use engine::{Before, Engine, Entry, Key, Keys, Reading, Write};
 pub use moment::Moment;
 pub(crate) use moment::read as read_clock;
 pub use quarantine::{end_quarantine, quarantine};
 pub use record::{NamespaceRecord, NodeRecord};
+pub use records::Records;
 pub use release::release;
 pub use renew::{Held, Loss, renew};
 pub use seen::Seen;

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::{Clock, Spec};
 
-use crate::lease::StoreError;
+use crate::lease::{EngineError, StoreError};
 
 /// One reading of a store's clock, in a layout's ticks.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Moment {
     /// The end of a lease that begins now; the layout's last tick cuts it short.
     pub(super) fn end_after(&self, ttl: u64) -> Result<u64, StoreError> {
         if self.tick > self.spec.max_tick() {
-            return Err(StoreError::Unusable(format!(
+            return Err(StoreError::unusable(format!(
                 "the lease store's clock shows Unix time {} ms, past the layout's last tick at {} ms",
                 self.unix.as_millis(),
                 self.spec.unix_ms(self.spec.max_tick())
@@ -61,8 +61,8 @@ impl Moment {
 }
 
 /// What a clock shows.
-pub(crate) fn read(clock: &dyn Clock) -> Result<Duration, StoreError> {
+pub(crate) fn read(clock: &dyn Clock) -> Result<Duration, EngineError> {
     clock
         .now()
-        .ok_or_else(|| StoreError::unavailable("its clock does not know the time"))
+        .ok_or_else(|| EngineError::unavailable("its clock does not know the time"))
 }

@@ -1,7 +1,7 @@
 //! Moving the ends of leases.
 
-use super::{Asking, Decision, Moment, NodeChange, NodeRecord, Standing, View};
-use crate::lease::{Grant, MAX_SKEW};
+use super::{Asking, Change, Decision, Moment, NodeChange, NodeRecord, Standing, View};
+use crate::lease::{Grant, MAX_SKEW, StoreError};
 
 /// A lease as its holder knows it.
 #[derive(Clone, Debug)]
@@ -53,6 +53,24 @@ impl Held {
         (record.serial, record.nonce) == (serial, nonce)
             || (record.serial > serial && self.tried.contains(&record.nonce))
     }
+
+    /// Why it is lost, where that takes no clock to say.
+    fn loss(&self, view: &View) -> Option<Loss> {
+        let (grant, record) = (&self.grant, view.record(self.grant.node_id)?);
+        let is_another_s = |(serial, _)| record.serial >= serial && !self.wrote(record);
+        if record.is_of(grant) {
+            if !record.held {
+                return Some(Loss::Released);
+            }
+            return self
+                .written
+                .is_some_and(is_another_s)
+                .then_some(Loss::Contested);
+        }
+        // Granted to another at a time when it was ours.
+        let is_later = record.fencing_token > grant.fencing_token && record.start >= grant.end;
+        is_later.then_some(Loss::Released)
+    }
 }
 
 /// Moves the end of each lease to `ttl` ticks from now, never back.
@@ -65,6 +83,17 @@ pub fn renew(
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     let mut standing = match Standing::of(view, asking) {
         Ok(standing) => standing,
+        // The clock of a resumed machine is late until somebody sets it. By a wrong clock nothing is written.
+        Err(refusal @ StoreError::ClockSkew { .. }) => {
+            let losses: Option<Vec<_>> = leases.iter().map(|lease| lease.loss(view)).collect();
+            return Decision {
+                change: Change::none(view),
+                answer: match losses {
+                    Some(losses) if !losses.is_empty() => Ok(losses.into_iter().map(Err).collect()),
+                    _ => Err(refusal),
+                },
+            };
+        }
         Err(refusal) => return Decision::refused(refusal),
     };
     if let Err(refusal) = standing.check_ttl(ttl) {
@@ -129,30 +158,16 @@ fn look<'v>(
     let lost = |loss| Err((loss, record));
     // As the holder knows it; so the store must know it too.
     let should_live = now.tick < grant.end;
+    if let Some(loss) = lease.loss(view) {
+        return lost(loss);
+    }
     match record {
-        Some(record) if record.is_of(grant) => {
-            if !record.held {
-                lost(Loss::Released)
-            } else if !lease.wrote(record) {
-                let is_another_s = lease
-                    .written
-                    .is_some_and(|(serial, _)| record.serial >= serial);
-                lost(if is_another_s {
-                    Loss::Contested
-                } else {
-                    forgotten(should_live)
-                })
-            } else if record.end < grant.end {
-                lost(forgotten(should_live))
-            } else if now.tick >= record.end || !standing.trusts(record, now) {
+        Some(record) if record.is_of(grant) && lease.wrote(record) && record.end >= grant.end => {
+            if now.tick >= record.end || !standing.trusts(record, now) {
                 lost(Loss::Expired)
             } else {
                 Ok(record)
             }
-        }
-        // Granted to another at a time when it was ours.
-        Some(record) if record.fencing_token > grant.fencing_token && record.start >= grant.end => {
-            lost(Loss::Released)
         }
         _ => lost(forgotten(should_live)),
     }

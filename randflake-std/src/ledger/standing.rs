@@ -76,7 +76,7 @@ impl Standing {
     /// than [`MAX_SKEW`], the namespace means something else.
     pub fn of(view: &View, asking: &Asking<'_>) -> Result<Self, StoreError> {
         if let Some(fault) = &view.continuity.fault {
-            return Err(StoreError::Unusable(fault.clone()));
+            return Err(StoreError::unusable(fault.clone()));
         }
         // First: a quarantine by a clock that is wrong ends too early.
         if let Some(expected) = asking.clock {
@@ -120,11 +120,8 @@ impl Standing {
     fn check_terms(&mut self, asked: &Terms) -> Result<(), StoreError> {
         let stored = &mut self.record.terms;
         if !stored.agrees_with(asked) {
-            let (ours, theirs) = stored.differences(asked);
-            return Err(StoreError::Unusable(format!(
-                "the namespace is stored with other terms: {ours}, and {theirs} asked for; ids could repeat, so take \
-                 another name"
-            )));
+            let (stored, asked) = stored.differences(asked);
+            return Err(StoreError::Terms { stored, asked });
         }
         if stored.seal.is_none() && asked.seal.is_some() {
             stored.seal = asked.seal;

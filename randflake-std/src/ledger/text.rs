@@ -4,7 +4,7 @@ use core::str::FromStr;
 
 use randflake_core::{Field, Fields, Spec};
 
-use super::{NamespaceRecord, NodeRecord, Seal, Terms};
+use super::{CounterRecord, NamespaceRecord, NodeRecord, Seal, Terms};
 use crate::lease::Token;
 
 /// Of what is kept, in all engines: another one is a newer program's.
@@ -32,12 +32,17 @@ impl NodeRecord {
         )
     }
 
+    /// The end in a record's text, which begins with it.
+    pub(super) fn end_of(text: &str) -> Option<u64> {
+        hex(text.split_once(':')?.0)
+    }
+
     /// The record of a node id; `None` for another text.
     #[must_use]
     pub fn from_text(node_id: u32, text: &str) -> Option<Self> {
         let mut parts = text.splitn(9, ':');
         let mut part = || parts.next();
-        Some(Self {
+        let record = Self {
             node_id,
             end: hex(part()?)?,
             held: flag(part()?)?,
@@ -50,7 +55,9 @@ impl NodeRecord {
                 .map(|token| Token::from_bytes(token.to_be_bytes()))?,
             nonce: hex(part()?)?,
             holder: part()?.to_owned(),
-        })
+        };
+        // Engines compare texts: one that is spelled differently could never be changed.
+        (record.to_text() == text).then_some(record)
     }
 }
 
@@ -77,25 +84,63 @@ impl NamespaceRecord {
     ///
     /// A sentence says what it is.
     pub fn from_text(text: &str) -> Result<Self, String> {
-        let (version, rest) = text.split_once(':').unwrap_or((text, ""));
-        if version.parse() != Ok(VERSION) {
-            return Err(match version.parse::<u32>() {
-                Ok(version) => newer(version.into()),
-                Err(_) => "it is another program's".to_owned(),
-            });
-        }
+        let rest = current(text)?;
         let read = || {
             let mut parts = rest.splitn(5, ':');
             let mut part = || parts.next();
-            Some(Self {
+            let record = Self {
                 terms: Terms::from_text(part()?)?,
                 origin: hex(part()?)?,
                 writes: number(part()?)?,
                 quarantine: number(part()?)?,
                 fingerprint: part()?.to_owned(),
-            })
+            };
+            (record.to_text() == text).then_some(record)
         };
         read().ok_or_else(|| "it is damaged".to_owned())
+    }
+}
+
+impl CounterRecord {
+    /// The record.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Self {
+            next,
+            vouched,
+            nonce,
+        } = self;
+        format!("{VERSION}:{next}:{nonce:016x}:{vouched}")
+    }
+
+    /// The record of a text.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says what it is instead.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        let rest = current(text)?;
+        let read = || {
+            let mut parts = rest.splitn(3, ':');
+            let mut part = || parts.next();
+            let record = Self {
+                next: number(part()?)?,
+                nonce: hex(part()?)?,
+                vouched: part()?.to_owned(),
+            };
+            (record.to_text() == text).then_some(record)
+        };
+        read().ok_or_else(|| "it is damaged".to_owned())
+    }
+}
+
+/// What follows on the version.
+fn current(text: &str) -> Result<&str, String> {
+    let (version, rest) = text.split_once(':').unwrap_or((text, ""));
+    match version.parse::<u32>() {
+        Ok(VERSION) => Ok(rest),
+        Ok(version) => Err(newer(version.into())),
+        Err(_) => Err("it is another program's".to_owned()),
     }
 }
 
@@ -208,6 +253,18 @@ mod tests {
         for (at, _) in text.char_indices().take_while(|(at, _)| *at < 60) {
             assert_eq!(NodeRecord::from_text(7, &text[..at]), None, "{at}");
         }
+    }
+
+    #[test]
+    fn a_counter_is_read_as_it_was_written() {
+        let record = CounterRecord {
+            next: u64::MAX,
+            vouched: "run:42".to_owned(),
+            nonce: 7,
+        };
+        assert_eq!(CounterRecord::from_text(&record.to_text()), Ok(record));
+        let refused = |text| CounterRecord::from_text(text).unwrap_err();
+        assert_eq!(refused("1:1:7:run"), "it is damaged");
     }
 
     #[test]

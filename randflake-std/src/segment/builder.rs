@@ -12,9 +12,8 @@ use randflake_core::{Permutation, Plain, Sparx64};
 
 use super::keeper::Keeper;
 use super::shared::Shared;
-use super::{Owner, SegmentStore, Segments};
+use super::{CounterError, Owner, SegmentStore, Segments};
 use crate::Secret;
-use crate::lease::StoreError;
 
 /// How long numbers last without the store unless it is set: 60 s.
 pub const DEFAULT_SURVIVE: Duration = Duration::from_secs(60);
@@ -130,11 +129,14 @@ impl<P: Permutation + Send + Sync + 'static> Builder<P> {
     }
 }
 
-fn reserve_first(store: &mut dyn SegmentStore, length: u64) -> Result<super::Segment, StoreError> {
+fn reserve_first(
+    store: &mut dyn SegmentStore,
+    length: u64,
+) -> Result<super::Segment, CounterError> {
     let mut tries = 1;
     loop {
         match store.reserve(length) {
-            Err(StoreError::Unavailable(_)) if tries < TRIES => {
+            Err(CounterError::Unavailable(_)) if tries < TRIES => {
                 thread::sleep(PAUSE * tries);
                 tries += 1;
             }
@@ -171,15 +173,15 @@ pub enum BuildError {
         /// The part given, in per cent.
         percent: u32,
     },
-    /// The store refused or failed.
-    Store(StoreError),
+    /// The counter was not moved.
+    Counter(CounterError),
     /// The thread that reserves segments could not be started.
     Thread(io::Error),
 }
 
-impl From<StoreError> for BuildError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
+impl From<CounterError> for BuildError {
+    fn from(error: CounterError) -> Self {
+        Self::Counter(error)
     }
 }
 
@@ -195,7 +197,7 @@ impl Display for BuildError {
                 f,
                 "a refill at {percent} per cent of a segment is out of range: 1 to 100 are allowed"
             ),
-            Self::Store(source) => Display::fmt(source, f),
+            Self::Counter(source) => Display::fmt(source, f),
             Self::Thread(source) => {
                 write!(
                     f,
@@ -209,7 +211,7 @@ impl Display for BuildError {
 impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Store(source) => Some(source),
+            Self::Counter(source) => Some(source),
             Self::Thread(source) => Some(source),
             Self::Lengths { .. } | Self::RefillAt { .. } => None,
         }

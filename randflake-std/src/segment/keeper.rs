@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use randflake_core::segment::{PutError, SegmentLength};
 
-use super::SegmentStore;
 use super::shared::Shared;
-use crate::lease::StoreError;
+use super::{CounterError, SegmentStore};
+use crate::lease::EngineError;
 
 /// The first pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -51,7 +51,7 @@ impl<P> Keeper<P> {
             match self.refill() {
                 Ok(()) => self.failures = 0,
                 Err(error) => {
-                    self.shared.note(&error);
+                    self.shared.note(error);
                     let pause = FIRST_PAUSE * 2_u32.saturating_pow(self.failures.min(16));
                     self.failures = self.failures.saturating_add(1);
                     self.pause(pause.min(LONGEST_PAUSE));
@@ -60,7 +60,7 @@ impl<P> Keeper<P> {
         }
     }
 
-    fn refill(&mut self) -> Result<(), StoreError> {
+    fn refill(&mut self) -> Result<(), CounterError> {
         // Once for each segment: in an outage the rate is not seen anew with each try.
         if self.failures == 0 {
             let (then, taken_then) = self.adapted;
@@ -75,8 +75,8 @@ impl<P> Keeper<P> {
         self.shared
             .put(segment, length)
             .map_err(|error| match error {
-                PutError::WentBack { reached, .. } => StoreError::CounterLost { reached },
-                error => StoreError::unavailable(error),
+                PutError::WentBack { reached, .. } => CounterError::Lost { reached },
+                error => EngineError::unavailable(error).into(),
             })
     }
 

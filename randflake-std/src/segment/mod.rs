@@ -9,6 +9,7 @@
 //! lost: gaps are allowed, repetitions are not.
 
 mod builder;
+mod error;
 mod keeper;
 mod shared;
 mod store;
@@ -23,6 +24,7 @@ use std::time::Instant;
 use randflake_core::{Id, Permutation, Plain};
 
 pub use builder::{BuildError, Builder, DEFAULT_LENGTHS, DEFAULT_SURVIVE};
+pub use error::{CounterError, CounterErrorKind};
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
 use shared::Shared;
 pub use store::{CounterStatus, SegmentStore};
@@ -155,7 +157,7 @@ impl<P: Permutation> Debug for Segments<P> {
 }
 
 /// The state of a handle's segments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SegmentsStatus {
     /// How many numbers can be issued without the store.
@@ -165,7 +167,7 @@ pub struct SegmentsStatus {
     /// How long the store has failed, refused, or not answered for a second; `None` when it answers.
     pub away_for: Option<Duration>,
     /// Why the last call of the store failed; `None` when it succeeded or is still to be answered.
-    pub last_error: Option<String>,
+    pub last_error: Option<Arc<CounterError>>,
 }
 
 /// Why a handle issued no number. Nothing was consumed.

@@ -2,16 +2,15 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::Instant;
 
 use randflake_core::segment::{PutError, Segment, SegmentBuffer};
 use randflake_core::{Id, Permutation};
 
-use super::{SegmentError, SegmentsStatus};
+use super::{CounterError, CounterErrorKind, SegmentError, SegmentsStatus};
 use crate::fork_guard::ForkGuard;
-use crate::lease::StoreError;
 
 /// A store that has not answered for this long is called away.
 const SLOW: Duration = Duration::from_secs(1);
@@ -40,7 +39,7 @@ pub(super) struct Phase {
     /// When the store was first asked for the segment that is not there yet.
     asked: Option<Instant>,
     /// What it answered, if that was no segment.
-    trouble: Option<Trouble>,
+    trouble: Option<Arc<CounterError>>,
 }
 
 impl Phase {
@@ -52,13 +51,6 @@ impl Phase {
 }
 
 /// Why the store gives nothing.
-#[derive(Debug)]
-struct Trouble {
-    sentence: String,
-    /// It may pass by itself.
-    is_outage: bool,
-}
-
 impl<P: Permutation> Shared<P> {
     pub(super) fn new(first: Segment, permutation: P, refill_at_percent: u32, length: u32) -> Self {
         let shared = Self {
@@ -126,22 +118,19 @@ impl<P: Permutation> Shared<P> {
             return SegmentError::Refilling;
         };
         let since_ms = u64::try_from(away_for.as_millis()).unwrap_or(u64::MAX);
-        match &phase.trouble {
-            Some(Trouble {
-                is_outage: false, ..
-            }) => SegmentError::StoreRefuses { since_ms },
-            _ => SegmentError::StoreAway { since_ms },
+        match phase.trouble.as_ref().map(|error| error.kind()) {
+            None | Some(CounterErrorKind::Unavailable) => SegmentError::StoreAway { since_ms },
+            Some(_) => SegmentError::StoreRefuses { since_ms },
         }
     }
 
     pub(super) fn status(&self) -> SegmentsStatus {
         let phase = self.phase();
-        let sentence = |trouble: &Trouble| trouble.sentence.clone();
         SegmentsStatus {
             remaining: self.buffer.remaining(),
             length: phase.length,
             away_for: phase.away_for(),
-            last_error: phase.trouble.as_ref().map(sentence),
+            last_error: phase.trouble.clone(),
         }
     }
 
@@ -194,11 +183,8 @@ impl<P> Shared<P> {
         self.phase().asked.get_or_insert_with(Instant::now);
     }
 
-    pub(super) fn note(&self, error: &StoreError) {
-        self.phase().trouble = Some(Trouble {
-            sentence: error.to_string(),
-            is_outage: matches!(error, StoreError::Unavailable(_)),
-        });
+    pub(super) fn note(&self, error: CounterError) {
+        self.phase().trouble = Some(Arc::new(error));
     }
 
     pub(super) fn has_ended(&self) -> bool {

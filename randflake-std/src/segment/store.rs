@@ -2,8 +2,7 @@
 
 use core::fmt::Debug;
 
-use super::Segment;
-use crate::lease::StoreError;
+use super::{CounterError, Segment};
 
 /// Where the counter of one namespace is kept. The store types of [`lease`](crate::lease) are such.
 ///
@@ -18,7 +17,7 @@ use crate::lease::StoreError;
 /// 3. **Durable.** A reservation that was answered survives a crash of the store.
 /// 4. **Amnesia.** The store keeps a fingerprint of its continuity. If that changed or is missing where
 ///    it should be, the counter may have gone back. Leases are safe again when they are over; a counter
-///    is not, whatever time passes. So reservations are refused as [`StoreError::CounterLost`] until an
+///    is not, whatever time passes. So reservations are refused as [`CounterError::Lost`] until an
 ///    administrator says, by `resume`, where to go on. Each store's documentation says what it
 ///    notices.
 /// 5. A counter that is not there begins at 1 where the store can tell that it never was there; else
@@ -30,16 +29,16 @@ pub trait SegmentStore: Send + Debug {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] when `count` is 0 or the counter has fewer left,
-    /// [`StoreError::CounterLost`], and what any operation meets.
-    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError>;
+    /// [`CounterError::Invalid`] when `count` is 0 or the counter has fewer left,
+    /// [`CounterError::Lost`], and what any operation meets.
+    fn reserve(&mut self, count: u64) -> Result<Segment, CounterError>;
 
     /// Where the counter stands.
     ///
     /// # Errors
     ///
     /// What any operation meets.
-    fn counter(&mut self) -> Result<CounterStatus, StoreError>;
+    fn counter(&mut self) -> Result<CounterStatus, CounterError>;
 
     /// Goes on at `number`, or where the counter stands if that is further; says which. For an
     /// administrator: after the store lost its continuity `number` must be above every number that was
@@ -47,21 +46,21 @@ pub trait SegmentStore: Send + Debug {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](super::MAX_NUMBER), and
+    /// [`CounterError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](super::MAX_NUMBER), and
     /// what any operation meets.
-    fn resume(&mut self, number: u64) -> Result<u64, StoreError>;
+    fn resume(&mut self, number: u64) -> Result<u64, CounterError>;
 }
 
 impl<S: SegmentStore + ?Sized> SegmentStore for Box<S> {
-    fn reserve(&mut self, count: u64) -> Result<Segment, StoreError> {
+    fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
         (**self).reserve(count)
     }
 
-    fn counter(&mut self) -> Result<CounterStatus, StoreError> {
+    fn counter(&mut self) -> Result<CounterStatus, CounterError> {
         (**self).counter()
     }
 
-    fn resume(&mut self, number: u64) -> Result<u64, StoreError> {
+    fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
         (**self).resume(number)
     }
 }

@@ -2,7 +2,10 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
 use std::process::Stdio;
+
+use randflake_std::ledger::NodeRecord;
 
 use crate::user::{Answer, KEY, User, objects, words};
 
@@ -100,6 +103,25 @@ fn what_a_password_ends_early_is_said() {
     );
 }
 
+/// Gives a name to the holders of all leases.
+fn name_holders(database: &Path, name: &str) {
+    let connection = rusqlite::Connection::open(database).unwrap();
+    let select = "SELECT number, value FROM record WHERE kind = 2";
+    let mut statement = connection.prepare(select).unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    let texts: Vec<(u32, String)> = rows.unwrap().map(Result::unwrap).collect();
+    for (node_id, text) in texts {
+        let record = NodeRecord {
+            holder: name.to_owned(),
+            held: true,
+            ..NodeRecord::from_text(node_id, &text).unwrap()
+        };
+        let update = "UPDATE record SET value = ?1 WHERE kind = 2 AND number = ?2";
+        let changed = connection.execute(update, (record.to_text(), node_id));
+        assert_eq!(changed.unwrap(), 1);
+    }
+}
+
 #[test]
 fn a_holder_s_name_cannot_forge_the_list() {
     const NAME: &str = "x\n7       2026-01-01T00:00:00Z  \u{1b}[2J\u{9b}2J\u{202e}\r\u{7f}";
@@ -107,10 +129,7 @@ fn a_holder_s_name_cannot_forge_the_list() {
     user.run_keyed(&["generate"]).ok();
     let mut endless = user.endless(&[]);
     endless.read(1);
-    rusqlite::Connection::open(user.state("leases.db"))
-        .unwrap()
-        .execute("UPDATE lease SET holder = ?1, held = 1", [NAME])
-        .unwrap();
+    name_holders(&user.state("leases.db"), NAME);
     let list = user.run(&["lease", "list", "--all"]).ok();
     let rows = user
         .run(&["lease", "list", "--all", "--json"])
@@ -119,7 +138,8 @@ fn a_holder_s_name_cannot_forge_the_list() {
         .count();
     assert_eq!(list.lines().count(), rows + 1, "{list}");
     assert!(list.contains("x\\n7  "), "{list}");
-    let answer = user.run(&["lease", "release", "0", "1"]);
+    let live = objects(&user.run(&["lease", "list", "--json"]).ok());
+    let answer = user.run(&["lease", "release", &live[0]["node"].to_string()]);
     assert!(answer.stderr.contains("is leased by x\\n7  "), "{answer:?}");
     for shown in [list, answer.fails(1)] {
         let is_visible =

@@ -39,6 +39,25 @@ fn keygen_makes_new_secrets() {
     assert!(!user.state("").exists());
 }
 
+#[test]
+fn keygen_derives_a_namespace_s_secret() {
+    let user = User::new();
+    let missing = user.run(&["keygen", "--derive", "orders"]).fails(1);
+    assert!(
+        missing.starts_with("no secret: set RANDFLAKE_KEY"),
+        "{missing}"
+    );
+    let wrong = user.run(&["keygen", "--derive", "Orders"]).fails(2);
+    assert!(
+        wrong.contains("a-z, 0-9, '-' and '_' are allowed"),
+        "{wrong}"
+    );
+
+    let derived = |name: &str| user.run_keyed(&["keygen", "--derive", name]).ok();
+    assert_eq!(derived("orders"), "1341ac56b184b111b3e0b5bb4f9519eb\n");
+    assert_ne!(derived("orders"), derived("users"));
+}
+
 #[cfg(unix)]
 #[test]
 fn keygen_writes_a_private_file_and_overwrites_none() {

@@ -224,7 +224,13 @@ fn each_layout_issues_under_leases_of_its_own() {
         assert_eq!(status[0]["namespace"], namespace);
     }
     let list = ["lease", "list", "--all", "--json", "--layout", "snowflake"];
-    assert_eq!(objects(&user.run(&list).ok())[0]["node"], 0);
+    let leases = objects(&user.run(&list).ok());
+    assert!(
+        leases
+            .iter()
+            .all(|lease| lease["node"].as_u64() < Some(1_024))
+    );
+    assert!(!leases.is_empty());
     let other = [
         "generate",
         "--layout",

@@ -30,11 +30,9 @@ fn leases_are_listed_and_counted() {
     endless.read(1);
     let leases = objects(&user.run(&["lease", "list", "--json"]).ok());
     assert_eq!(leases.len(), 3);
-    for (node, lease) in leases.iter().enumerate() {
-        assert_eq!(
-            (&lease["node"], &lease["live"]),
-            (&node.into(), &true.into())
-        );
+    assert!(leases.is_sorted_by_key(|lease| lease["node"].as_u64()));
+    for lease in &leases {
+        assert_eq!(lease["live"], true);
         let holder = lease["holder"].as_str().unwrap();
         assert!(
             holder.contains(&format!("/{}/", endless.process_id())),
@@ -49,12 +47,11 @@ fn leases_are_listed_and_counted() {
     }
     let table = user.run(&["lease", "list"]).ok();
     assert_eq!(table.lines().count(), 4);
-    assert!(
-        table.starts_with(
-            "NODE    STARTS                ENDS                  IN       HOLDER\n0       20"
-        ),
-        "{table}"
+    let begin = format!(
+        "NODE    STARTS                ENDS                  IN       HOLDER\n{:<8}20",
+        leases[0]["node"].as_u64().unwrap()
     );
+    assert!(table.starts_with(&begin), "{table}");
     let status = objects(&user.run(&["lease", "status", "--json"]).ok());
     assert_eq!(
         (&status[0]["namespace"], &status[0]["live"]),
@@ -74,12 +71,14 @@ fn a_lease_is_released_by_hand_only_when_its_holder_is_gone() {
     let user = User::new();
     let mut endless = user.endless(&["--node-ids", "2"]);
     endless.read(1);
-    for release in [
-        &["lease", "release", "1"][..],
-        &["lease", "release", "1", "--force"],
-    ] {
-        let said = user.run(release).fails(1);
-        assert!(said.starts_with("node id 1 is leased by "), "{said}");
+    let [first, second] = &nodes(&user)[..] else {
+        panic!("two node ids are leased");
+    };
+    let release = ["lease", "release", second];
+    for force in [&[][..], &["--force"]] {
+        let said = user.run(&[&release, force].concat()).fails(1);
+        let begin = format!("node id {second} is leased by ");
+        assert!(said.starts_with(&begin), "{said}");
         assert!(
             said.contains("a running process of this machine, and is not released"),
             "{said}"
@@ -87,13 +86,14 @@ fn a_lease_is_released_by_hand_only_when_its_holder_is_gone() {
     }
     endless.kill();
 
-    let said = user.run(&["lease", "release", "1"]).fails(1);
+    let said = user.run(&release).fails(1);
     assert!(
         said.contains("free by itself in ") && said.ends_with("if so, add --force"),
         "{said}"
     );
-    assert_eq!(live(&user), 2);
-    let told = user.run(&["lease", "release", "1", "0", "--force"]).ok();
+    assert_eq!(nodes(&user).len(), 2);
+    let told = user.run(&["lease", "release", second, first, "--force"]);
+    let told = told.ok();
     assert_eq!(told.matches("is free in ").count(), 2, "{told}");
     for lease in objects(&user.run(&["lease", "list", "--json"]).ok()) {
         // The second that it issued in, and what the largest tolerance allows.
@@ -101,8 +101,11 @@ fn a_lease_is_released_by_hand_only_when_its_holder_is_gone() {
     }
 }
 
-fn live(user: &User) -> usize {
-    objects(&user.run(&["lease", "list", "--json"]).ok()).len()
+/// The node ids that are leased, in their order.
+fn nodes(user: &User) -> Vec<String> {
+    let leases = objects(&user.run(&["lease", "list", "--json"]).ok());
+    let nodes = leases.iter().map(|lease| lease["node"].to_string());
+    nodes.collect()
 }
 
 #[test]
@@ -113,7 +116,10 @@ fn all_are_released_or_none() {
     gone.kill();
     let mut running = user.endless(&["--node-ids", "1"]);
     running.read(1);
-    user.run(&["lease", "release", "0", "1", "--force"])
+    let [first, second] = &nodes(&user)[..] else {
+        panic!("two node ids are leased");
+    };
+    user.run(&["lease", "release", first, second, "--force"])
         .fails(1);
     let leases = objects(&user.run(&["lease", "list", "--json"]).ok());
     assert!(

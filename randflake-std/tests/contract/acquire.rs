@@ -176,7 +176,7 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     store.seal(Seal::Key(7));
     let grant = acquire_one(&mut *store, 1);
     let refused = |error: StoreError, what: &str| {
-        assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+        assert!(matches!(error, StoreError::Terms { .. }), "{error:?}");
         assert!(error.to_string().contains(what), "{error}");
     };
     let layout = Namespace::of::<Snowflake>("orders").unwrap();

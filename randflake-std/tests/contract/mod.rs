@@ -16,7 +16,8 @@ use core::time::Duration;
 
 use randflake_core::{Field, Fields, Spec};
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, StoreError, Token,
+    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed, StoreError,
+    Token,
 };
 use randflake_std::{Layout, Plain};
 
@@ -158,6 +159,14 @@ pub(crate) fn acquire_as(
 /// An acquire of one node id, which must succeed.
 pub(crate) fn acquire_one(store: &mut dyn LeaseStore, number: u128) -> Grant {
     acquire(store, number, 1).unwrap().grants[0]
+}
+
+/// A renewal after the store's clock has leapt: where that is watched, it fails once.
+pub(crate) fn renew_after_a_leap(store: &mut dyn LeaseStore, grants: &[Grant]) -> Renewed {
+    match store.renew(grants, TTL) {
+        Err(StoreError::ClockSkew { .. }) => store.renew(grants, TTL).unwrap(),
+        outcome => outcome.unwrap(),
+    }
 }
 
 pub(crate) fn record_of(store: &mut dyn LeaseStore, node_id: u32) -> Record {

@@ -7,7 +7,9 @@ use randflake_std::lease::{Grant, LeaseStore, MAX_SKEW, StoreError};
 use randflake_std::ledger::Loss;
 
 use super::referee::Referee;
-use super::{Backend, Eight, TTL, acquire, acquire_one, eight, record_of, ticks};
+use super::{
+    Backend, Eight, TTL, acquire, acquire_one, eight, record_of, renew_after_a_leap, ticks,
+};
 
 /// Sets the clock of the first client.
 fn step_to(backend: &impl Backend, store: &mut dyn LeaseStore, unix_ms: u64) {
@@ -39,7 +41,7 @@ pub(crate) fn a_clock_that_steps_back_frees_nothing(backend: &impl Backend) {
     let taken = acquire(&mut *store, 2, 8).unwrap().grants;
     referee.granted(&taken);
     backend.step_clock(0, -3_600_000);
-    let renewed = store.renew(&grants, TTL).unwrap().ends;
+    let renewed = renew_after_a_leap(&mut *store, &grants).ends;
     assert!(renewed.iter().all(Result::is_err), "{renewed:?}");
     assert!(acquire(&mut *store, 3, 1).is_err());
 }

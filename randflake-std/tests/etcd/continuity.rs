@@ -14,7 +14,7 @@ use randflake_std::lease::{
     AcquireRequest, EtcdStore, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token, open,
 };
 use randflake_std::ledger::Loss;
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 use randflake_std::{Custom, Layout, Snowflake};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, record_of};
@@ -22,11 +22,11 @@ use crate::engines::etcd::EtcdCluster;
 
 const MAX_TTL: Duration = Duration::from_secs(300);
 
-fn open_store(cluster: &EtcdCluster) -> EtcdStore {
+pub(crate) fn open_store(cluster: &EtcdCluster) -> EtcdStore {
     EtcdStore::open(&cluster.url(), &eight("orders")).unwrap()
 }
 
-fn assert_quarantined(store: &mut EtcdStore) {
+pub(crate) fn assert_quarantined(store: &mut EtcdStore) {
     let refused = acquire(store, 99, 1);
     assert!(
         matches!(refused, Err(StoreError::Quarantined { retry_in }) if retry_in > MAX_TTL),
@@ -61,13 +61,13 @@ fn ask(store: &mut EtcdStore, nodes: NodeIds<'_>) -> Result<Vec<Grant>, StoreErr
 }
 
 /// A backup of the only member's data, and back to it.
-struct Backup {
+pub(crate) struct Backup {
     data: PathBuf,
     copy: PathBuf,
 }
 
 impl Backup {
-    fn of(cluster: &mut EtcdCluster) -> Self {
+    pub(crate) fn of(cluster: &mut EtcdCluster) -> Self {
         let server = &mut cluster.members[0].server;
         let [data, copied] = ["data", "backup"].map(|name| server.folder().join(name));
         server.kill();
@@ -76,7 +76,7 @@ impl Backup {
         Self { data, copy: copied }
     }
 
-    fn restore(&self, cluster: &mut EtcdCluster) {
+    pub(crate) fn restore(&self, cluster: &mut EtcdCluster) {
         let server = &mut cluster.members[0].server;
         server.kill();
         fs::remove_dir_all(&self.data).unwrap();
@@ -278,10 +278,7 @@ fn a_full_namespace_is_noted_until_a_release() {
             "{refused:?}"
         );
     }
-    let unused = Grant {
-        end: grants[700].start,
-        ..grants[700]
-    };
+    let unused = unused(&grants[700]);
     store.release(&[unused]).unwrap();
     let again = ask(&mut store, NodeIds::Any(1)).unwrap()[0];
     assert_eq!(again.node_id, unused.node_id);
@@ -305,7 +302,7 @@ fn a_full_namespace_is_noted_until_a_release() {
     assert_eq!(released, [Err(Loss::Released); 250]);
 }
 
-/// Chosen node ids leave gaps, which the number of keys does not show.
+/// As chosen node ids leave them.
 #[test]
 fn a_page_with_gaps_is_filled() {
     let cluster = EtcdCluster::start(1);
@@ -326,33 +323,64 @@ fn a_page_with_gaps_is_filled() {
     assert!(taken.into_iter().eq(0..1_024));
 }
 
+/// With so many node ids.
+fn namespace_of_bits(bits: u32) -> Namespace {
+    let mut fields = Snowflake::SPEC.fields();
+    fields.tick_ms = 1_000;
+    (fields.node_id.bits, fields.sequence.bits) = (bits, 0);
+    fields.node_id.shift = 0;
+    (fields.timestamp.shift, fields.timestamp.bits) = (bits, 63 - bits);
+    Namespace::of_layout(&format!("bits-{bits}"), Custom::new(fields).unwrap()).unwrap()
+}
+
+/// How many keys there are from one on, up to another.
+fn count_keys(cluster: &EtcdCluster, first: &str, end: &str) -> u64 {
+    let (key, end) = (STANDARD.encode(first), STANDARD.encode(end));
+    let range = serde_json::json!({"key": key, "range_end": end, "count_only": true});
+    let found = cluster.members[0].post("kv/range", &range.to_string());
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    found["count"]
+        .as_str()
+        .map_or(0, |count| count.parse().unwrap())
+}
+
 #[test]
 fn a_namespace_with_any_number_of_node_ids_opens_and_grants_alike() {
     let cluster = EtcdCluster::start(1);
-    let mut fields = Snowflake::SPEC.fields();
-    fields.tick_ms = 1_000;
     for bits in [22, 32] {
-        (fields.node_id.bits, fields.sequence.bits) = (bits, 0);
-        fields.node_id.shift = 0;
-        (fields.timestamp.shift, fields.timestamp.bits) = (bits, 63 - bits);
-        let layout = Custom::new(fields).unwrap();
-        let namespace = Namespace::of_layout(&format!("bits-{bits}"), layout).unwrap();
+        let namespace = namespace_of_bits(bits);
         let mut store = EtcdStore::open(&cluster.url(), &namespace).unwrap();
         let max = u32::try_from(namespace.node_ids() - 1).unwrap();
         ask(&mut store, NodeIds::These(&[max])).unwrap();
         ask(&mut store, NodeIds::Any(50)).unwrap();
         let records = store.list().unwrap();
         assert_eq!((records.len(), records[50].grant.node_id), (51, max));
-        let keys = cluster.members[0].post(
-            "kv/range",
-            &serde_json::json!({
-                "key": STANDARD.encode(format!("randflake/bits-{bits}/")),
-                "range_end": STANDARD.encode(format!("randflake/bits-{bits}0")),
-                "count_only": true,
-            })
-            .to_string(),
-        );
-        assert!(keys.contains(r#""count":"52""#), "{keys}");
+        let name = namespace.name();
+        let [first, end] = ["/", "0"].map(|last| format!("randflake/{name}{last}"));
+        assert_eq!(count_keys(&cluster, &first, &end), 52);
+    }
+}
+
+/// A release clears a note for each page, which together are more than a transaction has place for.
+#[test]
+fn leases_of_many_pages_are_released_together() {
+    let cluster = EtcdCluster::start(1);
+    let mut store = EtcdStore::open(&cluster.url(), &namespace_of_bits(22)).unwrap();
+    let chosen: Vec<_> = (0..100).map(|page| page * 64).collect();
+    let grants = ask(&mut store, NodeIds::These(&chosen)).unwrap();
+    store
+        .release(&grants.iter().map(unused).collect::<Vec<_>>())
+        .unwrap();
+    let released = store.renew(&grants, 60).unwrap().ends;
+    assert_eq!(released, [Err(Loss::Released); 100]);
+    let [first, end] = ["page/", "page0"].map(|part| format!("randflake/bits-22/{part}"));
+    assert_eq!(count_keys(&cluster, &first, &end), 100);
+}
+
+fn unused(grant: &Grant) -> Grant {
+    Grant {
+        end: grant.start,
+        ..*grant
     }
 }
 
@@ -362,7 +390,7 @@ fn a_counter_of_an_older_state_is_refused_by_a_process_that_saw_the_later() {
     let mut store = open_store(&cluster);
     assert!(matches!(
         store.reserve(1),
-        Err(StoreError::CounterLost { reached: 1 })
+        Err(CounterError::Lost { reached: 1 })
     ));
     store.resume(1).unwrap();
     let backup = Backup::of(&mut cluster);
@@ -371,10 +399,7 @@ fn a_counter_of_an_older_state_is_refused_by_a_process_that_saw_the_later() {
     }
     backup.restore(&mut cluster);
 
-    assert!(matches!(
-        store.reserve(1),
-        Err(StoreError::CounterLost { .. })
-    ));
+    assert!(matches!(store.reserve(1), Err(CounterError::Lost { .. })));
     // The others hear of it.
     let mut administrator = open_store(&cluster);
     assert!(administrator.counter().unwrap().lost);

@@ -15,7 +15,7 @@ use super::{Database, TTL, acquire, assert_quarantined, assert_unusable};
 use crate::engines::clock::WallClock;
 use crate::engines::mariadb::MariadbServer;
 
-const TABLES: [&str; 5] = ["store", "namespace", "lease", "page", "counter"];
+const TABLES: [&str; 2] = ["store", "record"];
 
 /// Longer than what a file's time can tell apart.
 const A_SECOND: Duration = Duration::from_millis(1_100);
@@ -71,8 +71,8 @@ fn w09_a_server_that_comes_back_behind_with_older_data_writes_nothing() {
     server.server().restart();
 
     let written = |server: &Database| {
-        let question = "SELECT writes, quarantine FROM randflake_namespace";
-        let row = server.client().query_first::<(u64, u64)>(question);
+        let question = "SELECT value FROM randflake_record WHERE kind = 0";
+        let row = server.client().query_first::<String>(question);
         row.unwrap().unwrap()
     };
     let before = written(&server);
@@ -113,13 +113,13 @@ fn w10_tables_that_were_dropped_or_emptied_under_holders_begin_in_quarantine() {
         acquire(&mut store, 1).unwrap();
     }
     // Also by hand, with the tables' row left.
-    let (mut store, grant) = server.holder();
-    server.do_all(&[
-        "DELETE FROM randflake_namespace",
-        "DELETE FROM randflake_lease",
-    ]);
-    assert_quarantined(&mut server.open());
-    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_err());
+    for verb in ["DELETE FROM", "TRUNCATE"] {
+        let (mut store, grant) = server.holder();
+        server.do_all(&[&format!("{verb} randflake_record")]);
+        assert_quarantined(&mut server.open());
+        assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_err());
+        store.end_quarantine().unwrap();
+    }
 }
 
 #[test]
@@ -165,24 +165,22 @@ fn w10_a_setting_that_loses_leases_is_refused_in_open_sessions() {
 #[test]
 fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
     let server = Database::new();
-    for vanish in ["DELETE FROM randflake_lease", "TRUNCATE randflake_lease"] {
-        let (mut store, grant) = server.holder();
-        server.do_all(&[vanish]);
-        let ends = store.renew(&[grant], TTL).unwrap().ends;
-        assert_eq!(ends, [Err(Loss::Forgotten)]);
-        assert_quarantined(&mut store);
-        let mut other = server.open();
-        assert_quarantined(&mut other);
-        other.end_quarantine().unwrap();
-        acquire(&mut other, 1).unwrap();
-    }
+    let (mut store, grant) = server.holder();
+    server.do_all(&["DELETE FROM randflake_record WHERE kind = 2"]);
+    let ends = store.renew(&[grant], TTL).unwrap().ends;
+    assert_eq!(ends, [Err(Loss::Forgotten)]);
+    assert_quarantined(&mut store);
+    let mut other = server.open();
+    assert_quarantined(&mut other);
+    other.end_quarantine().unwrap();
+    acquire(&mut other, 1).unwrap();
 }
 
 #[test]
 fn w14_a_namespace_whose_row_was_deleted_begins_in_quarantine() {
     let server = Database::new();
     let (mut store, grant) = server.holder();
-    server.do_all(&["DELETE FROM randflake_namespace"]);
+    server.do_all(&["DELETE FROM randflake_record WHERE kind = 0"]);
     assert_quarantined(&mut server.open());
     assert_quarantined(&mut store);
     // Who is known to the store goes on.
@@ -190,7 +188,7 @@ fn w14_a_namespace_whose_row_was_deleted_begins_in_quarantine() {
     drop(store);
 
     // Also when nobody is connected.
-    server.do_all(&["DELETE FROM randflake_namespace"]);
+    server.do_all(&["DELETE FROM randflake_record WHERE kind = 0"]);
     assert_quarantined(&mut server.open());
 }
 

@@ -1,7 +1,7 @@
 //! Whose tables are used, and with which rights.
 
 use randflake_std::lease::{LeaseStore, MysqlStore, StoreError};
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 
 use super::{Database, TTL, acquire, assert_unusable, namespace};
 use crate::engines::mariadb::MariadbServer;
@@ -31,7 +31,7 @@ fn uses(server: &Database, user: &str) -> Result<(), StoreError> {
     }
     assert!(!store.list()?.is_empty());
     store.diagnose()?;
-    store.reserve(10)?;
+    store.reserve(10).map_err(as_store_error)?;
     store.quarantine()?;
     Ok(())
 }
@@ -74,14 +74,14 @@ fn tables_that_were_changed_are_refused() {
     server.open();
     for (change, back, found) in [
         (
-            "CREATE TRIGGER wakes BEFORE UPDATE ON randflake_lease FOR EACH ROW SET NEW.held = 0",
+            "CREATE TRIGGER wakes BEFORE UPDATE ON randflake_record FOR EACH ROW SET NEW.value = OLD.value",
             "DROP TRIGGER wakes",
             "\"wakes\"",
         ),
         (
-            "ALTER TABLE randflake_lease ENGINE = MyISAM",
-            "ALTER TABLE randflake_lease ENGINE = InnoDB",
-            "\"randflake_lease\" is no table of InnoDB",
+            "ALTER TABLE randflake_record ENGINE = MyISAM",
+            "ALTER TABLE randflake_record ENGINE = InnoDB",
+            "\"randflake_record\" is no table of InnoDB",
         ),
     ] {
         server.do_all(&[change]);
@@ -112,7 +112,7 @@ fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
     for right in ["SELECT", "UPDATE", "INSERT"] {
         // Nothing is left of the one before: neither the quarantine nor the counter.
         server.open().end_quarantine().unwrap();
-        server.do_all(&["DELETE FROM randflake_counter"]);
+        server.do_all(&["DELETE FROM randflake_record WHERE kind = 1"]);
         client
             .query_drop(format!("REVOKE {right} ON ids.* FROM ids_app"))
             .unwrap();
@@ -120,5 +120,13 @@ fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
         client
             .query_drop(format!("GRANT {right} ON ids.* TO ids_app"))
             .unwrap();
+    }
+}
+
+/// As leases fail in the same way.
+fn as_store_error(error: CounterError) -> StoreError {
+    match error {
+        CounterError::Unusable(error) | CounterError::Unavailable(error) => error.into(),
+        error => panic!("{error:?}"),
     }
 }

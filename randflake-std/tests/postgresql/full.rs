@@ -75,7 +75,7 @@ fn a_full_namespace_is_quick() {
         assert!(retry_in <= Duration::from_secs(300), "{retry_in:?}");
     });
     assert!(
-        refusal < Duration::from_millis(25),
+        refusal < Duration::from_millis(250),
         "refused in {refusal:?}"
     );
 
@@ -101,7 +101,7 @@ fn old_snapshots_do_not_hurt() {
     let server = PostgresServer::start();
     let mut store = open(&server);
     let mut other = server.client("postgres");
-    let keep = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM randflake.lease";
+    let keep = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM randflake.record";
     other.batch_execute(keep).unwrap();
     acquire(&mut store, 1_000).unwrap();
     let mut take_and_release = || {
@@ -116,7 +116,7 @@ fn old_snapshots_do_not_hurt() {
     let after = shortest(&mut take_and_release);
     assert!(after < before * 10, "{before:?} became {after:?}");
     other
-        .batch_execute("SELECT count(*) FROM randflake.lease; COMMIT")
+        .batch_execute("SELECT count(*) FROM randflake.record; COMMIT")
         .unwrap();
 }
 
@@ -131,9 +131,9 @@ fn full_pages_are_noted_and_what_is_released_is_found() {
     assert!(acquire(&mut store, 1).is_err());
     let mut client = server.client("postgres");
     let mut noted = |end: u64| -> i64 {
-        let question = "SELECT count(*) FROM randflake.page WHERE free_from = $1";
-        let end = end.cast_signed();
-        client.query_one(question, &[&end]).unwrap().get(0)
+        let question = "SELECT count(*) FROM randflake.record WHERE kind = 3 AND value LIKE $1";
+        let note = format!("{end}:%");
+        client.query_one(question, &[&note]).unwrap().get(0)
     };
     assert_eq!(noted(first_end), 16);
 

@@ -20,12 +20,16 @@ mod rights;
 
 use core::time::Duration;
 
+use std::thread;
+
 use engines::postgres::PostgresServer;
 use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIds, PostgresStore, StoreError,
     Token,
 };
+use randflake_std::ledger::Loss;
+use randflake_std::segment::CounterError;
 
 fn namespace() -> Namespace {
     Namespace::of::<Randflake>("orders").unwrap()
@@ -110,4 +114,40 @@ fn another_version_s_schema_is_refused() {
     server.client("postgres").batch_execute(newer).unwrap();
     let told = refused(&server.url("postgres")).to_string();
     assert!(told.contains("version 2; this one knows 1"), "{told}");
+}
+
+/// A write of several node ids has seen both as they were, and waits for whoever is changing one of them.
+#[test]
+fn a_write_that_waits_for_another_finds_what_that_has_written() {
+    let server = PostgresServer::start();
+    let mut store = open(&server);
+    let grants = acquire(&mut store, 2).unwrap();
+    let record = format!("kind = 2 AND number = {}", grants[0].node_id);
+    let mut look = server.client("postgres");
+    let mut other = server.client("postgres");
+    let release = "UPDATE randflake.record SET value = replace(value, ':1:0:', ':0:0:')";
+    let begin = format!("BEGIN; {release} WHERE {record}");
+    other.batch_execute(&begin).unwrap();
+    let renewed = thread::scope(|scope| {
+        let renewal = scope.spawn(|| store.renew(&grants, 300).unwrap());
+        let waits = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+        while look.query(waits, &[]).unwrap().is_empty() {
+            thread::yield_now();
+        }
+        other.batch_execute("COMMIT").unwrap();
+        renewal.join().unwrap()
+    });
+    assert_eq!(renewed.ends[0], Err(Loss::Released));
+    renewed.ends[1].unwrap();
+    let question = format!("SELECT value FROM randflake.record WHERE {record}");
+    let kept: String = look.query_one(&question, &[]).unwrap().get(0);
+    assert!(kept.contains(":0:0:"), "{kept}");
+}
+
+/// A counter's failure as that of leases, which fail in the same way.
+fn as_store_error(error: CounterError) -> StoreError {
+    match error {
+        CounterError::Unusable(error) | CounterError::Unavailable(error) => error.into(),
+        error => panic!("{error:?}"),
+    }
 }

@@ -5,7 +5,7 @@ use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use crate::engines::postgres::PostgresServer;
-use crate::{acquire, namespace, unused};
+use crate::{acquire, as_store_error, namespace, unused};
 
 const GUIDE: &str = include_str!("../../../docs/databases.md");
 
@@ -38,7 +38,7 @@ fn uses(url: &str) -> Result<(), StoreError> {
     let unused: Vec<_> = grants.into_iter().map(unused).collect();
     store.release(&unused)?;
     store.diagnose()?;
-    store.reserve(10)?;
+    store.reserve(10).map_err(as_store_error)?;
     store.quarantine()?;
     store.end_quarantine()?;
     Ok(())
@@ -106,24 +106,24 @@ fn a_schema_that_was_changed_is_refused() {
         ),
         ("GRANT CREATE ON SCHEMA randflake TO PUBLIC", "\"PUBLIC\""),
         (
-            "ALTER TABLE randflake.page OWNER TO mallory",
-            "relation page",
+            "ALTER TABLE randflake.record OWNER TO mallory",
+            "relation record",
         ),
         (
-            "ALTER TABLE randflake.counter RENAME TO c;
-            CREATE VIEW randflake.counter AS SELECT * FROM randflake.c",
-            "view or foreign table counter",
+            "ALTER TABLE randflake.record RENAME TO r;
+            CREATE VIEW randflake.record AS SELECT * FROM randflake.r",
+            "view or foreign table record",
         ),
         (
-            "ALTER TABLE randflake.lease SET UNLOGGED",
-            "unlogged table lease",
+            "ALTER TABLE randflake.record SET UNLOGGED",
+            "unlogged table record",
         ),
         (
-            "ALTER TABLE randflake.lease ENABLE ROW LEVEL SECURITY",
-            "row level security of lease",
+            "ALTER TABLE randflake.record ENABLE ROW LEVEL SECURITY",
+            "row level security of record",
         ),
         (
-            "CREATE TRIGGER wakes BEFORE UPDATE ON randflake.lease
+            "CREATE TRIGGER wakes BEFORE UPDATE ON randflake.record
                 FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
             "trigger wakes",
         ),
@@ -171,8 +171,8 @@ fn the_guides_role_can_do_what_is_needed_and_a_missing_right_is_named() {
     for forbidden in [
         "CREATE SCHEMA mine",
         "CREATE TABLE randflake.mine (id integer)",
-        "DROP TABLE randflake.page",
-        "DELETE FROM randflake.lease",
+        "DROP TABLE randflake.record",
+        "DELETE FROM randflake.record",
     ] {
         as_app.batch_execute(forbidden).unwrap_err();
     }
@@ -180,13 +180,10 @@ fn the_guides_role_can_do_what_is_needed_and_a_missing_right_is_named() {
     for (right, named) in [
         ("USAGE ON SCHEMA randflake", "schema randflake"),
         ("SELECT ON randflake.store", "table store"),
-        ("UPDATE ON randflake.lease", "table lease"),
-        ("UPDATE ON randflake.page", "table page"),
-        ("INSERT ON randflake.counter", "table counter"),
-        ("UPDATE ON randflake.namespace", "table namespace"),
+        ("SELECT ON randflake.record", "table record"),
+        ("INSERT ON randflake.record", "table record"),
+        ("UPDATE ON randflake.record", "table record"),
     ] {
-        let forget = "DELETE FROM randflake.counter";
-        client.batch_execute(forget).unwrap();
         let revoke = format!("REVOKE {right} FROM ids_app");
         client.batch_execute(&revoke).unwrap();
         let error = uses(&app).unwrap_err();

@@ -8,7 +8,7 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, NodeIds, RedisStore, StoreError, open,
 };
 use randflake_std::ledger::Loss;
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
 use crate::engines::free_port;
@@ -140,10 +140,10 @@ fn a_promoted_replica_waits_and_what_is_held_goes_on() {
 fn a_server_that_evicts_leases_is_refused() {
     let redis = RedisServer::start_with(&["--maxmemory-policy", "allkeys-lru"]);
     let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
-    let StoreError::Unusable(sentence) = refused else {
+    let StoreError::Unusable(error) = refused else {
         panic!("{refused:?}")
     };
-    assert!(sentence.contains("allkeys-lru"), "{sentence}");
+    assert!(error.to_string().contains("allkeys-lru"), "{error}");
     redis.ask("CONFIG SET maxmemory-policy volatile-lru");
     let mut store = open_at_once(&redis);
     acquire_one(&mut store, 1);
@@ -157,21 +157,28 @@ fn a_server_that_evicts_leases_is_refused() {
 #[test]
 fn another_programs_keys_are_left_alone() {
     let redis = RedisServer::start();
-    redis.ask("SET randflake:{orders}:namespace mine");
+    redis.ask("SET randflake:{orders} mine");
     let refused = RedisStore::open(&redis.url(), &eight("orders"));
     assert!(
         matches!(refused, Err(StoreError::Unusable(_))),
         "{refused:?}"
     );
-    assert!(
-        redis
-            .ask("GET randflake:{orders}:namespace")
-            .contains("mine")
-    );
-    redis.ask("DEL randflake:{orders}:namespace");
-    redis.ask("SET randflake:{orders}:namespace 9:x");
-    let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
-    assert!(refused.to_string().contains("update this one"), "{refused}");
+    assert!(redis.ask("GET randflake:{orders}").contains("mine"));
+    redis.ask("DEL randflake:{orders}");
+    for (text, why) in [
+        ("mine", "another program's"),
+        ("1:mine", "damaged"),
+        ("9:x", "update this one"),
+    ] {
+        redis.ask(&format!("HSET randflake:{{orders}} namespace {text}"));
+        let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
+        assert!(refused.to_string().contains(why), "{refused}");
+        assert!(
+            redis
+                .ask("HGET randflake:{orders} namespace")
+                .contains(text)
+        );
+    }
 }
 
 #[test]
@@ -261,11 +268,11 @@ fn a_cluster_keeps_a_namespace_on_one_node_and_the_others_lead_there() {
     // Until it has heard of the first one.
     until(|| other.ask("GET randflake:{orders}").starts_with("-MOVED"));
     let refused = RedisStore::open(&other.url(), &eight("orders")).unwrap_err();
-    let StoreError::Unusable(sentence) = refused else {
+    let StoreError::Unusable(error) = refused else {
         panic!("{refused:?}")
     };
     let place = format!("127.0.0.1:{} has this namespace", redis.port);
-    assert!(sentence.contains(&place), "{sentence}");
+    assert!(error.to_string().contains(&place), "{error}");
 }
 
 fn until(is_so: impl Fn() -> bool) {
@@ -282,7 +289,7 @@ fn until(is_so: impl Fn() -> bool) {
 fn is_lost(store: &mut RedisStore) -> bool {
     match store.reserve(1) {
         Ok(_) => false,
-        Err(StoreError::CounterLost { .. }) => true,
+        Err(CounterError::Lost { .. }) => true,
         Err(error) => panic!("{error:?}"),
     }
 }
@@ -303,8 +310,8 @@ fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_se
     assert_eq!(store.resume(1).unwrap(), reserved.end());
     let reserved = store.reserve(10).unwrap();
 
-    // A key that was deleted.
-    redis.ask("DEL randflake:{orders}:counter");
+    // A field that was deleted.
+    redis.ask("HDEL randflake:{orders} counter");
     assert!(is_lost(&mut store));
     assert_eq!(store.resume(reserved.end()).unwrap(), reserved.end());
     store.reserve(1).unwrap();
@@ -313,7 +320,7 @@ fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_se
     let started = Instant::now();
     let has_it = || {
         replica
-            .ask("GET randflake:{orders}:counter")
+            .ask("HGET randflake:{orders} counter")
             .contains("1:22:")
     };
     while !has_it() {

@@ -1,16 +1,14 @@
 //! What comes back older than it was, and what is lost in part.
 
-use std::collections::BTreeSet;
-
 use randflake_std::lease::{LeaseStore, StoreError};
 use randflake_std::ledger::Loss;
-use randflake_std::segment::SegmentStore;
+use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::continuity::{MAX_TTL, open_again, open_at_once, quarantined_for};
-use crate::contract::{TTL, acquire, acquire_one};
+use crate::contract::{TTL, acquire_one};
 use crate::engines::redis::RedisServer;
 
-const KEYS: [&str; 3] = ["namespace", "nodes", "ends"];
+const KEY: &str = "randflake:{orders}";
 
 fn connect(redis: &RedisServer) -> redis::Connection {
     redis::Client::open(redis.url())
@@ -20,30 +18,24 @@ fn connect(redis: &RedisServer) -> redis::Connection {
 }
 
 /// What the server has, for `restore`.
-fn dump(redis: &RedisServer, part: &str) -> Vec<u8> {
-    let key = format!("randflake:{{orders}}:{part}");
-    let dumped = redis::cmd("DUMP").arg(key).query(&mut connect(redis));
+fn dump(redis: &RedisServer) -> Vec<u8> {
+    let dumped = redis::cmd("DUMP").arg(KEY).query(&mut connect(redis));
     dumped.unwrap()
 }
 
-fn restore(redis: &RedisServer, part: &str, dumped: &[u8]) {
+fn restore(redis: &RedisServer, dumped: &[u8]) {
     let mut restore = redis::cmd("RESTORE");
-    restore.arg(format!("randflake:{{orders}}:{part}")).arg(0);
-    let restored = restore.arg(dumped).arg("REPLACE");
+    let restored = restore.arg(KEY).arg(0).arg(dumped).arg("REPLACE");
     restored.exec(&mut connect(redis)).unwrap();
 }
 
 #[test]
-fn w14_keys_that_are_put_back_are_noticed() {
+fn w14_a_key_that_is_put_back_is_noticed() {
     let redis = RedisServer::start();
     let mut holder = open_at_once(&redis);
-    let old = KEYS.map(|part| dump_if_there(&redis, part));
+    let old = dump(&redis);
     let grant = acquire_one(&mut holder, 1);
-    for (part, dumped) in KEYS.iter().zip(&old) {
-        if let Some(dumped) = dumped {
-            restore(&redis, part, dumped);
-        }
-    }
+    restore(&redis, &old);
     // Only its holder knows of the lease.
     let mut other = open_again(&redis);
     assert!(quarantined_for(&mut other) > MAX_TTL);
@@ -52,24 +44,18 @@ fn w14_keys_that_are_put_back_are_noticed() {
     assert!(quarantined_for(&mut holder) > MAX_TTL);
 }
 
-/// A key that is not there has nothing to dump.
-fn dump_if_there(redis: &RedisServer, part: &str) -> Option<Vec<u8>> {
-    let exists = redis.ask(&format!("EXISTS randflake:{{orders}}:{part}"));
-    exists.starts_with(":1").then(|| dump(redis, part))
-}
-
 #[test]
 fn w14_a_counter_that_is_put_back_is_noticed() {
     let redis = RedisServer::start();
     let mut store = open_again(&redis);
     store.resume(1).unwrap();
-    let old = dump(&redis, "counter");
+    let old = dump(&redis);
     let reserved = store.reserve(10).unwrap();
-    restore(&redis, "counter", &old);
+    restore(&redis, &old);
     for mut store in [open_again(&redis), store] {
         let lost = store.reserve(1);
         assert!(
-            matches!(lost, Err(StoreError::CounterLost { reached: 1 })),
+            matches!(lost, Err(CounterError::Lost { reached: 1 })),
             "{lost:?}"
         );
     }
@@ -79,60 +65,42 @@ fn w14_a_counter_that_is_put_back_is_noticed() {
 }
 
 #[test]
-fn w14_keys_that_were_deleted_are_noticed_by_who_never_saw_them() {
-    for (part, loss) in [("namespace", None), ("nodes", Some(Loss::Forgotten))] {
+fn w14_a_namespace_that_was_deleted_is_noticed_by_who_never_saw_it() {
+    for (deletion, loss) in [
+        ("DEL randflake:{orders}", Some(Loss::Forgotten)),
+        ("HDEL randflake:{orders} namespace", None),
+    ] {
         let redis = RedisServer::start();
         let mut holder = open_at_once(&redis);
         let grant = acquire_one(&mut holder, 1);
-        redis.ask(&format!("DEL randflake:{{orders}}:{part}"));
+        assert_eq!(redis.ask(deletion), ":1\r\n");
         let mut other = open_again(&redis);
-        assert!(quarantined_for(&mut other) > MAX_TTL, "{part}");
+        assert!(quarantined_for(&mut other) > MAX_TTL, "{deletion}");
         let ends = holder.renew(&[grant], TTL).unwrap().ends;
-        assert_eq!(ends[0].err(), loss, "{part}");
-        assert!(quarantined_for(&mut holder) > MAX_TTL, "{part}");
+        assert_eq!(ends[0].err(), loss, "{deletion}");
+        assert!(quarantined_for(&mut holder) > MAX_TTL, "{deletion}");
 
         // A second time, once somebody has ended that.
         other.end_quarantine().unwrap();
         acquire_one(&mut other, 2);
-        redis.ask(&format!("DEL randflake:{{orders}}:{part}"));
-        assert!(quarantined_for(&mut open_again(&redis)) > MAX_TTL, "{part}");
+        assert_eq!(redis.ask(deletion), ":1\r\n");
+        assert!(
+            quarantined_for(&mut open_again(&redis)) > MAX_TTL,
+            "{deletion}"
+        );
     }
 }
 
-/// They are hints: what else is there is enough to make them again.
 #[test]
-fn ends_that_are_deleted_or_put_back_cost_nothing() {
+fn w14_a_held_node_id_that_was_deleted_is_noticed_by_its_holder() {
     let redis = RedisServer::start();
-    let mut store = open_at_once(&redis);
-    let grants = acquire(&mut store, 1, 5).unwrap().grants;
-    let old = dump(&redis, "ends");
-    let mut taken: BTreeSet<_> = grants[..3].iter().map(|grant| grant.node_id).collect();
-    let mut released = grants[3..].to_vec();
-    for grant in &mut released {
-        grant.end = grant.start;
-    }
-    store.release(&released).unwrap();
-    redis.ask("DEL randflake:{orders}:ends");
-    for number in 2..7 {
-        assert!(taken.insert(acquire_one(&mut store, number).node_id));
-    }
-    let refused = acquire(&mut store, 7, 1);
-    assert!(
-        matches!(refused, Err(StoreError::Exhausted { .. })),
-        "{refused:?}"
-    );
-
-    // By these, all are live of which one is not, and one is free of which the lease goes on.
-    let mut freed = grants[0];
-    freed.end = freed.start;
-    store.release(&[freed]).unwrap();
-    redis.ask(&format!(
-        "ZADD randflake:{{orders}}:ends 0 {}",
-        grants[1].node_id
-    ));
-    assert_eq!(acquire_one(&mut store, 8).node_id, freed.node_id);
-    restore(&redis, "ends", &old);
-    assert!(quarantined_for(&mut store) > MAX_TTL);
+    let mut holder = open_at_once(&redis);
+    let grant = acquire_one(&mut holder, 1);
+    let deletion = format!("HDEL {KEY} {}", grant.node_id);
+    assert_eq!(redis.ask(&deletion), ":1\r\n");
+    let ends = holder.renew(&[grant], TTL).unwrap().ends;
+    assert_eq!(ends, [Err(Loss::Forgotten)]);
+    assert!(quarantined_for(&mut open_again(&redis)) > MAX_TTL);
 }
 
 #[cfg(target_os = "linux")]
@@ -141,6 +109,7 @@ mod clocks {
     use std::process::Command;
 
     use super::*;
+    use crate::contract::acquire;
     use crate::engines::preloaded_clock::PreloadedClock;
 
     /// The quarantine that follows on older data would end by the wrong clock, so it must not be written.
@@ -160,7 +129,7 @@ mod clocks {
         clock.set_ms(-400_000);
         redis.server.restart();
         let mut other = open_again(&redis);
-        let before = redis.ask("GET randflake:{orders}:namespace");
+        let before = redis.ask("HGET randflake:{orders} namespace");
         for refused in [
             acquire(&mut other, 2, 1).unwrap_err(),
             other.quarantine().unwrap_err(),
@@ -171,7 +140,7 @@ mod clocks {
                 "{refused:?}"
             );
         }
-        assert_eq!(redis.ask("GET randflake:{orders}:namespace"), before);
+        assert_eq!(redis.ask("HGET randflake:{orders} namespace"), before);
 
         clock.set_ms(0);
         assert!(quarantined_for(&mut other) > MAX_TTL);

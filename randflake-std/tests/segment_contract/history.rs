@@ -1,6 +1,6 @@
 //! Random histories of reservations, lost replies, restarts and losses.
 
-use randflake_std::lease::StoreError;
+use randflake_std::segment::CounterError;
 use randflake_std::segment::Segment;
 
 use super::{Counters, namespace};
@@ -25,7 +25,7 @@ pub(crate) fn random_histories_reserve_no_number_twice(backend: &impl Counters) 
                     assert!(!is_lost, "it went on by itself");
                     reserved.push(segment);
                 }
-                Err(StoreError::CounterLost { .. }) => assert!(is_lost),
+                Err(CounterError::Lost { .. }) => assert!(is_lost),
                 Err(error) => panic!("{error:?}"),
             },
             85..93 => *store = backend.open_counter(&namespace),

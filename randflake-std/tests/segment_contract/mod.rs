@@ -9,7 +9,8 @@ mod reserve;
 
 use core::fmt::Debug;
 
-use randflake_std::lease::{Namespace, StoreError};
+use randflake_std::lease::Namespace;
+use randflake_std::segment::CounterError;
 use randflake_std::segment::{Segment, SegmentStore};
 
 pub(crate) use crate::contract::eight as namespace;
@@ -60,17 +61,17 @@ pub(crate) fn segment(first: u64, len: u64) -> Segment {
     Segment::new(first, len).unwrap()
 }
 
-pub(crate) fn invalid<T: Debug>(outcome: Result<T, StoreError>) -> String {
+pub(crate) fn invalid<T: Debug>(outcome: Result<T, CounterError>) -> String {
     match outcome {
-        Err(StoreError::Invalid(sentence)) => sentence,
+        Err(CounterError::Invalid(sentence)) => sentence,
         other => panic!("{other:?}"),
     }
 }
 
 /// How far the counter is known to have come, by a reservation that must be refused.
-pub(crate) fn lost<T: Debug>(outcome: Result<T, StoreError>) -> u64 {
+pub(crate) fn lost<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
     match outcome {
-        Err(StoreError::CounterLost { reached }) => reached,
+        Err(CounterError::Lost { reached }) => reached,
         other => panic!("{other:?}"),
     }
 }

@@ -83,32 +83,26 @@ fn a_new_store_outlives_any_call_that_fails() {
 
 #[test]
 fn an_acquire_outlives_any_call_that_fails() {
-    let granted = core::cell::Cell::new(None);
+    let granted = core::cell::RefCell::new(BTreeSet::new());
     let prepare = |place: &Place| {
-        for _ in 0..3 {
-            acquire(&mut place.open()).unwrap();
-        }
-        granted.set(None);
+        let mut acquire = |_| acquire(&mut place.open()).unwrap().node_id;
+        granted.replace((0..3).map(&mut acquire).collect());
     };
     let work = |place: &Place| {
         let mut store = place.try_open(&place.database())?;
-        granted.set(Some(acquire(&mut store)?));
+        let grant = acquire(&mut store)?;
+        granted.borrow_mut().insert(grant.node_id);
         Ok(())
     };
     let check = |place: &Place, outcome: Result<(), StoreError>, after: &str| {
-        let mut answered: BTreeSet<_> = (0..3).collect();
-        if outcome.is_ok() {
-            answered.insert(granted.get().unwrap().node_id);
-        }
-        let kept = place.open().list().unwrap();
-        let answered = kept
-            .into_iter()
-            .filter(|record| answered.remove(&record.grant.node_id));
-        let answered = held(answered.collect());
-        assert!(
-            answered.len() >= 3 + usize::from(outcome.is_ok()),
-            "{after}: {answered:?}"
+        let granted = granted.borrow();
+        assert_eq!(granted.len(), 3 + usize::from(outcome.is_ok()), "{after}");
+        let kept = place.open().list().unwrap().into_iter();
+        let answered = held(
+            kept.filter(|record| granted.contains(&record.grant.node_id))
+                .collect(),
         );
+        assert_eq!(answered.len(), granted.len(), "{after}: {answered:?}");
         goes_on(place, &answered, after);
     };
     let calls = with_each_call_failing(prepare, work, check);

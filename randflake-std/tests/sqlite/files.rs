@@ -7,6 +7,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use randflake_std::lease::{Finding, LeaseStore, StoreError, Verdict};
+use randflake_std::segment::SegmentStore;
 use rusqlite::Connection;
 
 use super::{Place, TTL, acquire, unusable};
@@ -29,7 +30,7 @@ fn another_kind_of_file_is_refused_and_left_alone() {
 fn another_program_s_database_is_refused_and_left_alone() {
     for setup in [
         "CREATE TABLE users (name TEXT)",
-        "PRAGMA application_id = 7; CREATE TABLE lease (name TEXT)",
+        "PRAGMA application_id = 7; CREATE TABLE record (name TEXT)",
         "PRAGMA user_version = 1",
     ] {
         let place = Place::new();
@@ -288,13 +289,13 @@ fn a_diagnosis_tells_of_damage() {
 #[test]
 fn values_that_make_no_sense_are_an_error() {
     for (damage, rest) in [
-        ("UPDATE lease SET end_tick = -1", "ends"),
-        ("UPDATE lease SET node_id = -1", "list"),
-        ("UPDATE lease SET token = x'00'", "list"),
-        ("UPDATE namespace SET record = '1:'", "load"),
+        ("UPDATE record SET value = '' WHERE kind = 2", "list"),
+        ("UPDATE record SET value = CAST(x'ff' AS TEXT)", "text"),
+        ("UPDATE record SET number = 1 << 32", "number"),
+        ("UPDATE record SET value = '1:' WHERE kind = 0", "load"),
         ("UPDATE store SET writes = -1", "open"),
         ("DELETE FROM store", "open"),
-        ("DROP TABLE lease", "all"),
+        ("DROP TABLE record", "all"),
     ] {
         let place = Place::new();
         acquire(&mut place.open()).unwrap();
@@ -307,6 +308,22 @@ fn values_that_make_no_sense_are_an_error() {
         let sentence = unusable(listed);
         assert!(sentence.contains("leases.db: "), "{rest}: {sentence}");
     }
+}
+
+/// The lock is given back by a process that has read what it does not understand.
+#[test]
+fn a_damaged_record_holds_up_nobody() {
+    let place = Place::new();
+    let mut store = place.open();
+    let grant = acquire(&mut store).unwrap();
+    let connection = Connection::open(place.database()).unwrap();
+    let damage = "UPDATE record SET value = '' WHERE kind = 2";
+    connection.execute_batch(damage).unwrap();
+    drop(connection);
+    let sentence = unusable(store.renew(&[grant], TTL));
+    let damaged = format!("node id {} of \"orders\": it is damaged", grant.node_id);
+    assert!(sentence.contains(&damaged), "{sentence}");
+    place.open().counter().unwrap();
 }
 
 /// Does something while another program is in the middle of a transaction.
@@ -330,9 +347,9 @@ fn other_programs_may_look_and_write() {
     let place = Place::new();
     acquire(&mut place.open()).unwrap();
     for sql in [
-        "BEGIN; SELECT * FROM lease",
-        "BEGIN IMMEDIATE; SELECT * FROM lease",
-        "BEGIN EXCLUSIVE; SELECT * FROM lease",
+        "BEGIN; SELECT * FROM record",
+        "BEGIN IMMEDIATE; SELECT * FROM record",
+        "BEGIN EXCLUSIVE; SELECT * FROM record",
     ] {
         beside(&place.database(), sql, || {
             acquire(&mut place.open()).unwrap();

@@ -111,7 +111,7 @@ fn quarantined(store: &mut SqliteStore) -> Duration {
 /// The sentence of a refusal that trying again cannot help.
 fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     match outcome {
-        Err(StoreError::Unusable(sentence)) => sentence,
+        Err(StoreError::Unusable(error)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }

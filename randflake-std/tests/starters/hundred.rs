@@ -105,7 +105,7 @@ fn all_go(starters: &mut [Starter]) {
 pub(crate) fn redis() {
     let server = RedisServer::start();
     a_hundred_begin_at_once(&server.url(), || declare_new(&server));
-    let namespaces = server.ask("KEYS randflake:*:namespace");
+    let namespaces = server.ask("KEYS randflake:*");
     assert!(namespaces.starts_with("*1\r\n"), "{namespaces}");
 }
 
@@ -121,8 +121,7 @@ pub(crate) fn etcd() {
 pub(crate) fn postgres() {
     let server = PostgresServer::start();
     a_hundred_begin_at_once(&server.url("postgres"), || {});
-    let count =
-        "SELECT (SELECT count(*) FROM randflake.store) + 10 * count(*) FROM randflake.namespace";
+    let count = "SELECT (SELECT count(*) FROM randflake.store) + 10 * count(*) FROM randflake.record WHERE kind = 0";
     let row = server.client("postgres").query_one(count, &[]).unwrap();
     assert_eq!(row.get::<_, i64>(0), 11);
 }
@@ -132,8 +131,7 @@ pub(crate) fn mariadb() {
     let create = "CREATE DATABASE ids";
     server.client(None).query_drop(create).unwrap();
     a_hundred_begin_at_once(&server.url("ids"), || {});
-    let count =
-        "SELECT (SELECT COUNT(*) FROM randflake_store) + 10 * COUNT(*) FROM randflake_namespace";
+    let count = "SELECT (SELECT COUNT(*) FROM randflake_store) + 10 * COUNT(*) FROM randflake_record WHERE kind = 0";
     let count: Option<u64> = server.client(Some("ids")).query_first(count).unwrap();
     assert_eq!(count, Some(11));
 }

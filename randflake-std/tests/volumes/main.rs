@@ -44,7 +44,7 @@ fn acquire(store: &mut impl LeaseStore) -> Result<Grant, StoreError> {
 /// The sentence of a refusal that trying again cannot help.
 fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     match outcome {
-        Err(StoreError::Unusable(sentence)) => sentence,
+        Err(StoreError::Unusable(error)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }

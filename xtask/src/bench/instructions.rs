@@ -67,7 +67,7 @@ fn count(runner: &Path, features: &[&str]) -> Result<Vec<(String, u64)>, String>
 
 /// Whether the features `tracing` and `metrics` could cost it something, though nobody listens.
 fn is_observed(case: &str) -> bool {
-    case.starts_with("handle") || case.starts_with("local")
+    case.starts_with("handle")
 }
 
 /// The program that runs valgrind, of the library's version, built where it is found again.

@@ -25,12 +25,14 @@ pub(super) fn bring(
         make_scripts(apt, unpacked, folder)?;
         return Ok(format!("uses {}", folder.display()));
     }
-    let (lacking, why) = match apt.plan(packages) {
+    let is_kernel = matches!(unpacked, Unpacked::Kernel);
+    let (mut lacking, why) = match apt.plan(packages) {
         Ok(plan) => match plan.changes() {
             None if plan.new.is_empty() => {
                 let names = packages.join(" ");
                 return Err(format!("not found, though apt says {names} is installed"));
             }
+            _ if is_kernel => (plan.lacking(), "this system boots another".to_owned()),
             None if apt.is_root => match apt.install(packages) {
                 Ok(()) => return Ok(format!("installed {}", names(&plan.new))),
                 Err(error) => (plan.lacking(), format!("apt cannot install it ({error})")),
@@ -44,6 +46,10 @@ pub(super) fn bring(
             (lacking, format!("apt cannot install it ({complaint})"))
         }
     };
+    if is_kernel {
+        // Not what installs it.
+        lacking.retain(|package| package.name.starts_with("linux-"));
+    }
     if let Unpacked::Never(reason) = unpacked {
         return Err(format!(
             "{why}, and it cannot run from another folder: {reason}"
@@ -67,7 +73,7 @@ fn make_scripts(apt: &Apt<'_>, unpacked: &Unpacked, folder: &Path) -> Result<(),
     let (programs, arguments): (&[&str], _) = match unpacked {
         Unpacked::Program(name, arguments) => (&[*name], *arguments),
         Unpacked::Folder(names) => (names, r#""$@""#),
-        Unpacked::Library(_) | Unpacked::Never(_) => (&[], ""),
+        Unpacked::Library(_) | Unpacked::Kernel | Unpacked::Never(_) => (&[], ""),
     };
     for name in programs {
         let script = write_script(folder, name, arguments)?;

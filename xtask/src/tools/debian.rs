@@ -19,6 +19,8 @@ pub(crate) enum Unpacked {
     Folder(&'static [&'static str]),
     /// A file of `usr/lib`, or of a folder there, which is used as it is.
     Library(&'static str),
+    /// A kernel for machines that are emulated. It is never installed; who uses it is told the folder with its `boot`.
+    Kernel,
     /// Not at all: why.
     Never(&'static str),
 }
@@ -50,6 +52,7 @@ impl Debian {
             Unpacked::Program(name, _) => has(name).then(|| scripts.join(name)),
             Unpacked::Folder(names) => names.iter().all(has).then_some(scripts),
             Unpacked::Library(file) => find::below(&folder.join("usr/lib"), file),
+            Unpacked::Kernel => folder.join("boot").is_dir().then_some(folder),
             Unpacked::Never(_) => None,
         }
     }

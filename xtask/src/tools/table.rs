@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::Unpacked::{Folder, Library, Never, Program};
+use super::Unpacked::{Folder, Kernel, Library, Never, Program};
 use super::find::{below, in_path, linker, program_file};
 use super::{Source, Tool, cargo_deny, packages};
 use crate::cargo::{output_of, program};
@@ -185,6 +185,31 @@ pub(crate) const QEMU_RISCV: Tool = Tool {
         &["qemu-system-misc"],
         Program("qemu-system-riscv32", QEMU_SYSTEM_ARGUMENTS),
     ),
+};
+
+/// Debian keeps firmware in folders beside that of the emulator.
+const QEMU_X86_ARGUMENTS: &str = r#""$@" -L "$root/usr/share/qemu" -L "$root/usr/share/seabios""#;
+
+pub(crate) const QEMU_X86: Tool = Tool {
+    name: "qemu-system-x86_64",
+    find: || in_path("qemu-system-x86_64").next(),
+    source: packages(
+        &["qemu-system-x86"],
+        Program("qemu-system-x86_64", QEMU_X86_ARGUMENTS),
+    ),
+};
+
+/// The folder with its `boot` and `lib/modules`. The one that this machine runs may lack the drivers of an emulated one.
+pub(crate) const LINUX: Tool = Tool {
+    name: "linux for virtual machines",
+    find: || {
+        let files = fs::read_dir("/boot").into_iter().flatten().flatten();
+        let mut names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+        let is_cloud =
+            |name: String| name.starts_with("vmlinuz-") && name.ends_with("-cloud-amd64");
+        names.any(is_cloud).then(|| "/".into())
+    },
+    source: packages(&["linux-image-cloud-amd64"], Kernel),
 };
 
 /// With the C library, whose start it links.

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Unpacked::{self, Library, Never, Program};
+use super::Unpacked::{self, Kernel, Library, Never, Program};
 use super::apt::Apt;
 use super::ask::{Answer, ask};
 use super::bring::bring;
@@ -255,6 +255,21 @@ fn what_apt_fails_to_install_is_unpacked() {
         done.contains("because apt cannot install it (Could not open lock file"),
         "{done}"
     );
+}
+
+#[test]
+fn a_kernel_is_unpacked_alone_and_never_installed() {
+    let plan = "Inst udev (252 Debian)\nInst linux-image-6.1 (6.1.1 Debian)\nInst linux-image (6.1.1 Debian)\n";
+    let mut system = System::new("kernel", &[("--simulate", plan)]);
+    system.program.0 = "boot/vmlinuz-6.1";
+    let done = system.bring(true, "linux-image", &Kernel).unwrap();
+    assert!(
+        done.starts_with("unpacked linux-image, linux-image-6.1 into "),
+        "{done}"
+    );
+    assert!(!system.has_asked(INSTALL));
+    assert!(!system.asked(DOWNLOAD).contains("udev"));
+    assert!(system.folder("linux-image").join("boot").is_dir());
 }
 
 #[test]

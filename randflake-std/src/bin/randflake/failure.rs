@@ -7,6 +7,7 @@ use std::{env, io};
 use clap::error::ErrorKind;
 use randflake_std::BuildError;
 use randflake_std::lease::{DeviceLeaseError, StoreError};
+use randflake_std::segment::CounterError;
 
 use crate::output::visible;
 
@@ -61,7 +62,16 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Invalid(message) => Self::Usage(message),
-            StoreError::CounterLost { .. } => {
+            error => Self::failed(error),
+        }
+    }
+}
+
+impl From<CounterError> for Failure {
+    fn from(error: CounterError) -> Self {
+        match error {
+            CounterError::Invalid(message) => Self::Usage(message),
+            CounterError::Lost { .. } => {
                 Self::failed(format!("{error}: randflake segment resume NUMBER"))
             }
             error => Self::failed(error),

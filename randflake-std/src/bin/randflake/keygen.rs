@@ -3,10 +3,12 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use randflake_std::{Secret, SecretError};
+use randflake_std::lease::Namespace;
+use randflake_std::{Randflake, Secret, SecretError};
 
 use crate::failure::Failure;
 use crate::output::stdout;
+use crate::secret::SecretArgs;
 
 /// Make a secret: 32 hex digits
 ///
@@ -16,16 +18,34 @@ use crate::output::stdout;
 #[command(after_help = "\
 Examples:
   randflake keygen --out secret.key
-  export RANDFLAKE_KEY=$(randflake keygen)")]
+  export RANDFLAKE_KEY=$(randflake keygen)
+  randflake keygen --derive orders --key-file secret.key --out orders.key")]
 pub(crate) struct Args {
     /// Write it to a new file that only its owner may read; never to an existing one
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Derive it from the secret that there is, for the namespace of this name: the same each time
+    ///
+    /// Two namespaces under one secret give equal ids, so each needs its own.
+    #[arg(long, value_name = "NAMESPACE")]
+    derive: Option<String>,
+    #[command(flatten)]
+    from: SecretArgs,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let secret = Secret::generate().map_err(Failure::failed)?;
+        let secret = match &self.derive {
+            Some(name) => {
+                // As any namespace's: who misspells it would get another secret.
+                Namespace::of::<Randflake>(name).map_err(Failure::usage)?;
+                self.from.read()?.derive(name)
+            }
+            None if self.from.is_given() => {
+                return Err(Failure::usage("--key-file: only --derive takes a secret"));
+            }
+            None => Secret::generate().map_err(Failure::failed)?,
+        };
         if let Some(path) = &self.out {
             return secret.write_new(path).map_err(refusal);
         }

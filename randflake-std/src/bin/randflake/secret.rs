@@ -37,6 +37,11 @@ pub(crate) enum Source {
 }
 
 impl SecretArgs {
+    /// Whether a file is named.
+    pub(crate) fn is_given(&self) -> bool {
+        self.key_file.is_some()
+    }
+
     pub(crate) fn source(&self) -> Result<Source, Failure> {
         Ok(if let Some(path) = &self.key_file {
             Source::Given(path.clone())

@@ -6,12 +6,12 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::slot::{LEN, Slot};
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::private_file::{self, Refusal};
 
 /// The file's absolute path. Its directory must be there: one that is missing may be a volume that was
 /// not mounted, with the file in it.
-pub(super) fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
+pub(super) fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
     let Some(name) = path.file_name() else {
         return Err(unusable(path, &"this is not the name of a file"));
     };
@@ -31,7 +31,7 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// What the file says; `None` if it is not there, or nothing was written yet.
-pub(super) fn read(path: &Path) -> Result<Option<Slot>, StoreError> {
+pub(super) fn read(path: &Path) -> Result<Option<Slot>, EngineError> {
     if private_file::look(path).map_err(refused)?.is_none() {
         return Ok(None);
     }
@@ -42,12 +42,12 @@ pub(super) fn read(path: &Path) -> Result<Option<Slot>, StoreError> {
     }
 }
 
-fn read_from(mut file: &File, path: &Path) -> Result<Option<Slot>, StoreError> {
+fn read_from(mut file: &File, path: &Path) -> Result<Option<Slot>, EngineError> {
     let mut bytes = Vec::new();
     let one_too_many = 2 * LEN as u64 + 1;
     file.rewind()
         .and_then(|()| file.take(one_too_many).read_to_end(&mut bytes))
-        .map_err(|error| unavailable(path, &error))?;
+        .map_err(|error| unavailable(path, error))?;
     let slots = bytes.chunks(LEN).filter_map(Slot::from_bytes);
     match slots.max_by_key(|slot| slot.writes) {
         Some(slot) if bytes.len() <= 2 * LEN => Ok(Some(slot)),
@@ -70,7 +70,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) fn lock(path: &Path, new: Slot) -> Result<Self, StoreError> {
+    pub(super) fn lock(path: &Path, new: Slot) -> Result<Self, EngineError> {
         let file = private_file::open(path).map_err(refused)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -88,7 +88,7 @@ impl Guard {
     }
 
     /// Whether the file is still the one that others will find.
-    pub(super) fn check_place(&self) -> Result<(), StoreError> {
+    pub(super) fn check_place(&self) -> Result<(), EngineError> {
         let there = self.path.symlink_metadata();
         let ours = self.file.metadata();
         let same =
@@ -100,17 +100,16 @@ impl Guard {
         Err(unusable(&self.path, &why))
     }
 
-    /// Changes what is in the file, and on disk when it returns. If that fails, the file has what it
-    /// had, or the new.
-    pub(super) fn change(&mut self, change: impl FnOnce(&mut Slot)) -> Result<(), StoreError> {
-        let mut slot = self.slot.clone();
-        change(&mut slot);
+    /// Writes another slot, which is on disk when it returns. If that fails, the file has what it had, or the new.
+    pub(super) fn write(&mut self, mut slot: Slot) -> Result<(), EngineError> {
         let is_first = self.slot.writes == 0;
         let place = self.slot.writes % 2 * LEN as u64;
         slot.writes = self.slot.writes + 1;
+        let bytes = slot.to_bytes();
+        let bytes = bytes.ok_or_else(|| unusable(&self.path, &"a record does not fit in it"))?;
         let mut file = &self.file;
         file.seek(SeekFrom::Start(place))
-            .and_then(|_| file.write_all(&slot.to_bytes()))
+            .and_then(|_| file.write_all(&bytes))
             .and_then(|()| file.sync_all())
             .and_then(|()| {
                 if is_first {
@@ -119,7 +118,7 @@ impl Guard {
                     Ok(())
                 }
             })
-            .map_err(|error| unavailable(&self.path, &error))?;
+            .map_err(|error| unavailable(&self.path, error))?;
         self.slot = slot;
         Ok(())
     }
@@ -127,15 +126,15 @@ impl Guard {
 
 /// A file or directory that is not to be trusted, or cannot be opened.
 #[expect(clippy::needless_pass_by_value, reason = "it maps an error")]
-fn refused(refusal: Refusal) -> StoreError {
-    StoreError::Unusable(refusal.to_string())
+fn refused(refusal: Refusal) -> EngineError {
+    EngineError::unusable(refusal.to_string())
 }
 
 /// The sentence that names the file.
-pub(super) fn unusable(path: &Path, why: &dyn Display) -> StoreError {
-    StoreError::Unusable(format!("{}: {why}", path.display()))
+pub(super) fn unusable(path: &Path, why: &dyn Display) -> EngineError {
+    EngineError::unusable(format!("{}: {why}", path.display()))
 }
 
-fn unavailable(path: &Path, error: &io::Error) -> StoreError {
-    StoreError::unavailable(format!("{}: {error}", path.display()))
+fn unavailable(path: &Path, error: io::Error) -> EngineError {
+    EngineError::unavailable(format!("{}: {error}", path.display())).because(error)
 }

@@ -5,6 +5,7 @@ mod node;
 mod slot;
 
 use core::fmt::{self, Debug, Formatter};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,24 +16,22 @@ pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
 use self::slot::Slot;
 #[cfg(doc)]
 use super::LeaseStore;
-use super::{Finding, Namespace, StoreError, volume};
+use super::{EngineError, Finding, Namespace, StoreError, volume};
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::ledger::{
-    Backend, Change, Committed, Continuity, Ledger, Node, NodeRecord, VERSION, View, Wanted,
-    read_clock,
+    Committed, Continuity, Engine, Key, Keys, Ledger, Reading, VERSION, Write, read_clock,
 };
 
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
                         meanwhile repeats ids; mount a persistent volume";
 
-/// A lease store for one node id that was assigned: by configuration, by a variable, or as the ordinal
-/// of a pod in a Kubernetes `StatefulSet`. See [`NodeIdSource`].
+/// A lease store for one assigned node id: from configuration, from a variable, or the ordinal of a pod in a Kubernetes
+/// `StatefulSet`. See [`NodeIdSource`].
 ///
-/// A small file guards restarts. It holds the end of the last lease, is on the disk before a lease is
-/// answered, and is locked while a process holds one. A lease begins at the time now or at that end,
-/// whichever is later: what the process before has issued, killed or not, is never issued again,
-/// whatever the clock shows.
+/// A small file protects against restarts. It stores the end of the last lease, is on disk before a lease is answered, and
+/// is locked while a process holds a lease. A lease begins now or at the stored end, whichever is later: so no id of an
+/// earlier process is issued again, whether it was killed or not, and whatever the clock shows.
 ///
 /// | what happened                             | what it does                                          |
 /// |-------------------------------------------|-------------------------------------------------------|
@@ -46,27 +45,26 @@ const VANISHES: &str = "the file vanishes with it: then each start waits as for 
 /// | it is a link, or mounted alone            | refused: mount its directory                          |
 /// | others may write to it or its directory   | refused; so is a file of neither this user nor root   |
 /// | the node id is beyond the layout's        | refused                                               |
+/// | it is asked for a counter                 | refused: it keeps none                                |
 /// | it ends over 20 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
 ///
-/// Until its lease begins a handle refuses, and says how long. Since a restart after a kill waits for
-/// the end of the lease, and a renewal costs no more than a write to the disk, a TTL of some seconds
-/// does better here than the usual 60 s, with [as long a longest one](Namespace::with_max_ttl). A file that is
-/// certainly new begins at once after [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`).
+/// Until its lease begins, a handle issues nothing and returns how long to wait. After a kill, the next process waits for
+/// the end of the lease. A renewal is only a write to the disk, so use a TTL of a few seconds instead of the usual 60 s,
+/// with [a longest TTL of the same length](Namespace::with_max_ttl). If a file is certainly new, its lease begins at once after
+/// [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`).
 ///
 /// # What it cannot notice
 ///
-/// - **Two processes with one node id on different files**: machines that were given the same number, a
-///   pod that was deleted by force while its node was cut off and runs on. Whoever assigns node ids
-///   must never let two live; a server that leases them would.
-/// - A backup of the file, or a snapshot of its disk, that was restored: call
-///   [`quarantine`](LeaseStore::quarantine) then, before any process starts.
-/// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or
-///   memory, gives a new file at each start: each waits as above, which is enough as long as the clocks
-///   of both machines agree within 20 s and both had the same longest TTL.
-///   [`diagnose`](LeaseStore::diagnose) tells such volumes where the system does.
+/// - **Two processes with one node id and different files**: two machines configured with the same number, or a pod deleted
+///   by force that still runs because its node was cut off. Whoever assigns node ids must prevent that; a store on a server
+///   prevents it.
+/// - A backup of the file, or a snapshot of its disk, that was restored: call [`quarantine`](LeaseStore::quarantine) before
+///   any process starts.
+/// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or memory, gives a new
+///   file at each start. Each start waits as above, which is enough if the clocks of both machines agree within 20 s and
+///   both had the same longest TTL. [`diagnose`](LeaseStore::diagnose) reports such volumes where the system tells.
 ///
-/// While a process holds the file its time does not go back.
-///
+/// While a process holds the file, its time does not go back.
 /// ```
 /// use randflake_std::lease::{LeaseStore, Namespace, NodeIdSource, StaticStore};
 /// use randflake_std::Randflake;
@@ -91,7 +89,7 @@ pub struct StaticFile {
     fork_guard: ForkGuard,
 }
 
-impl Ledger<StaticFile> {
+impl StaticStore {
     /// Opens the store of the node id that a source names, with its file at a path. Nothing is locked
     /// or written before the first acquire.
     ///
@@ -130,21 +128,19 @@ impl Ledger<StaticFile> {
             guard: None,
             fork_guard: ForkGuard::new(),
         };
-        let mut store = Self::over(file, namespace.clone());
-        store.check()?;
-        Ok(store)
+        Self::opened(file, namespace.clone())
     }
 
     /// The node id.
     #[must_use]
     pub fn node_id(&self) -> u32 {
-        self.backend.node_id
+        self.records.engine.node_id
     }
 }
 
 impl StaticFile {
     /// What the file says, without the lock.
-    fn look(&self) -> Result<Slot, StoreError> {
+    fn look(&self) -> Result<Slot, EngineError> {
         file::read(&self.path)?.map_or_else(
             || Ok(Slot::new(&self.namespace, self.node_id)),
             |slot| self.check(slot),
@@ -152,17 +148,22 @@ impl StaticFile {
     }
 
     /// Refuses what was written for something else.
-    fn check(&self, slot: Slot) -> Result<Slot, StoreError> {
+    fn check(&self, slot: Slot) -> Result<Slot, EngineError> {
         slot.check(&self.namespace, self.node_id)
             .map_err(|why| file::unusable(&self.path, &why))?;
         Ok(slot)
     }
 
+    fn has_no_such_key(&self) -> EngineError {
+        let why = "it keeps one node id and no counter: take another store";
+        file::unusable(&self.path, &why)
+    }
+
     /// The file under the lock, which this process keeps.
-    fn guarded(&mut self) -> Result<&mut Guard, StoreError> {
+    fn guarded(&mut self) -> Result<&mut Guard, EngineError> {
         if self.fork_guard.is_in_child() {
             let why = "a forked child must not use its parent's store";
-            return Err(StoreError::Unusable(why.to_owned()));
+            return Err(EngineError::unusable(why));
         }
         let guard = if let Some(guard) = self.guard.take() {
             guard
@@ -185,64 +186,76 @@ impl Debug for StaticFile {
     }
 }
 
-impl Backend for StaticFile {
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
-        let is_for_write = wanted.free > 0 || !wanted.nodes.is_empty();
+impl Engine for StaticFile {
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        if keys.contains(&Keys::One(Key::Counter)) {
+            return Err(self.has_no_such_key());
+        }
+        // Who asks for the namespace alone may look without the lock.
+        let is_for_write = keys.iter().any(|keys| *keys != Keys::One(Key::Namespace));
         let slot = if is_for_write {
             self.guarded()?.slot.clone()
         } else {
             self.look()?
         };
-        // Only then the time: to lock may take long.
-        let now = read_clock(&*self.clock)?;
-        let mut nodes = vec![Node {
-            node_id: self.node_id,
-            record: slot.node,
-        }];
-        nodes.retain(|node| wanted.free > 0 || wanted.nodes.contains(&node.node_id));
-        Ok(View {
-            now,
+        let mut texts = BTreeMap::new();
+        for (first, last) in keys.iter().map(Keys::bounds) {
+            for (key, text) in [
+                (Key::Namespace, &slot.namespace),
+                (Key::Node(self.node_id), &slot.node),
+            ] {
+                let text = text.clone().filter(|_| (first..=last).contains(&key));
+                texts.extend(text.map(|text| (key, text)));
+            }
+        }
+        Ok(Reading {
+            // Only now: to lock may take long.
+            now: read_clock(&*self.clock)?,
             continuity: Continuity::default(),
-            namespace: slot.namespace,
-            nodes,
-            is_sole: true,
-            free_from: None,
+            texts,
         })
     }
 
-    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
-        let clock = Arc::clone(&self.clock);
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let (clock, node_id) = (Arc::clone(&self.clock), self.node_id);
         let guard = self.guarded()?;
-        let version = guard
-            .slot
-            .namespace
-            .as_ref()
-            .map(|record| (record.origin, record.writes));
-        let before = change
-            .namespace_before
-            .as_ref()
-            .map(|record| (record.origin, record.writes));
-        if version != before {
-            return Ok(Committed::Stale);
+        let mut slot = guard.slot.clone();
+        for entry in &write.entries {
+            let text = match entry.key {
+                Key::Namespace => &mut slot.namespace,
+                Key::Node(node) if node == node_id => &mut slot.node,
+                // Nobody looks for free node ids here.
+                Key::Page(_) => continue,
+                Key::Node(_) | Key::Counter => return Err(self.has_no_such_key()),
+            };
+            if !entry.before.allows(text.as_deref()) {
+                return Ok(Committed::Stale);
+            }
+            if entry.after.is_some() {
+                text.clone_from(&entry.after);
+            }
         }
-        guard.change(|slot| {
-            if let Some(after) = &change.namespace_after {
-                slot.namespace = Some(after.clone());
-            }
-            for node in &change.nodes {
-                slot.node = Some(node.after.clone());
-            }
-        })?;
+        guard.write(slot)?;
         Ok(Committed::Done {
             now: read_clock(&*clock)?,
         })
     }
 
-    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
-        Ok(self.look()?.node.into_iter().collect())
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let node = self.look()?.node.map(|text| (self.node_id, text));
+        let node = node.filter(|(node_id, _)| *node_id >= first);
+        Ok(node.into_iter().take(most).collect())
     }
 
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+    fn assigned(&self) -> Option<u32> {
+        Some(self.node_id)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         let slot = self.look()?;
         let shown = format!("node id {}, {} writes", self.node_id, slot.writes);
         let sentence = "no two processes may have this node id on different files: nothing here \

@@ -1,14 +1,11 @@
 //! What the file holds, in one sector that is written as a whole.
 
 use crate::lease::Namespace;
-use crate::ledger::{NamespaceRecord, NodeRecord};
 
 const MAGIC: [u8; 16] = *b"randflake node\x1a\n";
 
 /// A sector of any disk that is made today has a multiple of this size.
 pub(super) const LEN: usize = 512;
-/// Longer names of holders are cut: they are for people.
-const MAX_HOLDER_LEN: usize = 128;
 /// Before and behind the text.
 const HEAD_LEN: usize = MAGIC.len() + 8;
 const SUM_LEN: usize = 8;
@@ -19,9 +16,10 @@ pub(super) struct Slot {
     pub(super) writes: u64,
     name: String,
     node_id: u32,
-    pub(super) namespace: Option<NamespaceRecord>,
-    /// The last lease.
-    pub(super) node: Option<NodeRecord>,
+    /// The namespace's record.
+    pub(super) namespace: Option<String>,
+    /// That of the last lease.
+    pub(super) node: Option<String>,
 }
 
 impl Slot {
@@ -55,30 +53,23 @@ impl Slot {
         Ok(())
     }
 
-    pub(super) fn to_bytes(&self) -> [u8; LEN] {
-        let namespace = self.namespace.as_ref().map(NamespaceRecord::to_text);
-        let node = self.node.clone().map(|mut node| {
-            cut(&mut node.holder, MAX_HOLDER_LEN);
-            node.to_text()
-        });
+    /// `None` when it is longer than that.
+    pub(super) fn to_bytes(&self) -> Option<[u8; LEN]> {
         let lines = [
-            self.name.clone(),
-            self.node_id.to_string(),
-            namespace.unwrap_or_default(),
-            node.unwrap_or_default(),
+            &self.name,
+            &*self.node_id.to_string(),
+            self.namespace.as_deref().unwrap_or_default(),
+            self.node.as_deref().unwrap_or_default(),
         ];
-        let mut bytes = [
-            &MAGIC[..],
-            &self.writes.to_le_bytes(),
-            lines.join("\n").as_bytes(),
-        ]
-        .concat();
+        let writes = self.writes.to_le_bytes();
+        let mut bytes = [&MAGIC[..], &writes, lines.join("\n").as_bytes()].concat();
+        if bytes.len() > LEN - SUM_LEN {
+            return None;
+        }
         bytes.resize(LEN - SUM_LEN, 0);
         let sum = checksum(&bytes);
         bytes.extend(sum.to_le_bytes());
-        let mut whole = [0; LEN];
-        whole.copy_from_slice(&bytes);
-        whole
+        bytes.try_into().ok()
     }
 
     /// Whether these may be the first bytes of one.
@@ -99,26 +90,15 @@ impl Slot {
         let [name, node_id, namespace, node] = text.split('\n').collect::<Vec<_>>()[..] else {
             return None;
         };
-        let node_id = node_id.parse().ok()?;
+        let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         Some(Self {
             writes: u64::from_le_bytes(writes.try_into().ok()?),
             name: name.to_owned(),
-            node_id,
-            namespace: match namespace {
-                "" => None,
-                text => Some(NamespaceRecord::from_text(text).ok()?),
-            },
-            node: match node {
-                "" => None,
-                text => Some(NodeRecord::from_text(node_id, text)?),
-            },
+            node_id: node_id.parse().ok()?,
+            namespace: text(namespace),
+            node: text(node),
         })
     }
-}
-
-fn cut(text: &mut String, len: usize) {
-    let end = (0..=len).rev().find(|&end| text.is_char_boundary(end));
-    text.truncate(end.unwrap_or(0));
 }
 
 /// FNV-1a, which tells a sector that was not written whole.
@@ -132,22 +112,24 @@ fn checksum(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::Randflake;
+    use crate::holder::MAX_LEN;
     use crate::lease::Token;
+    use crate::ledger::{NamespaceRecord, NodeRecord};
 
-    #[test]
-    fn round_trip_and_no_damage_is_read() {
-        let name = "n".repeat(64);
-        let namespace = Namespace::of::<Randflake>(&name).unwrap();
+    /// With the longest of everything.
+    fn longest() -> Slot {
+        let namespace = Namespace::of::<Randflake>(&"n".repeat(64)).unwrap();
         let mut slot = Slot::new(&namespace, u32::MAX);
         slot.writes = u64::MAX;
-        slot.namespace = Some(NamespaceRecord {
+        let record = NamespaceRecord {
             terms: *namespace.terms(),
             origin: u64::MAX,
             writes: u64::MAX,
             quarantine: u64::MAX,
             fingerprint: String::new(),
-        });
-        slot.node = Some(NodeRecord {
+        };
+        slot.namespace = Some(record.to_text());
+        let record = NodeRecord {
             node_id: u32::MAX,
             start: u64::MAX,
             end: u64::MAX,
@@ -157,19 +139,31 @@ mod tests {
             nonce: u64::MAX,
             held: true,
             contested: true,
-            holder: "é".repeat(MAX_HOLDER_LEN),
-        });
-        let bytes = slot.to_bytes();
+            holder: "h".repeat(MAX_LEN),
+        };
+        slot.node = Some(record.to_text());
+        slot
+    }
+
+    #[test]
+    fn round_trip_and_no_damage_is_read() {
+        let slot = longest();
+        let bytes = slot.to_bytes().unwrap();
         let read = Slot::from_bytes(&bytes).unwrap();
-        let node = read.node.as_ref().unwrap();
-        assert_eq!(node.holder, "é".repeat(MAX_HOLDER_LEN / 2));
-        assert_eq!(read.to_bytes(), bytes);
-        assert_eq!((node.end, read.writes), (u64::MAX, u64::MAX));
+        assert_eq!((&read.namespace, &read.node), (&slot.namespace, &slot.node));
+        assert_eq!((read.to_bytes(), read.writes), (Some(bytes), u64::MAX));
         for at in 0..LEN {
             let mut damaged = bytes;
             damaged[at] ^= 0x10;
             assert!(Slot::from_bytes(&damaged).is_none(), "{at}");
             assert!(Slot::from_bytes(&bytes[..at]).is_none(), "{at}");
         }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_cut() {
+        let mut slot = longest();
+        slot.node = slot.node.map(|node| node + &"h".repeat(LEN / 4));
+        assert_eq!(slot.to_bytes(), None);
     }
 }

@@ -15,17 +15,19 @@ mod files;
     feature = "mysql-tls"
 ))]
 mod refusal;
-#[cfg(any(feature = "etcd-tls", feature = "postgres-tls", feature = "mysql-tls"))]
-mod trusted;
-
-use std::path::PathBuf;
-
-#[cfg(any(
+#[cfg(not(any(
     feature = "redis-tls",
     feature = "etcd-tls",
     feature = "postgres-tls",
     feature = "mysql-tls"
-))]
+)))]
+#[path = "no_refusal.rs"]
+mod refusal;
+#[cfg(any(feature = "etcd-tls", feature = "postgres-tls", feature = "mysql-tls"))]
+mod trusted;
+
+use std::path::{Path, PathBuf};
+
 pub(super) use self::refusal::refusal;
 use super::StoreError;
 use super::url::Server;
@@ -61,8 +63,19 @@ impl Files {
                 "names {name}, and its connection is not encrypted: encrypt it ({})",
                 server.scheme.encrypts_by
             ))),
+            _ if files.named("sslcert").is_some() != files.named("sslkey").is_some() => {
+                Err(StoreError::Invalid(
+                    "the lease store's URL names one of sslcert and sslkey: both are needed"
+                        .to_owned(),
+                ))
+            }
             _ => Ok(is_encrypted.then_some(files)),
         }
+    }
+
+    fn named(&self, name: &str) -> Option<&Path> {
+        let named = self.0.iter().find(|(known, _)| *known == name);
+        named.map(|(_, path)| path.as_path())
     }
 }
 
@@ -114,6 +127,11 @@ mod tests {
             ),
             ("redis://host?sslmode=require", Engine::Redis, "rediss://"),
             ("etcd://host?sslkey=ca.pem", Engine::Etcd, "etcds://"),
+            (
+                "mysql://host/ids?sslmode=verify-full&sslkey=ca.pem",
+                Engine::Mysql,
+                "both are needed",
+            ),
         ] {
             let error = asked(url, engine).unwrap_err().to_string();
             assert!(error.contains(remedy), "{error}");

@@ -1,6 +1,6 @@
 //! The members of the cluster, spoken to through their JSON gateway.
 
-use core::fmt::{self, Debug, Formatter};
+use core::fmt::{self, Debug, Display, Formatter};
 use core::mem;
 use core::time::Duration;
 use std::process;
@@ -13,14 +13,16 @@ use zeroize::Zeroizing;
 
 use super::clock::MemberClock;
 use super::tls;
-use crate::lease::StoreError;
 use crate::lease::encryption::Files;
 use crate::lease::url::Server;
+use crate::lease::{EngineError, StoreError};
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// A request has this part of the TTL, so that a renewal can be repeated with another member.
 const TRIES_PER_TTL: u32 = 12;
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
+/// A token that lasts for a second may have expired once it is there.
+const LOGINS: usize = 3;
 /// A list of 4,096 leases takes some 2 MB.
 const LARGEST_REPLY: u64 = 64 << 20;
 /// gRPC's code for a token that is not valid any more, or missing.
@@ -53,9 +55,9 @@ struct User {
 /// Why a member has not done what it was asked for.
 enum Refusal {
     /// Another may do it.
-    Member(StoreError),
+    Member(EngineError),
     Login,
-    All(StoreError),
+    All(EngineError),
 }
 
 impl Client {
@@ -92,7 +94,7 @@ impl Client {
     }
 
     /// Asks one member after another, until one answers.
-    pub(super) fn call(&mut self, path: &str, body: &Value) -> Result<Value, StoreError> {
+    pub(super) fn call(&mut self, path: &str, body: &Value) -> Result<Value, EngineError> {
         if self.process != process::id() {
             // A forked child must not touch its parent's connections, not even to close them.
             let own = self.agent.config().clone().new_agent();
@@ -102,8 +104,10 @@ impl Client {
         let mut last = None;
         for _ in 0..self.members.len() {
             let mut outcome = self.ask(path, body);
-            if matches!(outcome, Err(Refusal::Login)) {
-                outcome = self.log_in().and_then(|()| self.ask(path, body));
+            for _ in 0..LOGINS {
+                if matches!(outcome, Err(Refusal::Login)) {
+                    outcome = self.log_in().and_then(|()| self.ask(path, body));
+                }
             }
             match outcome {
                 Ok(answer) => return Ok(answer),
@@ -135,10 +139,11 @@ impl Client {
         let member = |error: ureq::Error| {
             let at = &self.members[self.at];
             let hint = self.hint(&error);
-            Refusal::Member(tls::refusal(&error).map_or_else(
-                || StoreError::unavailable(format!("the etcd member {at}: {error}{hint}")),
-                |why| StoreError::Unusable(format!("the etcd member {at}: {why}")),
-            ))
+            let refused = tls::refusal(&error).map_or_else(
+                || EngineError::unavailable(format!("the etcd member {at}: {error}{hint}")),
+                |why| EngineError::unusable(format!("the etcd member {at}: {why}")),
+            );
+            Refusal::Member(refused.because(error))
         };
         let mut response = request.send(body.to_string()).map_err(member)?;
         let date = response
@@ -216,16 +221,16 @@ fn refusal(answer: &Value) -> Refusal {
              `etcdctl alarm disarm`",
         )),
         _ if LASTING.contains(&code) => Refusal::All(unusable(message)),
-        _ => Refusal::Member(StoreError::unavailable(message)),
+        _ => Refusal::Member(EngineError::unavailable(message)),
     }
 }
 
-fn unusable(what: &str) -> StoreError {
-    StoreError::Unusable(format!("the etcd cluster refuses: {what}"))
+fn unusable(what: &str) -> EngineError {
+    EngineError::unusable(format!("the etcd cluster refuses: {what}"))
 }
 
-pub(super) fn not_understood() -> StoreError {
-    StoreError::unavailable("the etcd cluster's reply is not understood")
+pub(super) fn not_understood() -> EngineError {
+    EngineError::unavailable("the etcd cluster's reply is not understood")
 }
 
 pub(super) fn encoded(text: &str) -> String {
@@ -234,6 +239,12 @@ pub(super) fn encoded(text: &str) -> String {
 
 pub(super) fn decoded(text: &str) -> Option<String> {
     String::from_utf8(STANDARD.decode(text).ok()?).ok()
+}
+
+impl Display for Client {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.members.join(", "))
+    }
 }
 
 impl Debug for Client {

@@ -1,47 +1,61 @@
 //! The keys of a namespace.
 //!
-//! | key                          | value                                                                     |
-//! |------------------------------|---------------------------------------------------------------------------|
-//! | `randflake/NAME/namespace`   | a [`NamespaceRecord`](crate::ledger::NamespaceRecord) as text             |
-//! | `randflake/NAME/lease/NODE`  | a [`NodeRecord`](crate::ledger::NodeRecord) as text, which sorts by its end |
-//! | `randflake/NAME/page/PAGE`   | the tick before which no node id of the page is free, as far as known      |
-//! | `randflake/NAME/counter`     | the next number, and the fingerprint for which somebody vouches for it     |
-//! | `randflake/NAME/setbacks`    | how often a process has noticed that the cluster was set back              |
+//! | key                         | value                                                        |
+//! |-----------------------------|--------------------------------------------------------------|
+//! | `randflake/NAME/namespace`  | the text of [`Key::Namespace`]                               |
+//! | `randflake/NAME/counter`    | that of [`Key::Counter`]                                     |
+//! | `randflake/NAME/lease/NODE` | those of [`Key::Node`]                                       |
+//! | `randflake/NAME/page/PAGE`  | those of [`Key::Page`]                                       |
+//! | `randflake/NAME/setbacks`   | how often a process has noticed that the cluster was set back |
 //!
 //! Numbers in keys have eight hexadecimal digits.
 
+use super::transaction::Range;
 use crate::lease::Namespace;
+use crate::ledger::{Key, Keys};
 
+/// What all keys of a namespace begin with.
 #[derive(Debug)]
-pub(super) struct Keys(String);
+pub(super) struct Prefix(String);
 
-impl Keys {
+impl Prefix {
     pub(super) fn of(namespace: &Namespace) -> Self {
-        Self(format!("randflake/{}", namespace.name()))
-    }
-
-    pub(super) fn namespace(&self) -> String {
-        format!("{}/namespace", self.0)
-    }
-
-    pub(super) fn lease(&self, node_id: u32) -> String {
-        format!("{}/lease/{node_id:08x}", self.0)
-    }
-
-    pub(super) fn note(&self, page: u32) -> String {
-        format!("{}/page/{page:08x}", self.0)
-    }
-
-    pub(super) fn counter(&self) -> String {
-        format!("{}/counter", self.0)
+        Self(format!("randflake/{}/", namespace.name()))
     }
 
     pub(super) fn setbacks(&self) -> String {
-        format!("{}/setbacks", self.0)
+        format!("{}setbacks", self.0)
     }
-}
 
-/// The node id of a lease's key, or the page of a note's.
-pub(super) fn number_of(key: &str) -> Option<u32> {
-    u32::from_str_radix(key.rsplit_once('/')?.1, 16).ok()
+    pub(super) fn key(&self, key: Key) -> String {
+        let rest = match key {
+            Key::Namespace => "namespace".to_owned(),
+            Key::Counter => "counter".to_owned(),
+            Key::Node(node_id) => format!("lease/{node_id:08x}"),
+            Key::Page(page) => format!("page/{page:08x}"),
+        };
+        self.0.clone() + &rest
+    }
+
+    pub(super) fn range(&self, keys: &Keys) -> Range {
+        let (first, last) = keys.bounds();
+        Range::new(self.key(first), self.key(last))
+    }
+
+    /// Which key a text is, if it is one.
+    pub(super) fn parse(&self, text: &str) -> Option<Key> {
+        let (kind, number) = match text.strip_prefix(&self.0)? {
+            "namespace" => return Some(Key::Namespace),
+            "counter" => return Some(Key::Counter),
+            rest => rest.split_once('/')?,
+        };
+        let number = u32::from_str_radix(number, 16).ok()?;
+        let key = match kind {
+            "lease" => Key::Node(number),
+            "page" => Key::Page(number),
+            _ => return None,
+        };
+        // Not one that is spelled differently.
+        (self.key(key) == text).then_some(key)
+    }
 }

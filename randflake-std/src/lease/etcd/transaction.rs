@@ -3,36 +3,45 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, decoded, encoded, not_understood};
-use crate::lease::StoreError;
+use crate::lease::EngineError;
+use crate::ledger::Before;
 
 /// etcd refuses a transaction with more comparisons or more requests, unless `--max-txn-ops` is higher.
 pub(super) const OPERATIONS: usize = 128;
 
-/// A key with its value, and the revision of the cluster that last changed it.
+/// The keys from one to another.
 #[derive(Clone, Debug)]
-pub(super) struct Kv {
-    pub(super) key: String,
-    pub(super) value: String,
-    pub(super) revision: u64,
+pub(super) struct Range {
+    first: String,
+    last: String,
+    /// At most so many, the first; 0 is all.
+    limit: usize,
 }
 
-/// What to read.
-#[derive(Clone, Debug)]
-pub(super) enum Range {
-    Key(String),
-    /// From a key to another, the lowest values first, at most so many.
-    Lowest(String, String, usize),
-    /// From a key to another, the lowest keys first, at most so many, as they were at a revision; 0 is now.
-    Keys(String, String, usize, u64),
+impl Range {
+    pub(super) fn new(first: String, last: String) -> Self {
+        let limit = 0;
+        Self { first, last, limit }
+    }
+
+    pub(super) fn one(key: String) -> Self {
+        Self::new(key.clone(), key)
+    }
+
+    pub(super) fn limited(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
+    fn request(&self) -> Value {
+        // The end of a range does not belong to it.
+        let end = encoded(&format!("{}\0", self.last));
+        let (key, limit) = (encoded(&self.first), self.limit.to_string());
+        json!({"request_range": {"key": key, "range_end": end, "limit": limit}})
+    }
 }
 
-/// What was there.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub(super) kvs: Vec<Kv>,
-    /// Also those beyond the limit.
-    pub(super) count: u64,
-}
+/// A key and its value.
+pub(super) type Kv = (String, String);
 
 /// The state of the cluster when it answered.
 #[derive(Clone, Debug)]
@@ -41,32 +50,65 @@ pub(super) struct Header {
     pub(super) revision: u64,
 }
 
-/// What became of a write.
+/// What to write, and on which condition.
+#[derive(Debug, Default)]
+pub(super) struct Transaction {
+    compares: Vec<Value>,
+    puts: Vec<Value>,
+    if_refused: Vec<Value>,
+}
+
+/// What became of it.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Written,
-    /// Something had changed. What was to be read then.
-    Refused(Option<Kv>),
+    /// Something was not as it must be. What was to be read then.
+    Refused(Vec<Kv>),
+}
+
+impl Transaction {
+    /// Only if this is there.
+    pub(super) fn compare(&mut self, key: &str, before: &Before) -> &mut Self {
+        let (target, name, value) = match before {
+            Before::Anything => return self,
+            Before::Nothing => ("CREATE", "create_revision", "0".to_owned()),
+            Before::Text(text) => ("VALUE", "value", encoded(text)),
+        };
+        let key = encoded(key);
+        let compare = json!({"result": "EQUAL", "target": target, "key": key, name: value});
+        self.compares.push(compare);
+        self
+    }
+
+    pub(super) fn put(&mut self, key: &str, value: &str) -> &mut Self {
+        let put = json!({"key": encoded(key), "value": encoded(value)});
+        self.puts.push(json!({ "request_put": put }));
+        self
+    }
+
+    /// If it is refused, reads this key instead.
+    pub(super) fn or_read(&mut self, key: &str) -> &mut Self {
+        self.if_refused = vec![Range::one(key.to_owned()).request()];
+        self
+    }
 }
 
 impl Client {
-    /// Reads all of it at one moment.
-    pub(super) fn read(&mut self, ranges: &[Range]) -> Result<(Header, Vec<Found>), StoreError> {
-        let requests: Vec<_> = ranges.iter().map(request).collect();
+    /// Reads all of it at one moment, in the order of the ranges.
+    pub(super) fn read(&mut self, ranges: &[Range]) -> Result<(Header, Vec<Kv>), EngineError> {
+        let requests: Vec<_> = ranges.iter().map(Range::request).collect();
         let answer = self.call("kv/txn", &json!({ "success": requests }))?;
-        let replies = array(&answer, "responses");
-        let found: Option<Vec<_>> = replies.iter().map(found).collect();
-        match (header(&answer), found) {
-            (Some(header), Some(found)) if found.len() == ranges.len() => Ok((header, found)),
+        match (header(&answer), kvs(&answer, ranges.len())) {
+            (Some(header), Some(kvs)) => Ok((header, kvs)),
             _ => Err(not_understood()),
         }
     }
 
-    /// Writes all of it if nothing that it was made from has changed since.
-    pub(super) fn write(&mut self, write: &Write) -> Result<(Header, Outcome), StoreError> {
+    /// Writes all of it, or nothing.
+    pub(super) fn write(&mut self, write: &Transaction) -> Result<(Header, Outcome), EngineError> {
         let body = json!({
             "compare": write.compares,
-            "success": write.requests,
+            "success": write.puts,
             "failure": write.if_refused,
         });
         let answer = self.call("kv/txn", &body)?;
@@ -75,105 +117,35 @@ impl Client {
         if answer.get("succeeded") == Some(&Value::Bool(true)) {
             return Ok((header, Outcome::Written));
         }
-        let read = array(&answer, "responses").first().and_then(found);
-        let read = read.and_then(|mut found| found.kvs.pop());
+        let read = kvs(&answer, write.if_refused.len()).ok_or_else(not_understood)?;
         Ok((header, Outcome::Refused(read)))
     }
-}
-
-/// What to write, and on which condition.
-#[derive(Debug, Default)]
-pub(super) struct Write {
-    compares: Vec<Value>,
-    requests: Vec<Value>,
-    if_refused: Vec<Value>,
-}
-
-impl Write {
-    /// Only if the key has not changed since this revision; 0: if it is not there.
-    pub(super) fn compare(&mut self, key: &str, revision: u64) -> &mut Self {
-        self.compares.push(json!({
-            "result": "EQUAL",
-            "target": "MOD",
-            "key": encoded(key),
-            "mod_revision": revision.to_string(),
-        }));
-        self
-    }
-
-    pub(super) fn put(&mut self, key: &str, value: &str) -> &mut Self {
-        let put = json!({"key": encoded(key), "value": encoded(value)});
-        self.requests.push(json!({ "request_put": put }));
-        self
-    }
-
-    /// If something has changed, reads this key instead.
-    pub(super) fn or_read(&mut self, key: String) -> &mut Self {
-        self.if_refused = vec![request(&Range::Key(key))];
-        self
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.requests.is_empty()
-    }
-
-    /// How much more fits.
-    pub(super) fn left(&self) -> usize {
-        OPERATIONS.saturating_sub(self.compares.len().max(self.requests.len()))
-    }
-}
-
-fn request(range: &Range) -> Value {
-    let range = match range {
-        Range::Key(key) => json!({"key": encoded(key)}),
-        Range::Lowest(from, to, limit) => json!({
-            "key": encoded(from),
-            "range_end": after(to),
-            "sort_target": "VALUE",
-            "sort_order": "ASCEND",
-            "limit": limit.to_string(),
-        }),
-        Range::Keys(from, to, limit, revision) => json!({
-            "key": encoded(from),
-            "range_end": after(to),
-            "limit": limit.to_string(),
-            "revision": revision.to_string(),
-        }),
-    };
-    json!({ "request_range": range })
-}
-
-/// The end of a range that has this key as its last.
-fn after(key: &str) -> String {
-    encoded(&format!("{key}\0"))
-}
-
-fn found(reply: &Value) -> Option<Found> {
-    let range = reply.get("response_range")?;
-    let kvs = array(range, "kvs").iter().map(|kv| {
-        Some(Kv {
-            key: decoded(kv.get("key")?.as_str()?)?,
-            value: decoded(kv.get("value").map_or(Some(""), Value::as_str)?)?,
-            revision: number(kv, "mod_revision")?,
-        })
-    });
-    Some(Found {
-        kvs: kvs.collect::<Option<_>>()?,
-        count: number(range, "count").unwrap_or(0),
-    })
 }
 
 fn header(answer: &Value) -> Option<Header> {
     let header = answer.get("header")?;
     Some(Header {
         cluster_id: header.get("cluster_id")?.as_str()?.to_owned(),
-        revision: number(header, "revision")?,
+        // The gateway writes long numbers as text.
+        revision: header.get("revision")?.as_str()?.parse().ok()?,
     })
 }
 
-/// The gateway writes long numbers as text.
-fn number(object: &Value, name: &str) -> Option<u64> {
-    object.get(name)?.as_str()?.parse().ok()
+/// What so many ranges of a transaction have found.
+fn kvs(answer: &Value, ranges: usize) -> Option<Vec<Kv>> {
+    let replies = array(answer, "responses");
+    if replies.len() != ranges {
+        return None;
+    }
+    let mut kvs = Vec::new();
+    for reply in replies {
+        for kv in array(reply.get("response_range")?, "kvs") {
+            let key = decoded(kv.get("key")?.as_str()?)?;
+            let value = decoded(kv.get("value").map_or(Some(""), Value::as_str)?)?;
+            kvs.push((key, value));
+        }
+    }
+    Some(kvs)
 }
 
 fn array<'v>(object: &'v Value, name: &str) -> &'v [Value] {

@@ -1,27 +1,19 @@
 //! Leases and counters in the memory of one process, for tests and simulations.
 
-mod records;
-
 use core::fmt::{self, Debug, Formatter};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use randflake_core::Clock;
 
-use self::records::Records;
-use super::{Finding, Namespace, StoreError};
-use crate::ledger::{
-    Backend, Change, Committed, Continuity, CounterBackend, CounterRecord, CounterView, Ledger,
-    NodeRecord, View, Wanted, read_clock,
-};
+use super::{EngineError, Finding, Namespace, StoreError};
+use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write, read_clock};
 
-/// A lease store in memory, for tests and simulations: it keeps the whole contract as long as the
-/// process lives, and forgets everything with it.
+/// A store of leases and counters in memory, for tests and simulations.
 ///
-/// A clone is another client of the same store. It fails on demand: see
-/// [`fail_next`](MemoryStore::fail_next), [`lose_replies`](MemoryStore::lose_replies) and
-/// [`forget`](MemoryStore::forget).
-///
+/// It keeps the whole contract of a store while the process lives; everything is lost when the process ends. A clone is
+/// another client of the same store. It fails on demand: see [`fail_next`](MemoryStore::fail_next),
+/// [`lose_replies`](MemoryStore::lose_replies) and [`forget`](MemoryStore::forget).
 /// ```
 /// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, Token};
 /// use randflake_std::randflake_core::ManualClock;
@@ -44,35 +36,32 @@ pub type MemoryStore = Ledger<Memory>;
 /// One namespace of a store, as a client reaches it.
 #[derive(Clone)]
 pub struct Memory {
-    namespace: Namespace,
+    namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
     state: Arc<Mutex<State>>,
-    /// How often the store had forgotten when it was read.
-    breaks: u64,
 }
 
 #[derive(Default)]
 struct State {
-    namespaces: BTreeMap<String, Records>,
-    counters: BTreeMap<String, CounterRecord>,
+    texts: BTreeMap<(String, Key), String>,
+    /// The latest end of a lease of each namespace, also of one that was forgotten, in Unix milliseconds.
+    ends: BTreeMap<String, u64>,
     /// How often the store has forgotten.
     breaks: u64,
     failures: u32,
     lost_replies: u32,
 }
 
-impl Ledger<Memory> {
+impl MemoryStore {
     /// An empty store on a clock that may be shared.
     pub fn new<C>(namespace: Namespace, clock: Arc<C>) -> Self
     where
         C: Clock + Send + Sync + 'static,
     {
-        let state = Arc::new(Mutex::new(State::default()));
         let memory = Memory {
-            namespace: namespace.clone(),
+            namespace: namespace.name().to_owned(),
             clock,
-            state,
-            breaks: 0,
+            state: Arc::default(),
         };
         Self::over(memory, namespace)
     }
@@ -84,12 +73,10 @@ impl Ledger<Memory> {
     /// [`StoreError::Unusable`] when the store has that namespace with other terms.
     pub fn open(&self, namespace: Namespace) -> Result<Self, StoreError> {
         let memory = Memory {
-            namespace: namespace.clone(),
-            ..self.backend.clone()
+            namespace: namespace.name().to_owned(),
+            ..self.records.engine.clone()
         };
-        let mut store = Self::over(memory, namespace);
-        store.check()?;
-        Ok(store)
+        Self::opened(memory, namespace)
     }
 
     /// This very client once more, with all that it remembers: what a machine has that is resumed twice from one
@@ -101,13 +88,13 @@ impl Ledger<Memory> {
 
     /// Lets the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
     pub fn fail_next(&self, n: u32) {
-        self.backend.state().failures = n;
+        self.records.engine.state().failures = n;
     }
 
     /// Lets the next `n` writes of any client take effect and fail as [`StoreError::Unavailable`]
     /// all the same, as when a reply is lost.
     pub fn lose_replies(&self, n: u32) {
-        self.backend.state().lost_replies = n;
+        self.records.engine.state().lost_replies = n;
     }
 
     /// Loses all records, as a server that restarts empty. The store notices: it grants nothing until
@@ -115,10 +102,9 @@ impl Ledger<Memory> {
     ///
     /// Counters are refused until somebody says where they go on.
     pub fn forget(&self) {
-        let mut state = self.backend.state();
-        state.counters.clear();
+        let mut state = self.records.engine.state();
+        state.texts.clear();
         state.breaks = state.breaks.wrapping_add(1);
-        state.namespaces.values_mut().for_each(Records::forget);
     }
 }
 
@@ -128,28 +114,16 @@ impl Memory {
     }
 
     /// The state, unless the operation was ordered to fail.
-    fn begin(&self) -> Result<MutexGuard<'_, State>, StoreError> {
+    fn begin(&self) -> Result<MutexGuard<'_, State>, EngineError> {
         let mut state = self.state();
         if take_one(&mut state.failures) {
-            return Err(StoreError::unavailable("it was told to fail"));
+            return Err(EngineError::unavailable("it was told to fail"));
         }
         Ok(state)
     }
-}
 
-impl State {
-    fn records(&mut self, namespace: &Namespace) -> &mut Records {
-        self.namespaces
-            .entry(namespace.name().to_owned())
-            .or_default()
-    }
-
-    /// After a write: fails if its reply was ordered to be lost.
-    fn reply(&mut self) -> Result<(), StoreError> {
-        if take_one(&mut self.lost_replies) {
-            return Err(StoreError::unavailable("it was told to lose the reply"));
-        }
-        Ok(())
+    fn key(&self, key: Key) -> (String, Key) {
+        (self.namespace.clone(), key)
     }
 }
 
@@ -159,55 +133,75 @@ fn take_one(count: &mut u32) -> bool {
     any
 }
 
-impl Backend for Memory {
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
-        let breaks = self.state().breaks;
-        self.breaks = breaks;
-        let mut state = self.begin()?;
+impl Engine for Memory {
+    fn place(&self) -> String {
+        "the store in memory".to_owned()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        let state = self.begin()?;
         let now = read_clock(&*self.clock)?;
-        let spec = self.namespace.spec();
-        let breaks = state.breaks;
-        let records = state.records(&self.namespace);
-        let tick = spec.tick_at(now).unwrap_or(0);
-        let (free, free_from) = records.free(wanted.free, tick, self.namespace.node_ids());
-        let asked = wanted.nodes.iter().map(|&node_id| records.node(node_id));
-        let known_end_unix_ms = match records.latest_end {
-            0 => 0,
-            tick => spec.unix_ms(tick),
-        };
-        Ok(View {
+        let mut texts = BTreeMap::new();
+        for (first, last) in keys.iter().map(Keys::bounds) {
+            let there = state.texts.range(self.key(first)..=self.key(last));
+            texts.extend(there.map(|((_, key), text)| (*key, text.clone())));
+        }
+        Ok(Reading {
             now,
             continuity: Continuity {
-                fingerprint: breaks.to_string(),
-                is_absence_certain: breaks == 0 && records.is_empty(),
-                known_end_unix_ms,
+                fingerprint: state.breaks.to_string(),
+                is_absence_certain: state.breaks == 0,
+                known_end_unix_ms: state.ends.get(&self.namespace).copied().unwrap_or(0),
                 fault: None,
             },
-            nodes: asked.chain(free).collect(),
-            namespace: records.namespace.clone(),
-            is_sole: false,
-            free_from,
+            texts,
         })
     }
 
-    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
-        let mut state = self.state();
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        // A renewal has not read before.
+        let mut state = self.begin()?;
         let now = read_clock(&*self.clock)?;
-        let has_forgotten = state.breaks != self.breaks;
-        let records = state.records(&self.namespace);
-        if has_forgotten || !records.allow(change) {
+        let is_so = write.entries.iter().all(|entry| {
+            let there = state.texts.get(&self.key(entry.key));
+            entry.before.allows(there.map(String::as_str))
+        });
+        if !is_so || !write.is_in_window(now) || write.fingerprint != state.breaks.to_string() {
             return Ok(Committed::Stale);
         }
-        records.apply(change);
-        state.reply()?;
+        for entry in &write.entries {
+            if let Some(after) = &entry.after {
+                state.texts.insert(self.key(entry.key), after.clone());
+            }
+        }
+        let end = state.ends.entry(self.namespace.clone()).or_default();
+        *end = write.latest_end_unix_ms.max(*end);
+        if take_one(&mut state.lost_replies) {
+            return Err(EngineError::unavailable("it was told to lose the reply"));
+        }
         Ok(Committed::Done { now })
     }
 
-    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
-        Ok(self.begin()?.records(&self.namespace).all())
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let state = self.begin()?;
+        let from = self.key(Key::Node(first))..=self.key(Key::Node(u32::MAX));
+        let there = state.texts.range(from).take(most);
+        let nodes = there.filter_map(|((_, key), text)| match key {
+            Key::Node(node_id) => Some((*node_id, text.clone())),
+            _ => None,
+        });
+        Ok(nodes.collect())
     }
 
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn renews_unread(&self) -> bool {
+        true
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         let sentence = "every lease is forgotten when the process ends: for tests and simulations";
         Ok(vec![Finding::caution("durability", "none", sentence)])
     }
@@ -222,39 +216,10 @@ impl Debug for Memory {
 }
 
 /// Another client of the same store.
-impl Clone for Ledger<Memory> {
+impl Clone for MemoryStore {
     fn clone(&self) -> Self {
         let mut client = self.another();
         client.machine.clone_from(&self.machine);
         client
-    }
-}
-
-impl CounterBackend for Memory {
-    fn read_counter(&mut self) -> Result<CounterView, StoreError> {
-        let state = self.begin()?;
-        Ok(CounterView {
-            record: state.counters.get(self.namespace.name()).cloned(),
-            continuity: Continuity {
-                fingerprint: state.breaks.to_string(),
-                is_absence_certain: state.breaks == 0,
-                ..Continuity::default()
-            },
-        })
-    }
-
-    fn commit_counter(
-        &mut self,
-        before: Option<&CounterRecord>,
-        after: &CounterRecord,
-    ) -> Result<bool, StoreError> {
-        let mut state = self.state();
-        let name = self.namespace.name();
-        if state.counters.get(name) != before {
-            return Ok(false);
-        }
-        state.counters.insert(name.to_owned(), after.clone());
-        state.reply()?;
-        Ok(true)
     }
 }

@@ -1,8 +1,8 @@
 //! What the server says of itself.
 
-use super::failure::Failure;
 use super::session::Session;
 use crate::lease::Finding;
+use crate::lease::database::Failure;
 use crate::ledger::VERSION;
 
 pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Failure> {

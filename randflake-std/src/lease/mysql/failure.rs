@@ -1,133 +1,80 @@
-//! What can go wrong with a server, sorted into what its callers can do about it.
-
-use core::error::Error;
-use core::fmt::{self, Display, Formatter};
+//! What can go wrong with a server, sorted by whether another try may succeed.
 
 use mysql_async::{Error as SqlError, IoError};
 
-use super::tls;
-use crate::lease::StoreError;
+use crate::lease::EngineError;
+use crate::lease::database::Failure;
+use crate::lease::encryption;
 
 /// Errors of the server, by its manual.
 pub(super) const NO_SUCH_TABLE: u16 = 1146;
 const DATABASE_DENIED: u16 = 1044;
 const ACCESS_DENIED: u16 = 1045;
 const NO_SUCH_DATABASE: u16 = 1049;
+const DUPLICATE: u16 = 1062;
 const SYNTAX: u16 = 1064;
 const TABLE_DENIED: u16 = 1142;
 const COLUMN_DENIED: u16 = 1143;
-const PRIVILEGE_DENIED: u16 = 1227;
 const DEADLOCK: u16 = 1213;
+const PRIVILEGE_DENIED: u16 = 1227;
+/// What is not as expected ends a transaction by it.
+const SUBQUERY_ROWS: u16 = 1242;
 
-/// Why an operation failed.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The server or the connection to it failed.
-    Sql(SqlError),
-    /// The server did not answer in time.
-    TimeOut,
-    /// Other connections of the server answer than the one that was prepared.
-    Pooled,
-    /// The store refuses.
-    Store(StoreError),
-}
+/// Trying again cannot help.
+const LASTING: [u16; 7] = [
+    DATABASE_DENIED,
+    ACCESS_DENIED,
+    NO_SUCH_DATABASE,
+    SYNTAX,
+    TABLE_DENIED,
+    COLUMN_DENIED,
+    PRIVILEGE_DENIED,
+];
 
 impl From<SqlError> for Failure {
     fn from(error: SqlError) -> Self {
-        Self::Sql(error)
+        failure(error, "")
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
+/// Of the connection's beginning.
+pub(super) fn of_login(error: SqlError, is_encrypted: bool) -> Failure {
+    // Which is all that `MariaDB` says to who does not encrypt and should.
+    let hint = if is_one_of(&error, &[ACCESS_DENIED]) && !is_encrypted {
+        ": if the server takes encrypted connections only, take sslmode=verify-full"
+    } else {
+        ""
+    };
+    failure(error, hint)
 }
 
-impl Failure {
-    /// Whether another connection might do better, at once.
-    pub(super) fn is_of_the_connection(&self) -> bool {
-        matches!(self, Self::Sql(error) if !is_lasting(error))
-    }
-
-    /// Whether nothing was written, because others were faster or the tables are gone.
-    pub(super) fn is_stale(&self) -> bool {
-        matches!(self, Self::Sql(SqlError::Server(told)) if [DEADLOCK, NO_SUCH_TABLE].contains(&told.code))
-    }
-
-    /// The error as a caller of the store sees it.
-    pub(super) fn at(self, place: &str, is_encrypted: bool) -> StoreError {
-        match self {
-            Self::Store(error) => error,
-            Self::Sql(error) => match tls::refusal(&error) {
-                Some(why) => StoreError::Unusable(format!("MySQL at {place}: {why}")),
-                None if is_lasting(&error) => {
-                    let hint = if is_denied(&error) && !is_encrypted {
-                        ": if the server takes encrypted connections only, take sslmode=verify-full"
-                    } else {
-                        ""
-                    };
-                    StoreError::Unusable(format!("{}{hint}", AtPlace::new(place, error)))
-                }
-                None => StoreError::unavailable(AtPlace::new(place, error)),
-            },
-            Self::Pooled => StoreError::Unusable(format!(
-                "MySQL at {place}: statements of one connection reach several sessions of the server, as behind a \
-                 pooler in transaction mode: connect to the server itself, or let the pooler pool by session"
-            )),
-            Self::TimeOut => {
-                StoreError::unavailable(format!("MySQL at {place}: no answer in time"))
-            }
-        }
-    }
+fn failure(error: SqlError, hint: &str) -> Failure {
+    let kind = if let Some(refusal) = encryption::refusal(&error) {
+        EngineError::unusable(refusal)
+    } else if is_one_of(&error, &LASTING) {
+        EngineError::unusable(told(&error) + hint)
+    } else {
+        EngineError::unavailable(told(&error))
+    };
+    Failure::of_the_connection(kind.because(error))
 }
 
-/// Which is all that `MariaDB` says to who does not encrypt and should.
-fn is_denied(error: &SqlError) -> bool {
-    matches!(error, SqlError::Server(told) if told.code == ACCESS_DENIED)
+/// Whether nothing was written, because others were faster or the tables are gone.
+pub(super) fn is_stale(error: &SqlError) -> bool {
+    is_one_of(error, &[DUPLICATE, DEADLOCK, SUBQUERY_ROWS, NO_SUCH_TABLE])
 }
 
-/// Whether trying again cannot help.
-fn is_lasting(error: &SqlError) -> bool {
-    const LASTING: [u16; 7] = [
-        DATABASE_DENIED,
-        ACCESS_DENIED,
-        NO_SUCH_DATABASE,
-        SYNTAX,
-        TABLE_DENIED,
-        COLUMN_DENIED,
-        PRIVILEGE_DENIED,
-    ];
-    matches!(error, SqlError::Server(told) if LASTING.contains(&told.code))
+/// Whether the server told one of these.
+pub(super) fn is_one_of(error: &SqlError, codes: &[u16]) -> bool {
+    matches!(error, SqlError::Server(told) if codes.contains(&told.code))
 }
 
-#[derive(Debug)]
-struct AtPlace {
-    place: String,
-    source: SqlError,
-}
-
-impl AtPlace {
-    fn new(place: &str, source: SqlError) -> Self {
-        let place = place.to_owned();
-        Self { place, source }
-    }
-}
-
-impl Display for AtPlace {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "MySQL at {}: ", self.place)?;
-        match &self.source {
-            SqlError::Server(told) => f.write_str(&told.message),
-            SqlError::Io(IoError::Io(error)) => write!(f, "{error}"),
-            SqlError::Driver(error) => write!(f, "{error}"),
-            error => write!(f, "{error}"),
-        }
-    }
-}
-
-impl Error for AtPlace {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.source)
+/// Without the client's words around it.
+fn told(error: &SqlError) -> String {
+    match error {
+        SqlError::Server(told) => told.message.clone(),
+        SqlError::Io(IoError::Io(error)) => error.to_string(),
+        SqlError::Driver(error) => error.to_string(),
+        error => error.to_string(),
     }
 }

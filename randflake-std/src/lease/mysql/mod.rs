@@ -1,88 +1,82 @@
 //! Leases and counters in a MySQL or MariaDB database.
 
-mod counter;
 mod diagnosis;
 mod failure;
-mod free;
-mod read;
+mod records;
 mod session;
+mod sql;
 mod tls;
-mod write;
 
-use core::fmt::{self, Debug, Formatter};
-use core::mem;
 use core::time::Duration;
 use std::sync::Arc;
 
 use mysql_async::{Opts, OptsBuilder};
 use randflake_core::Clock;
-use tokio::time::timeout;
 
-use self::failure::Failure;
-use self::free::Looks;
-use self::session::{CLOCK, Session};
+use self::session::Session;
 use self::tls::Target;
 #[cfg(doc)]
 use super::LeaseStore;
-use super::database::{ANSWER_LIMIT, time_limit, with_node_ids};
+use super::database::{Database, count};
 use super::encryption::Files;
-use super::runtime::Blocking;
-use super::url::{Engine, Server};
-use super::{Finding, Namespace, StoreError};
-use crate::clock::ExactSystemClock;
-use crate::ledger::{Backend, Change, Committed, Ledger, NodeRecord, View, Wanted, read_clock};
+use super::url::{Engine as Scheme, Server};
+use super::{EngineError, Finding, Namespace, StoreError};
+use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
-/// A store of leases and counters in a `MySQL` or `MariaDB` database, for the processes of many machines.
+type SharedClock = Arc<dyn Clock + Send + Sync>;
+
+/// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
 ///
-/// It needs `MySQL` 8.0.21 or `MariaDB` 10.6 and makes tables `randflake_...` in the database that the URL
-/// names; the repository's `docs/databases.md` has a user's few rights. Tables that somebody has changed, views in
-/// their place and triggers are refused before any of them is used. An acquire is two round trips, a renewal one, and
-/// durable when it returns: nothing is granted or renewed where `innodb_flush_log_at_trx_commit` is not 1, or
-/// `log_bin` is on and `sync_binlog` not 1, which is 0 in `MariaDB` unless set. Every operation looks at that. The
-/// clock is the server's.
+/// It needs `MySQL` 8.0.21 or `MariaDB` 10.6. It creates two tables, `randflake_record` and `randflake_store`, in the
+/// database that the URL names. The repository's `docs/databases.md` lists the rights that a user needs. Views in place of
+/// the tables, triggers, and tables of another engine than `InnoDB` are refused before any of them is used.
+///
+/// An acquire is two round trips; when nearly all node ids are leased it is three. A renewal is one. An answered write is
+/// durable: every operation is refused while `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and
+/// `sync_binlog` is not 1 (in `MariaDB` it is 0 unless set). Times come from the server's clock.
 ///
 /// # URL
 ///
-/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. With `?sslmode=verify-full` (feature
-/// `mysql-tls`) the connection is encrypted and the server's certificate verified; else it is plain.
-/// [`open`](super::open) lists all options. A
-/// connection is made within 3 s, and an operation answered within a sixth of the TTL, 0.5 s to 3 s, plus
-/// 0.1 s for each thousand node ids, or it is [`StoreError::Unavailable`]; a connection that was lost is
-/// replaced by the next operation. A pooler between must pool by session; one that pools by transaction is refused
-/// once it takes another of the server's sessions.
+/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. `?sslmode=verify-full` (feature `mysql-tls`) encrypts the
+/// connection and verifies the server's certificate; without it the connection is plain. [`open`](super::open) lists all
+/// options.
+///
+/// Connecting times out after 3 s. An operation times out after a sixth of the TTL, at least 0.5 s and at most 3 s, plus
+/// 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost connection.
+///
+/// A connection pooler must pool by session. One that gives each transaction another session is refused as soon as an
+/// operation reaches another session.
 ///
 /// # What it stores
 ///
-/// A row for each namespace, for each node id from its first lease on, and for each counter; besides, hints which 256
-/// node ids are all taken, and one row with a random number that was made with the tables.
+/// The table `randflake_record` has one row of text for each namespace, each counter, and each node id from its first
+/// lease on. A namespace of 256 node ids or more also has one row for each page of 64 node ids that was found full: it says
+/// when the page has free ones again. The table `randflake_store` has one row, with a random number made with the tables.
 ///
 /// # What it notices
 ///
-/// Namespaces keep what the database was known by: that random number, the server's own (`server_uuid`; in
-/// `MariaDB`, which has none, its `server_id`), and the time at which the table's definition came onto its disk. These
-/// are others on a replica, in a restored dump, and where the tables were made anew or optimized. Every operation
-/// compares them; nothing is granted then for the longest TTL and 20 s ([`StoreError::Quarantined`]). So
-/// an asynchronous replica may be promoted. Tables that were dropped or emptied while holders are connected, a
-/// namespace's row that was deleted, and a lease that vanished are noticed too.
+/// Each operation reads that random number, the server's own number (`server_uuid`; in `MariaDB`, which has none, its
+/// `server_id`), and the time at which the table's definition was written to this disk. One of them is different on a
+/// replica, in a restored dump, and after the tables were created anew or optimized. Then every namespace is quarantined:
+/// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
+/// replica. Also noticed: tables dropped or emptied while holders are connected, a deleted row of a namespace, and a lease
+/// that vanished.
 ///
-/// No time heals a [counter](crate::segment) that may have gone back: then counters are refused as
-/// [`StoreError::CounterLost`], those too that the store does not know, until somebody says where each goes on:
-/// [`resume`](SegmentStore::resume).
+/// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
+/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
-/// - A disk set back as a whole, and in `MySQL` a data directory set back with its `auto.cnf`, unless a holder is
-///   connected: call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter
-///   further on.
-/// - A promoted replica *and* the former primary both in use, the split brain: each grants the same
-///   node ids. Make sure that the former primary is down before the replica is promoted. The same holds
-///   for two servers that replicate each other, and for all but one member of a Galera cluster.
-/// - The tables dropped while no process is connected, or one whose connection this user may not see, as other users'
-///   without the right `PROCESS`: the next one makes them anew, grants at once, and counts from 1.
-/// - Disks that lie about what they have written.
-///
+/// - A disk set back as a whole, and in `MySQL` a data directory set back with its `auto.cnf`, unless a holder is connected.
+///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter at a higher number.
+/// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
+///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use
+///   only one member of a Galera cluster.
+/// - The tables dropped while no process is connected, or only processes whose connections this user may not see (those of
+///   other users, without the right `PROCESS`): the next process creates them, grants at once, and counts from 1.
+/// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_std::lease::{MysqlStore, Namespace};
 /// use randflake_std::{Handle, Randflake, Secret};
@@ -95,23 +89,13 @@ use crate::segment::SegmentStore;
 pub type MysqlStore = Ledger<Mysql>;
 
 /// A namespace in a `MySQL` or `MariaDB` database.
+#[derive(Debug)]
 pub struct Mysql {
-    target: Target,
-    /// Where the server is, for people.
-    place: String,
-    namespace: Namespace,
-    /// Instead of the server's, in tests.
-    clock: Option<Arc<dyn Clock + Send + Sync>>,
-    // Before the runtime, which its socket belongs to.
-    session: Option<Session>,
-    runtime: Blocking,
-    /// How long an operation on few node ids may take.
-    limit: Duration,
-    /// What the last read has seen besides.
-    looks: Looks,
+    database: Database<Session>,
+    has_own_clock: bool,
 }
 
-impl Ledger<Mysql> {
+impl MysqlStore {
     /// Opens the store that a URL names, creating the tables if they are not there.
     ///
     /// # Errors
@@ -126,7 +110,7 @@ impl Ledger<Mysql> {
     /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
     /// password.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, Engine::Mysql)?, namespace)
+        Self::at(&Server::at(url, Scheme::Mysql)?, namespace, None)
     }
 
     /// [`open`](MysqlStore::open) with another clock than the server's, for tests and simulations.
@@ -142,128 +126,68 @@ impl Ledger<Mysql> {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let server = Server::at(url, Engine::Mysql)?;
-        let backend = Mysql::at(&server, namespace, Some(clock))?;
-        let mut store = Self::over(backend, namespace.clone());
-        store.check()?;
-        Ok(store)
+        Self::at(&Server::at(url, Scheme::Mysql)?, namespace, Some(clock))
     }
 
-    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let backend = Mysql::at(server, namespace, None)?;
-        let mut store = Self::over(backend, namespace.clone());
-        store = store.compared_with(Arc::new(ExactSystemClock));
-        store.check()?;
-        Ok(store)
+    pub(crate) fn at(
+        server: &Server,
+        namespace: &Namespace,
+        clock: Option<SharedClock>,
+    ) -> Result<Self, StoreError> {
+        let has_own_clock = clock.is_none();
+        let target = Target {
+            options: settings(server)?,
+            files: Files::asked_by(server)?,
+            clock,
+        };
+        let place = format!("MySQL at {}", server.address);
+        let mysql = Mysql {
+            database: Database::new(target, place, namespace)?,
+            has_own_clock,
+        };
+        Self::opened(mysql, namespace.clone())
     }
 }
 
-impl Mysql {
-    fn at(
-        server: &Server,
-        namespace: &Namespace,
-        clock: Option<Arc<dyn Clock + Send + Sync>>,
-    ) -> Result<Self, StoreError> {
-        Ok(Self {
-            target: Target {
-                options: settings(server)?,
-                files: Files::asked_by(server)?,
-            },
-            place: server.address.to_string(),
-            namespace: namespace.clone(),
-            clock,
-            session: None,
-            runtime: Blocking::new()?,
-            limit: ANSWER_LIMIT,
-            looks: Looks::default(),
+impl Engine for Mysql {
+    fn place(&self) -> String {
+        self.database.place()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        self.database.read(count(keys), async |session, namespace| {
+            session.read(namespace, keys).await
         })
     }
 
-    /// The store's clock, as SQL.
-    fn clock(&self) -> Result<String, StoreError> {
-        match &self.clock {
-            None => Ok(CLOCK.to_owned()),
-            Some(clock) => Ok(read_clock(&**clock)?.as_micros().to_string()),
-        }
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let texts = write.entries.len();
+        self.database.write(texts, async |session, namespace| {
+            session.write(namespace, write).await
+        })
     }
 
-    /// One reading operation on some node ids. On a connection that was open before and fails, it is repeated
-    /// on a new one.
-    fn read_with<T: Send>(
-        &mut self,
-        node_ids: usize,
-        operation: impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync,
-    ) -> Result<T, StoreError> {
-        let was_open = self.session.is_some();
-        match self.operate(node_ids, &operation)? {
-            Err(failure) if was_open && failure.is_of_the_connection() => {
-                self.operate(node_ids, &operation)?
-            }
-            outcome => outcome,
-        }
-        .map_err(|failure| failure.at(&self.place, self.target.files.is_some()))
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        self.database.read(most, async |session, namespace| {
+            session.list(namespace, first, most).await
+        })
     }
 
-    /// One writing operation; none if others were faster. It is not repeated: it may have been written.
-    fn write_with<T: Send>(
-        &mut self,
-        node_ids: usize,
-        operation: impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync,
-    ) -> Result<Option<T>, StoreError> {
-        match self.operate(node_ids, &operation)? {
-            Err(failure) if failure.is_stale() => Ok(None),
-            outcome => outcome
-                .map(Some)
-                .map_err(|failure| failure.at(&self.place, self.target.files.is_some())),
-        }
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let findings = async |session: &mut Session, _: &str| diagnosis::findings(session).await;
+        self.database.read(0, findings)
     }
 
-    fn operate<T: Send>(
-        &mut self,
-        node_ids: usize,
-        operation: &(impl AsyncFn(&mut Session) -> Result<T, Failure> + Sync),
-    ) -> Result<Result<T, Failure>, StoreError> {
-        if self.runtime.is_inherited() {
-            mem::forget(self.session.take());
-            self.runtime = Blocking::new()?;
-        }
-        let Self {
-            target,
-            session,
-            runtime,
-            limit,
-            ..
-        } = self;
-        let limit = with_node_ids(*limit, node_ids);
-        let mut work = async || {
-            let mut open = match session.take() {
-                Some(open) => open,
-                None => Session::open(target).await?,
-            };
-            let outcome = timeout(limit, operation(&mut open))
-                .await
-                .unwrap_or(Err(Failure::TimeOut));
-            // What the store itself refuses leaves the connection as it was.
-            if matches!(outcome, Ok(_) | Err(Failure::Store(_))) {
-                *session = Some(open);
-            }
-            outcome
-        };
-        runtime.wait(|runtime| Ok(runtime.block_on(work())))
+    fn has_own_clock(&self) -> bool {
+        self.has_own_clock
     }
-}
 
-impl Drop for Mysql {
-    fn drop(&mut self) {
-        let Some(session) = self.session.take() else {
-            return;
-        };
-        if self.runtime.is_inherited() {
-            return mem::forget(session);
-        }
-        // A server that hears no goodbye counts the connection as aborted.
-        let goodbye = async { timeout(ANSWER_LIMIT, session.disconnect()).await };
-        let _gone_already = self.runtime.wait(|runtime| Ok(runtime.block_on(goodbye)));
+    fn renews_unread(&self) -> bool {
+        true
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        self.database.limit_for(ttl);
     }
 }
 
@@ -282,61 +206,8 @@ fn settings(server: &Server) -> Result<Opts, StoreError> {
         .user(server.user.as_deref())
         .pass(password.map(|password| password.as_str()))
         .db_name(server.database.as_deref())
+        // An update counts what it has found, also where it changed nothing.
+        .client_found_rows(true)
         .prefer_socket(false);
     Ok(options.into())
-}
-
-impl Debug for Mysql {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mysql")
-            .field("place", &self.place)
-            .field("namespace", &self.namespace)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Backend for Mysql {
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
-        let (namespace, clock) = (self.namespace.clone(), self.clock()?);
-        let (view, looks) = self.read_with(wanted.nodes.len() + wanted.free, async |session| {
-            read::read(session, &namespace, &clock, wanted).await
-        })?;
-        self.looks = looks;
-        Ok(view)
-    }
-
-    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
-        let (name, clock) = (self.namespace.name().to_owned(), self.clock()?);
-        let looks = mem::take(&mut self.looks);
-        let written = self.write_with(change.nodes.len(), async |session| {
-            write::write(session, &name, &clock, change, &looks).await
-        })?;
-        Ok(written.unwrap_or(Committed::Stale))
-    }
-
-    fn abandon(&mut self) {
-        self.looks = Looks::default();
-    }
-
-    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
-        let node_ids = usize::try_from(self.namespace.node_ids()).unwrap_or(usize::MAX);
-        let list = read::records(self.namespace.name(), "TRUE");
-        self.read_with(node_ids, async |session| {
-            let rows = session.send(&[&list]).await?.swap_remove(0).rows;
-            let records: Result<_, _> = rows.into_iter().map(read::node_record).collect();
-            Ok(records?)
-        })
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.read_with(0, async |session| diagnosis::findings(session).await)
-    }
-
-    fn renews_unread(&self) -> bool {
-        true
-    }
-
-    fn limit_for(&mut self, ttl: Duration) {
-        self.limit = time_limit(ttl);
-    }
 }

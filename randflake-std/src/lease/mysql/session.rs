@@ -1,29 +1,20 @@
 //! A connection that was found fit.
 
-use core::fmt::Write as _;
-
 use mysql_async::prelude::{FromRow, Queryable};
 use mysql_async::{Conn, Error as SqlError, Row};
-use tokio::time::timeout;
 
-use super::failure::{Failure, NO_SUCH_TABLE};
+use super::SharedClock;
+use super::failure::{NO_SUCH_TABLE, is_one_of, of_login};
+use super::sql::damaged;
 use super::tls::Target;
-use crate::lease::StoreError;
-use crate::lease::database::{ANSWER_LIMIT, SETUP_LIMIT};
-use crate::ledger::{VERSION, newer};
+use crate::lease::EngineError;
+use crate::lease::database::{self, Failure, changed, check_version};
+use crate::ledger::{VERSION, read_clock};
 
-/// The store's clock, in microseconds.
-pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
+/// The server's clock, in microseconds.
+const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
 
-/// The setting by which answered writes are lost. In a recovery, what the engine has prepared and the binary log does not
-/// have is rolled back.
-pub(super) const FAULT: &str = "IF(@@GLOBAL.innodb_flush_log_at_trx_commit <> 1,
-    CONCAT('innodb_flush_log_at_trx_commit=', @@GLOBAL.innodb_flush_log_at_trx_commit),
-    IF(@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1,
-        CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog), NULL))";
-
-/// It is used for one operation after the other; after an error it is dropped.
-#[derive(Debug)]
+/// It is used for one operation after the other; after an error of its own it is dropped.
 pub(super) struct Session {
     connection: Conn,
     /// What the server must remember of this connection.
@@ -32,7 +23,8 @@ pub(super) struct Session {
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
     pub(super) server: String,
     /// The locks by which others see who uses what.
-    pub(super) marks: Vec<&'static str>,
+    pub(super) marks: Vec<u8>,
+    clock: Option<SharedClock>,
 }
 
 /// What the server says of one statement.
@@ -43,23 +35,22 @@ pub(super) struct Answer {
     pub(super) last_insert_id: u64,
 }
 
-impl Session {
-    /// Connects, and makes the tables if they are missing.
-    pub(super) async fn open(target: &Target) -> Result<Self, Failure> {
-        let connecting = timeout(ANSWER_LIMIT, Conn::new(target.options()?));
-        let mut session = Self {
-            connection: connecting.await.map_err(|_| Failure::TimeOut)??,
-            number: getrandom::u32().map_err(StoreError::unavailable)?,
+impl database::Session for Session {
+    type Target = Target;
+
+    async fn connect(target: &Target) -> Result<Self, Failure> {
+        let connection = Conn::new(target.options()?).await;
+        Ok(Self {
+            connection: connection.map_err(|error| of_login(error, target.files.is_some()))?,
+            number: getrandom::u32().map_err(EngineError::unavailable)?,
             server: String::new(),
             marks: Vec::new(),
-        };
-        let prepare = timeout(SETUP_LIMIT, session.prepare());
-        prepare.await.map_err(|_| Failure::TimeOut)??;
-        Ok(session)
+            clock: target.clock.clone(),
+        })
     }
 
     /// Makes the session independent of the server's settings, and trusts no table that was changed.
-    async fn prepare(&mut self) -> Result<(), Failure> {
+    async fn set_up(&mut self, _: &mut Target) -> Result<(), Failure> {
         let settings = format!(
             "SET SESSION autocommit = 1, time_zone = '+00:00',
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
@@ -89,15 +80,30 @@ impl Session {
         Ok(())
     }
 
+    /// It is not known before the next statement.
+    async fn is_open(&mut self) -> bool {
+        true
+    }
+
+    /// A server that hears no goodbye counts the connection as aborted.
+    async fn close(self) {
+        // It may have gone already.
+        _ = self.connection.disconnect().await;
+    }
+}
+
+impl Session {
+    /// The store's clock, as SQL.
+    pub(super) fn clock(&self) -> Result<String, EngineError> {
+        match &self.clock {
+            None => Ok(CLOCK.to_owned()),
+            Some(clock) => Ok(read_clock(&**clock)?.as_micros().to_string()),
+        }
+    }
+
     /// Refuses tables that no randflake has made, before any is read: a view runs functions with the rights of whoever
     /// looks, and a trigger changes what is written.
     async fn check_tables(&mut self) -> Result<(), Failure> {
-        let changed = |how: String| {
-            let why = format!(
-                "the lease store was changed: {how}, which no randflake has made: remove it"
-            );
-            Err(StoreError::Unusable(why).into())
-        };
         let triggers = "SELECT trigger_name FROM information_schema.triggers
             WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\\_%' LIMIT 1";
         let answers = self
@@ -106,14 +112,12 @@ impl Session {
         for table in &answers[0].rows {
             let text = |column| table.get::<Option<String>, _>(column).flatten();
             if text(1).as_deref() != Some("InnoDB") {
-                return changed(format!(
-                    "{:?} is no table of InnoDB",
-                    text(0).unwrap_or_default()
-                ));
+                let name = text(0).unwrap_or_default();
+                return Err(changed(&format!("{name:?} is no table of InnoDB")).into());
             }
         }
         if let Some((trigger,)) = answers[1].first::<(String,)>()? {
-            return changed(format!("it has a trigger {trigger:?}"));
+            return Err(changed(&format!("it has a trigger {trigger:?}")).into());
         }
         Ok(())
     }
@@ -123,7 +127,7 @@ impl Session {
         let lock = "SELECT COALESCE(GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15), 0)";
         if self.one::<(u8,)>(lock).await? != (1,) {
             let why = "somebody else is making the tables of the lease store for too long";
-            return Err(StoreError::unavailable(why).into());
+            return Err(EngineError::unavailable(why).into());
         }
         // If anything fails, the connection's end releases the lock.
         if self.version().await?.is_none() {
@@ -144,24 +148,19 @@ impl Session {
     /// That of the tables, if they are there.
     async fn version(&mut self) -> Result<Option<u64>, Failure> {
         let answers = match self.send(&["SELECT version FROM randflake_store"]).await {
-            Err(Failure::Sql(SqlError::Server(told))) if told.code == NO_SUCH_TABLE => {
-                return Ok(None);
-            }
+            Err(error) if is_one_of(&error, &[NO_SUCH_TABLE]) => return Ok(None),
             answers => answers?,
         };
-        match answers[0].first::<(u64,)>()? {
-            Some((version,)) if version > VERSION.into() => {
-                Err(StoreError::Unusable(format!("the lease store: {}", newer(version))).into())
-            }
-            version => Ok(version.map(|(version,)| version)),
-        }
+        let version = answers[0].first::<(u64,)>()?.map(|(version,)| version);
+        version.map(check_version).transpose()?;
+        Ok(version)
     }
 
     /// Sends statements at once, and gives as many answers.
     pub(super) async fn send(
         &mut self,
         statements: &[impl AsRef<str> + Sync],
-    ) -> Result<Vec<Answer>, Failure> {
+    ) -> Result<Vec<Answer>, SqlError> {
         let statements: Vec<_> = statements.iter().map(AsRef::as_ref).collect();
         let mut result = self.connection.query_iter(statements.join(";")).await?;
         let mut answers = Vec::with_capacity(statements.len());
@@ -180,65 +179,23 @@ impl Session {
     /// The one row of an answer.
     pub(super) async fn one<T: FromRow>(&mut self, question: &str) -> Result<T, Failure> {
         let answers = self.send(&[question]).await?;
-        Ok(one_of(&answers, 0)?)
-    }
-
-    /// Refuses a connection that is another one at the server than that which was prepared.
-    pub(super) fn check_number(&self, number: Option<u32>) -> Result<(), Failure> {
-        if number == Some(self.number) {
-            return Ok(());
-        }
-        Err(Failure::Pooled)
-    }
-
-    /// As SQL, whether a write that was decided without a read may be made.
-    pub(super) fn is_fit(&self, fingerprint: &str) -> String {
-        let (server, fingerprint) = (&self.server, hex(fingerprint.as_bytes()));
-        format!(
-            "{FAULT} IS NULL AND (SELECT CONCAT({server}, '/', id) FROM randflake_store) = {fingerprint}"
-        )
-    }
-
-    pub(super) async fn disconnect(self) {
-        // It may have gone already.
-        _ = self.connection.disconnect().await;
+        Ok(answers[0].first()?.ok_or_else(missing)?)
     }
 }
 
 impl Answer {
     /// Its first row.
-    pub(super) fn first<T: FromRow>(&self) -> Result<Option<T>, StoreError> {
+    pub(super) fn first<T: FromRow>(&self) -> Result<Option<T>, EngineError> {
         self.rows.first().cloned().map(typed).transpose()
     }
 }
 
-/// The row of one of some answers.
-pub(super) fn one_of<T: FromRow>(answers: &[Answer], place: usize) -> Result<T, StoreError> {
-    let answer = answers.get(place).ok_or_else(missing)?;
-    answer.first()?.ok_or_else(missing)
-}
-
 /// An answer that should have a row.
-pub(super) fn missing() -> StoreError {
-    StoreError::unavailable("the tables of the lease store were emptied meanwhile")
+pub(super) fn missing() -> EngineError {
+    EngineError::unavailable("the tables of the lease store were emptied meanwhile")
 }
 
 /// A row of the types that it should have, unless somebody has edited the tables.
-pub(super) fn typed<T: FromRow>(row: Row) -> Result<T, StoreError> {
+pub(super) fn typed<T: FromRow>(row: Row) -> Result<T, EngineError> {
     T::from_row_opt(row).map_err(|_| damaged())
-}
-
-pub(super) fn damaged() -> StoreError {
-    StoreError::Unusable("the lease store was damaged".to_owned())
-}
-
-/// Bytes as SQL.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let mut text = String::from("x'");
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        _ = write!(text, "{byte:02x}");
-    }
-    text.push('\'');
-    text
 }

@@ -1,8 +1,8 @@
 //! What the server says of itself.
 
-use super::failure::Failure;
 use super::session::Session;
 use crate::lease::Finding;
+use crate::lease::database::Failure;
 use crate::ledger::VERSION;
 
 const QUESTION: &str = "

@@ -1,11 +1,11 @@
 //! Whose code this role may run: a view, a trigger or a rule in a table's place runs functions with the rights of
 //! whoever uses the table.
 
+use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::failure::Failure;
-use super::session::Session;
-use crate::lease::StoreError;
+use crate::lease::EngineError;
+use crate::lease::database::{Failure, changed};
 
 /// What this role, superusers and the owner that the URL names have not made; and what no `schema.sql` has.
 const QUESTION: &str = "
@@ -34,24 +34,21 @@ const QUESTION: &str = "
     LIMIT 1";
 
 /// Refuses a schema that somebody has made or changed who is not trusted. Nothing of it is run.
-pub(super) async fn check(session: &Session, owner: Option<&str>) -> Result<(), Failure> {
+pub(super) async fn check(client: &Client, owner: Option<&str>) -> Result<(), Failure> {
     let arguments = [(&owner as _, Type::TEXT)];
-    let found = session.client.query_typed(QUESTION, &arguments).await?;
+    let found = client.query_typed(QUESTION, &arguments).await?;
     let Some(row) = found.first() else {
         return Ok(());
     };
     let what: String = row.try_get("what")?;
     let role: Option<String> = row.try_get("role")?;
     let why = match role {
-        Some(role) => format!(
+        Some(role) => EngineError::unusable(format!(
             "the schema randflake of the lease store is not trusted: its {what:?} belongs to the role \
              {role:?}, which could do all that this role may: name that role in the URL, owner=ROLE, if it \
              is the one that made the schema for you"
-        ),
-        None => format!(
-            "the schema randflake of the lease store was changed: it has a {what:?}, which no randflake has \
-             made: remove it"
-        ),
+        )),
+        None => changed(&format!("it has a {what:?}")),
     };
-    Err(StoreError::Unusable(why).into())
+    Err(why.into())
 }

@@ -6,11 +6,12 @@ use std::process;
 
 use redis::{Client, ConnectionAddr, ErrorKind, RedisError, RedisResult, ServerErrorKind};
 
+use super::server::field;
 use super::url::settings;
 use super::{rights, tls};
-use crate::lease::StoreError;
-use crate::lease::encryption::Files;
+use crate::lease::encryption::{self, Files};
 use crate::lease::url::Server;
+use crate::lease::{EngineError, StoreError};
 
 /// Unless an operation's TTL asks for less.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -21,11 +22,14 @@ const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 pub(super) struct Connection {
     client: Client,
     time_limit: Duration,
-    open: Option<Open>,
+    open: Option<Session>,
 }
 
-struct Open {
-    redis: redis::Connection,
+/// A connection that is open.
+pub(super) struct Session {
+    pub(super) redis: redis::Connection,
+    /// Of the server's process, which lives longer.
+    pub(super) run_id: String,
     time_limit: Duration,
     /// A forked child must not speak on its parent's connection.
     process: u32,
@@ -54,8 +58,8 @@ impl Connection {
     /// Runs commands that may be run twice.
     pub(super) fn run<T>(
         &mut self,
-        commands: impl Fn(&mut redis::Connection) -> RedisResult<T>,
-    ) -> Result<T, StoreError> {
+        commands: impl Fn(&mut Session) -> RedisResult<T>,
+    ) -> Result<T, EngineError> {
         self.run_noting(commands).map(|(answer, _)| answer)
     }
 
@@ -63,8 +67,8 @@ impl Connection {
     /// closed meanwhile, so then they are tried again on a new one.
     pub(super) fn run_noting<T>(
         &mut self,
-        commands: impl Fn(&mut redis::Connection) -> RedisResult<T>,
-    ) -> Result<(T, bool), StoreError> {
+        commands: impl Fn(&mut Session) -> RedisResult<T>,
+    ) -> Result<(T, bool), EngineError> {
         let was_open = self.open.is_some();
         let mut is_again = false;
         let mut outcome = self.run_once(&commands);
@@ -79,22 +83,15 @@ impl Connection {
         Ok((answer, is_again))
     }
 
-    fn run_once<T>(
-        &mut self,
-        commands: impl Fn(&mut redis::Connection) -> RedisResult<T>,
-    ) -> RedisResult<T> {
+    fn run_once<T>(&mut self, commands: impl Fn(&mut Session) -> RedisResult<T>) -> RedisResult<T> {
         let mut open = match self.open.take() {
             Some(open) if open.process == process::id() => open,
             _ => self.connect()?,
         };
-        if open.time_limit != self.time_limit {
-            open.redis.set_read_timeout(Some(self.time_limit))?;
-            open.redis.set_write_timeout(Some(self.time_limit))?;
-            open.time_limit = self.time_limit;
-        }
-        let outcome = commands(&mut open.redis);
-        // After a failure, a late reply would be taken for the next one's; after a failover another server
-        // may be behind the address; and a transaction that the user may not end stays open.
+        open.limit(self.time_limit)?;
+        let outcome = commands(&mut open);
+        // After a failure, a late reply would be taken for the next one's; and after a failover another server
+        // may be behind the address.
         if outcome
             .as_ref()
             .err()
@@ -105,13 +102,18 @@ impl Connection {
         outcome
     }
 
-    fn connect(&self) -> RedisResult<Open> {
+    fn connect(&self) -> RedisResult<Session> {
         let redis = self.client.get_connection_with_timeout(self.time_limit);
-        Ok(Open {
+        let mut open = Session {
             redis: redis.map_err(|error| self.hint(error))?,
+            run_id: String::new(),
             time_limit: Duration::MAX,
             process: process::id(),
-        })
+        };
+        open.limit(self.time_limit)?;
+        let told: String = redis::cmd("INFO").arg("server").query(&mut open.redis)?;
+        field(&told, "run_id").clone_into(&mut open.run_id);
+        Ok(open)
     }
 
     /// Where one side encrypts and the other does not, neither is told so.
@@ -130,37 +132,54 @@ impl Connection {
         RedisError::from((ErrorKind::Io, sentence, error.to_string()))
     }
 
-    /// The error as a caller of the store sees it.
-    fn failure(&self, error: RedisError) -> StoreError {
-        if let Some(why) = tls::refusal(&error) {
-            return StoreError::Unusable(format!("the Redis server at {self:?}: {why}"));
+    /// The error as the rules see it.
+    fn failure(&self, error: RedisError) -> EngineError {
+        if let Some(why) = encryption::refusal(&error) {
+            return EngineError::unusable(format!("{}: {why}", self.place())).because(error);
         }
         if let Some((other, _)) = error.redirect_node()
             && error.kind() == ErrorKind::Server(ServerErrorKind::Moved)
         {
-            return StoreError::Unusable(format!(
-                "the Redis server at {self:?} is of a cluster, in which {other} has this namespace: name that \
-                 one in the URL"
-            ));
+            let sentence = format!(
+                "{} is of a cluster, in which {other} has this namespace: name that one in the URL",
+                self.place()
+            );
+            return EngineError::unusable(sentence).because(error);
         }
         if let Some(refused) = rights::refused(&error) {
-            return refused;
+            return refused.because(error);
         }
         if is_lasting(&error) {
-            return StoreError::Unusable(format!("the Redis server refuses: {error}"));
+            return EngineError::unusable(format!("{} refuses: {error}", self.place()))
+                .because(error);
         }
-        StoreError::unavailable(error)
+        EngineError::unavailable(error)
+    }
+
+    pub(super) fn place(&self) -> String {
+        // Not the client: it knows the password.
+        let info = self.client.get_connection_info();
+        format!("the Redis server at {}", info.addr())
     }
 }
 
-/// The server has answered that another one is to be asked, or that the user has lost a right.
+impl Session {
+    fn limit(&mut self, time_limit: Duration) -> RedisResult<()> {
+        if self.time_limit != time_limit {
+            self.redis.set_read_timeout(Some(time_limit))?;
+            self.redis.set_write_timeout(Some(time_limit))?;
+            self.time_limit = time_limit;
+        }
+        Ok(())
+    }
+}
+
+/// The server has answered that another one is to be asked.
 fn is_unfit(error: &RedisError) -> bool {
     use ServerErrorKind as Kind;
     matches!(
         error.kind(),
-        ErrorKind::Server(
-            Kind::ReadOnly | Kind::Moved | Kind::MasterDown | Kind::ClusterDown | Kind::NoPerm
-        )
+        ErrorKind::Server(Kind::ReadOnly | Kind::Moved | Kind::MasterDown | Kind::ClusterDown)
     )
 }
 
@@ -177,7 +196,6 @@ fn is_lasting(error: &RedisError) -> bool {
 
 impl Debug for Connection {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // Not the client: it knows the password.
-        write!(f, "{}", self.client.get_connection_info().addr())
+        f.write_str(&self.place())
     }
 }

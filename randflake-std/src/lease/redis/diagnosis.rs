@@ -3,19 +3,15 @@
 use redis::InfoDict;
 
 use super::connection::Connection;
-use crate::lease::{Finding, StoreError};
+use crate::lease::{EngineError, Finding};
 use crate::ledger::VERSION;
 
 /// All findings but the quarantine.
-pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, StoreError> {
-    let (server, memory) = (info(connection, "server")?, info(connection, "memory")?);
-    let (persistence, replication) = (
-        info(connection, "persistence")?,
-        info(connection, "replication")?,
-    );
+pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, EngineError> {
+    let info: InfoDict = connection.run(|open| redis::cmd("INFO").query(&mut open.redis))?;
     let version = ["valkey_version", "redis_version"]
         .iter()
-        .find_map(|&name| Some((name, server.get::<String>(name)?)));
+        .find_map(|&name| Some((name, info.get::<String>(name)?)));
     let version = version.map_or_else(
         || "unknown".to_owned(),
         |(name, version)| format!("{} {version}", name.trim_end_matches("_version")),
@@ -23,18 +19,14 @@ pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, Stor
     Ok(vec![
         Finding::fine("server", version),
         Finding::fine("schema", format!("version {VERSION}")),
-        eviction(&memory.get::<String>("maxmemory_policy").unwrap_or_default()),
-        durability(connection, &persistence),
-        failover(&replication),
+        eviction(&info.get::<String>("maxmemory_policy").unwrap_or_default()),
+        durability(connection, &info),
+        failover(&info),
         Finding::fine(
             "fingerprint",
-            server.get::<String>("run_id").unwrap_or_default(),
+            info.get::<String>("run_id").unwrap_or_default(),
         ),
     ])
-}
-
-fn info(connection: &mut Connection, section: &str) -> Result<InfoDict, StoreError> {
-    connection.run(|redis| redis::cmd("INFO").arg(section).query(redis))
 }
 
 fn eviction(policy: &str) -> Finding {
@@ -50,22 +42,22 @@ fn eviction(policy: &str) -> Finding {
 }
 
 /// What a crash of the server loses. That is noticed, so it costs time and no uniqueness.
-fn durability(connection: &mut Connection, persistence: &InfoDict) -> Finding {
+fn durability(connection: &mut Connection, info: &InfoDict) -> Finding {
     const NAME: &str = "appendonly";
     const COST: &str = "after a crash of the server nothing is granted until all that it may have \
                         forgotten has expired";
-    if persistence.get::<u8>("aof_enabled") != Some(1) {
+    if info.get::<u8>("aof_enabled") != Some(1) {
         return Finding::caution(
             NAME,
             "no",
             format!("all leases are lost in a crash, and {COST}: set it to yes"),
         );
     }
-    let setting: Result<(String, String), _> = connection.run(|redis| {
+    let setting: Result<(String, String), _> = connection.run(|open| {
         redis::cmd("CONFIG")
             .arg("GET")
             .arg("appendfsync")
-            .query(redis)
+            .query(&mut open.redis)
     });
     match setting {
         Ok((_, when)) if when == "always" => Finding::fine(NAME, "yes, appendfsync always"),
@@ -79,8 +71,8 @@ fn durability(connection: &mut Connection, persistence: &InfoDict) -> Finding {
 }
 
 /// Replication is asynchronous, so a promoted replica may lack the last leases.
-fn failover(replication: &InfoDict) -> Finding {
-    let replicas: u32 = replication.get("connected_slaves").unwrap_or(0);
+fn failover(info: &InfoDict) -> Finding {
+    let replicas: u32 = info.get("connected_slaves").unwrap_or(0);
     Finding::caution(
         "failover",
         format!("{replicas} replicas"),

@@ -1,10 +1,9 @@
 //! Leases and counters on a Redis server.
 
 mod connection;
-mod counter;
 mod diagnosis;
 mod rights;
-mod script;
+mod server;
 #[cfg(feature = "redis-tls")]
 #[path = "tls/enabled.rs"]
 mod tls;
@@ -15,88 +14,100 @@ mod url;
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use randflake_core::Clock;
-use redis::TypedCommands;
+use redis::{RedisResult, Script};
 
 use self::connection::Connection;
-use self::script::{Hints, Look, Scripts, Write};
+use self::server::{REPLACING, Server, field};
 #[cfg(doc)]
 use super::LeaseStore;
-use super::url::{Engine, Server};
-use super::{Finding, Namespace, StoreError};
-use crate::ExactSystemClock;
+use super::url::{self as store_url, Engine as Scheme};
+use super::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{
-    Backend, Change, Committed, Continuity, Ledger, NamespaceRecord, Node, NodeRecord, View,
-    Wanted, read_clock,
+    Before, Committed, Continuity, Engine, Entry, Key, Keys, Ledger, Reading, Write, read_clock,
 };
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
+/// What the server is asked for together: a hash's fields, `INFO` of replication, commands and memory, and its clock.
+type Told = (
+    RedisResult<Vec<Option<String>>>,
+    RedisResult<String>,
+    RedisResult<String>,
+    RedisResult<String>,
+    RedisResult<(u64, u32)>,
+);
+
+/// Beside the texts of the ledger: the master that the server took over from, which it forgets after a while.
+const PROMOTED: &str = "promoted";
+/// Fields of one reply of a list.
+const LISTED_AT_ONCE: u32 = 1_000;
+
 /// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
 ///
-/// One script reads and one writes if what was read is still so: a renewal is one, an acquire two. Their
-/// cost does not grow with the number of leases. A namespace is three keys without a time to live. A
-/// call ends within a quarter of the TTL: connecting has a twelfth of it, at most 5 s, and each of
-/// two tries as much. The server's name is looked up without a limit.
+/// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
+/// its counter, each node id from its first lease on, and each page of 64 node ids that was found full. An acquire is two
+/// round trips, a read and a script that writes if nothing of what was read has changed; when nearly all node ids are
+/// leased it is three. A renewal is one. The cost does not grow with the number of leases. Times come from the server's
+/// clock.
+///
+/// A call ends within a quarter of the TTL: connecting may take a twelfth, at most 5 s, and each of two tries as much.
+/// Looking up the server's name has no limit.
 ///
 /// # Rights
 ///
-/// From Redis 6 on, a user needs these rights and no others, on the keys of the namespaces that it uses
-/// (`~randflake:{orders}:*` for one):
+/// From Redis 6 on, a user needs these rights and no others, on the keys of its namespaces (`~randflake:{orders}`
+/// for one of them):
 ///
 /// ```text
-/// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +get +set +hgetall +hlen +hmget +hset +zadd +zcard +zcount +zrange +zscore
+/// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +hmget +hscan +hset
 /// ```
 ///
-/// `+select` is needed where the URL has another database than 0, and `+config|get` for `randflake doctor` to know
-/// `appendfsync`. A user who lacks a right is refused as [`StoreError::Unusable`], with its name, before anything
-/// is written.
+/// `+select` is needed if the URL names another database than 0, and `+config|get` lets `randflake doctor` read
+/// `appendfsync`. If a right is missing, the store fails as [`StoreError::Unusable`] and names it, before anything is
+/// written.
 ///
-/// **Redis Cluster.** The keys of a namespace stand on one node (they share a hash tag), and the URL must name
-/// that one: redirections are not followed, because another node that has the keys is a failover or a move,
-/// after which somebody should look. Another node is refused as [`StoreError::Unusable`], with the address of
-/// the one that has the namespace. A replica that takes over is noticed as in the table below.
+/// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if
+/// another node has the key, there was a failover or a move, and an operator should look first. A wrong node is refused as
+/// [`StoreError::Unusable`], with the address of the right one. A replica that takes over is noticed as in the table below.
 ///
 /// # What it notices
 ///
-/// Nothing on the server tells a new namespace from one that was forgotten. So before the first lease somebody says
-/// that it is new, by [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`), or it waits.
+/// Nothing on the server tells a new namespace from a forgotten one. So before the first lease an operator declares it new,
+/// by [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`), or the namespace waits for a quarantine.
 ///
-/// | what happened                                                      | what it does                         |
-/// |--------------------------------------------------------------------|--------------------------------------|
-/// | the namespace is not there: new, deleted, flushed, evicted         | quarantine                           |
-/// | the server was restarted, or its data restored                     | quarantine; what is held goes on     |
-/// | a replica took over                                                | quarantine; what is held goes on     |
-/// | keys were put back: `RESTORE`, `COPY`, `MOVE`, `SWAPDB`, `DEBUG`   | quarantine; what is held goes on     |
-/// | node ids were deleted: all, or one that is held                    | quarantine                           |
-/// | it evicts keys without a time to live (`maxmemory-policy allkeys-*`) | refused, as long as it does        |
+/// | what happened                                                        | what it does                           |
+/// |----------------------------------------------------------------------|----------------------------------------|
+/// | the namespace is missing: new, deleted, flushed, evicted             | quarantine                             |
+/// | the server was restarted, or its data restored                       | quarantine; live leases can be renewed |
+/// | a replica took over                                                  | quarantine; live leases can be renewed |
+/// | keys were put back: `RESTORE`, `COPY`, `MOVE`, `SWAPDB`, `DEBUG`     | quarantine; live leases can be renewed |
+/// | a node id's field was deleted while it is held                       | quarantine, once its holder renews     |
+/// | it evicts keys without a time to live (`maxmemory-policy allkeys-*`) | refused until that is changed          |
 ///
-/// The quarantine is [`StoreError::Quarantined`]: for the longest TTL and 20 s; where the namespace's record is
-/// not there, for 320 s at least. What is held goes on: a lease that the server still knows is renewed.
+/// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
+/// 320 s. A lease that the server still knows can be renewed meanwhile.
 ///
-/// The server counts how often it flushed, restored, copied or swapped keys, of any program and database; so such a
-/// command for another one sets a quarantine too, as `CONFIG RESETSTAT` does after one. Where that is frequent, leases
-/// want a server of their own.
+/// The server counts how often any program restored, copied or swapped keys, in all databases. So such a command for
+/// another program's keys also starts a quarantine, and so does `CONFIG RESETSTAT` after one. If such commands are frequent,
+/// use a server of its own for leases.
 ///
-/// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases, which is
-/// noticed as above.
+/// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases. That is noticed as a restart.
 ///
-/// A [counter](crate::segment) is one more key. No time heals one that may have gone back, and no sign
-/// tells a new server from one that has forgotten everything. So each counter is begun by somebody, with
-/// [`resume`](SegmentStore::resume), and after every restart and failover of the server, and when keys may have been put
-/// back, it is refused as [`StoreError::CounterLost`] until somebody says where it goes on.
+/// A [counter](crate::segment) is one more field. A counter that may have gone back cannot be repaired by waiting, and
+/// nothing tells a new server from one that has forgotten everything. So an operator starts each counter with
+/// [`resume`](SegmentStore::resume). After each restart and failover of the server, and when keys may have been put back,
+/// it fails as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice
 ///
-/// - Two masters that are reached at once, as in a split network: both grant. `min-replicas-to-write`
-///   narrows that.
-/// - Single fields of the namespace's keys that somebody writes or deletes (`HSET`, `HDEL`), until their holder
-///   renews.
-/// - Keys put back under other commands than those above, such as `RENAME`, or before the server's statistics were
-///   reset (`CONFIG RESETSTAT`).
-///
+/// - Two masters reachable at once, as in a split network: both grant. `min-replicas-to-write` narrows that.
+/// - Single fields of the namespace's key written or deleted by somebody else (`HSET`, `HDEL`), until their holder renews.
+/// - Keys put back by other commands than those above, such as `RENAME`, or before the server's statistics were reset
+///   (`CONFIG RESETSTAT`).
 /// ```no_run
 /// use randflake_std::lease::{Namespace, RedisStore};
 /// use randflake_std::{Handle, Randflake, Secret};
@@ -111,17 +122,14 @@ pub type RedisStore = Ledger<Redis>;
 /// One namespace on a server.
 pub struct Redis {
     connection: Connection,
-    scripts: Scripts,
-    namespace: Namespace,
+    script: Script,
+    /// The namespace's hash. What stands in braces places it on a node of a cluster.
+    hash: String,
     /// In the place of the server's.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
-    /// Of the last read, for its commit: the server, the mark and the hints.
-    server: script::Server,
-    mark: String,
-    hints: Hints,
 }
 
-impl Ledger<Redis> {
+impl RedisStore {
     /// Opens the store on the server of a URL, `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
     /// `rediss://` is with TLS, which needs the cargo feature
     /// `redis-tls`; [`open`](super::open) says which certificates are trusted. `redis+unix:///PATH` is a
@@ -134,12 +142,7 @@ impl Ledger<Redis> {
     /// evicts keys, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.
     pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, Engine::Redis)?, namespace)
-    }
-
-    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let store = Self::over(Redis::new(server, namespace, None)?, namespace.clone());
-        store.compared_with(Arc::new(ExactSystemClock)).checked()
+        Self::at(&store_url::Server::at(url, Scheme::Redis)?, namespace, None)
     }
 
     /// [`open`](RedisStore::open) with another clock than the server's, for tests and simulations.
@@ -155,214 +158,167 @@ impl Ledger<Redis> {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let server = Server::at(url, Engine::Redis)?;
-        let redis = Redis::new(&server, namespace, Some(clock))?;
-        Self::over(redis, namespace.clone()).checked()
+        let server = store_url::Server::at(url, Scheme::Redis)?;
+        Self::at(&server, namespace, Some(clock))
     }
 
-    fn checked(mut self) -> Result<Self, StoreError> {
-        let Redis {
+    /// On a server whose user has all rights.
+    pub(crate) fn at(
+        server: &store_url::Server,
+        namespace: &Namespace,
+        clock: Option<Arc<dyn Clock + Send + Sync>>,
+    ) -> Result<Self, StoreError> {
+        let (mut connection, script) = (
+            Connection::new(server)?,
+            Script::new(include_str!("write.lua")),
+        );
+        let hash = format!("randflake:{{{}}}", namespace.name());
+        connection.run(|open| rights::check(&mut open.redis, &script, &hash))?;
+        let redis = Redis {
             connection,
-            scripts,
-            ..
-        } = &mut self.backend;
-        rights::check(connection, [&scripts.look, &scripts.commit])?;
-        self.check()?;
-        Ok(self)
+            script,
+            hash,
+            clock,
+        };
+        Self::opened(redis, namespace.clone())
     }
 }
 
 impl Redis {
-    fn new(
-        server: &Server,
-        namespace: &Namespace,
-        clock: Option<Arc<dyn Clock + Send + Sync>>,
-    ) -> Result<Self, StoreError> {
-        Ok(Self {
-            connection: Connection::new(server)?,
-            scripts: Scripts::new(),
-            namespace: namespace.clone(),
-            clock,
-            server: script::Server::default(),
-            mark: String::new(),
-            hints: Hints::default(),
-        })
-    }
-
-    /// What stands in braces places all keys of a namespace on one node of a cluster.
-    fn key(&self, part: &str) -> String {
-        format!("randflake:{{{}}}:{part}", self.namespace.name())
-    }
-
-    fn keys(&self, record: &str) -> [String; 3] {
-        [record, "nodes", "ends"].map(|part| self.key(part))
-    }
-
-    fn look(&mut self, record: &str, wanted: &Wanted<'_>) -> Result<Look, StoreError> {
-        let spec = self.namespace.spec();
-        let now = self
-            .clock
-            .as_ref()
-            .map(|clock| read_clock(&**clock))
-            .transpose()?;
-        let tick = now.map(|now| spec.tick_at(now).unwrap_or(0).to_string());
-        let random = match wanted.free {
-            0 => 0,
-            _ => getrandom::u32().map_err(StoreError::unavailable)?,
-        };
-        let mut invocation = self.scripts.look.prepare_invoke();
-        for key in self.keys(record) {
-            invocation.key(key);
-        }
-        invocation
-            .arg(tick.unwrap_or_default())
-            .arg(spec.epoch_unix_ms())
-            .arg(spec.tick_ms())
-            .arg(wanted.free)
-            .arg(self.namespace.node_ids())
-            .arg(random)
-            .arg(wanted.nodes);
-        let look = Look::of(&mut self.connection, &invocation)?;
-        Ok(Look {
-            now: now.unwrap_or(look.now),
-            ..look
-        })
-    }
-
-    /// The namespace and its node ids; `None` if hints were wrong.
-    fn view(&mut self, wanted: &Wanted<'_>) -> Result<Option<View>, StoreError> {
-        let look = self.look("namespace", wanted)?;
-        let refused = |what: String, why: String| {
-            StoreError::Unusable(format!("{what} on the Redis server: {why}"))
-        };
-        let namespace = look.record.as_deref().map(NamespaceRecord::from_text);
-        let name = self.namespace.name();
-        let namespace = namespace
-            .transpose()
-            .map_err(|why| refused(format!("the namespace {name:?}"), why))?;
-        let nodes = look.nodes.iter().map(|(node_id, text)| {
-            let node_id = *node_id;
-            let record = text.as_deref().map(|text| {
-                let record = NodeRecord::from_text(node_id, text);
-                record.ok_or_else(|| {
-                    refused(
-                        format!("node id {node_id} of {name:?}"),
-                        "it is damaged".to_owned(),
-                    )
-                })
-            });
-            let record = record.transpose()?;
-            Ok(Node { node_id, record })
-        });
-        let nodes: Vec<Node> = nodes.collect::<Result<_, StoreError>>()?;
-        let tick = self.namespace.spec().tick_at(look.now).unwrap_or(0);
-        let lives = |node: &Node| node.record.as_ref().is_some_and(|record| tick < record.end);
-        let candidates = nodes.get(wanted.nodes.len()..).unwrap_or_default();
-        if !look.is_indexed || candidates.iter().any(lives) {
-            return Ok(None);
-        }
-
-        let stored = namespace.as_ref().map(|record| &*record.fingerprint);
-        self.server = look.server.clone().after(stored);
-        // One that is missing is made, and set by the commit that notes the quarantine.
-        self.mark = match &look.mark {
-            Some(mark) => mark.clone(),
-            None => format!("{:x}", getrandom::u64().map_err(StoreError::unavailable)?),
-        };
-        let continuity = Continuity {
-            fingerprint: self.server.fingerprint(look.replaced, &self.mark),
-            fault: look.fault(),
-            ..Continuity::default()
-        };
-        self.hints = look.hints;
-        Ok(Some(View {
-            now: look.now,
-            continuity,
-            namespace,
-            nodes,
-            is_sole: false,
-            free_from: look.free_from,
-        }))
-    }
-
-    /// Makes the hints anew: the server, or somebody, has lost or replaced a key.
-    fn mend(&mut self) -> Result<(), StoreError> {
-        let ends = self.key("ends");
-        let records = self.list()?;
-        for some in records.chunks(1_000) {
-            let scores: Vec<_> = some
-                .iter()
-                .map(|record| (record.end, record.node_id))
-                .collect();
-            self.connection
-                .run(|redis| redis.zadd_multiple(&ends, &scores))?;
-        }
-        Ok(())
-    }
-
-    /// When it was written; `None`: something had changed.
-    fn write(&mut self, record: &str, write: &Write) -> Result<Option<Duration>, StoreError> {
-        let mut invocation = self.scripts.commit.prepare_invoke();
-        for key in self.keys(record) {
-            invocation.key(key);
-        }
-        let Some(now) = write.run(&mut self.connection, &mut invocation)? else {
-            return Ok(None);
-        };
+    /// The server's clock, or the one in its place.
+    fn now(&self, (seconds, micros): (u64, u32)) -> Result<Duration, EngineError> {
         match &self.clock {
-            Some(clock) => read_clock(&**clock).map(Some),
-            None => Ok(Some(now)),
+            Some(clock) => read_clock(&**clock),
+            None => Ok(Duration::new(seconds, micros.saturating_mul(1_000))),
         }
     }
 }
 
-impl Backend for Redis {
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
-        if let Some(view) = self.view(wanted)? {
-            return Ok(view);
-        }
-        self.mend()?;
-        let view = self.view(wanted)?;
-        view.ok_or_else(|| StoreError::unavailable("the node ids on the server changed meanwhile"))
+impl Engine for Redis {
+    fn place(&self) -> String {
+        self.connection.place()
     }
 
-    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
-        let before = change.namespace_before.as_ref();
-        let was_read = change.window.is_none();
-        let write = Write {
-            server: match before {
-                Some(before) if !was_read => script::Server::of(&before.fingerprint),
-                _ => self.server.clone(),
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        let keys: Vec<Key> = keys.iter().flat_map(each).collect();
+        let mut asked = redis::pipe();
+        asked.cmd("HMGET").arg(&self.hash).arg(PROMOTED);
+        for key in &keys {
+            asked.arg(name(*key));
+        }
+        for section in ["replication", "commandstats", "memory"] {
+            asked.cmd("INFO").arg(section);
+        }
+        asked.cmd("TIME").ignore_errors();
+        let (texts, server, policy, time) = self.connection.run(|open| {
+            let (texts, replication, commands, memory, time): Told =
+                asked.query(&mut open.redis)?;
+            // After the texts: what is put back meanwhile is noticed.
+            let mut texts = texts?.into_iter();
+            let noted = texts.next().flatten();
+            let server = Server::told(&open.run_id, &replication?, &commands?, noted)?;
+            let policy = field(&memory?, "maxmemory_policy").to_owned();
+            Ok((texts.collect::<Vec<_>>(), server, policy, time?))
+        })?;
+        let there = keys.into_iter().zip(texts);
+        let there = there.filter_map(|(key, text)| Some((key, text?)));
+        Ok(Reading {
+            now: self.now(time)?,
+            continuity: Continuity {
+                fingerprint: server.fingerprint(),
+                fault: fault(&policy),
+                ..Continuity::default()
             },
-            before: before.map(NamespaceRecord::to_text),
-            after: change
-                .namespace_after
-                .as_ref()
-                .map(NamespaceRecord::to_text),
-            mark: change.namespace_after.as_ref().map(|_| self.mark.clone()),
-            hints: core::mem::take(&mut self.hints),
-            change: Some(change.clone()),
-        };
-        Ok(match self.write("namespace", &write)? {
-            Some(now) => Committed::Done { now },
-            None => Committed::Stale,
+            texts: there.collect(),
         })
     }
 
-    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
-        let nodes = self.key("nodes");
-        let texts = self.connection.run(|redis| redis.hgetall(&nodes))?;
-        let texts = texts.into_iter().filter(|(name, _)| &**name != "mark");
-        let records = texts.map(|(name, text)| NodeRecord::from_text(name.parse().ok()?, &text));
-        let mut records = records.collect::<Option<Vec<_>>>().ok_or_else(|| {
-            StoreError::Unusable("the node ids on the Redis server are damaged".to_owned())
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let known = Server::of(&write.fingerprint);
+        let micros = |time: Duration| time.as_micros().to_string();
+        let window = write
+            .window
+            .map(|(least, most)| (micros(least), micros(most)));
+        let (least, most) = window.unwrap_or_default();
+        // A lease that goes on unread is nobody else's before its end, whatever else was put back.
+        let replacing = write.window.map_or(REPLACING, |_| "");
+        let is_lease = |entry: &Entry| matches!(entry.key, Key::Node(_)) && entry.after.is_some();
+        let proof = write.entries.iter().position(is_lease);
+        let mut script = self.script.key(&self.hash);
+        script
+            .arg(&known.promoted)
+            .arg(replacing)
+            .arg(known.replaced);
+        script.arg(least).arg(most);
+        script.arg(proof.map_or(0, |at| at + 1));
+        for Entry { key, before, after } in &write.entries {
+            let before = match before {
+                Before::Anything => "*",
+                Before::Nothing => "",
+                Before::Text(text) => text,
+            };
+            script.arg(name(*key)).arg(before);
+            script.arg(after.as_deref().unwrap_or_default());
+        }
+        let is_noted = |entry: &Entry| {
+            matches!(entry.key, Key::Namespace | Key::Counter) && entry.after.is_some()
+        };
+        if !known.promoted.is_empty() && write.entries.iter().any(is_noted) {
+            script.arg(PROMOTED).arg("*").arg(&known.promoted);
+        }
+        let (answer, is_again) = self.connection.run_noting(|open| {
+            if open.run_id != known.run_id {
+                return Ok(None);
+            }
+            match script.invoke::<(bool, (u64, u32))>(&mut open.redis) {
+                Ok((is_done, time)) => Ok(is_done.then_some(time)),
+                Err(error) if rights::is_unnamed(&error) => {
+                    rights::check(&mut open.redis, &self.script, &self.hash)?;
+                    Err(error)
+                }
+                Err(error) => Err(error),
+            }
         })?;
-        records.sort_unstable_by_key(|record| record.node_id);
-        Ok(records)
+        match answer {
+            Some(time) => Ok(Committed::Done {
+                now: self.now(time)?,
+            }),
+            None if is_again => Err(EngineError::unavailable(
+                "the connection broke during a write: whether it was made is not known",
+            )),
+            None => Ok(Committed::Stale),
+        }
     }
 
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+    fn list(&mut self, first: u32, _: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let mut nodes = BTreeMap::new();
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("HSCAN");
+            scan.arg(&self.hash).arg(cursor);
+            scan.arg("COUNT").arg(LISTED_AT_ONCE);
+            let (next, fields): (u64, Vec<(String, String)>) =
+                self.connection.run(|open| scan.query(&mut open.redis))?;
+            let node = |(name, text): (String, String)| Some((name.parse().ok()?, text));
+            nodes.extend(
+                fields
+                    .into_iter()
+                    .filter_map(node)
+                    .filter(|(node_id, _)| *node_id >= first),
+            );
+            cursor = next;
+            if cursor == 0 {
+                return Ok(nodes.into_iter().collect());
+            }
+        }
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         diagnosis::findings(&mut self.connection)
+    }
+
+    fn has_own_clock(&self) -> bool {
+        self.clock.is_none()
     }
 
     fn renews_unread(&self) -> bool {
@@ -374,11 +330,40 @@ impl Backend for Redis {
     }
 }
 
+/// The keys that stand for several.
+fn each(keys: &Keys) -> Box<dyn Iterator<Item = Key>> {
+    match keys {
+        Keys::One(key) => Box::new(core::iter::once(*key)),
+        Keys::Nodes(nodes) => Box::new(nodes.clone().map(Key::Node)),
+        Keys::Pages(pages) => Box::new(pages.clone().map(Key::Page)),
+    }
+}
+
+/// A field's.
+fn name(key: Key) -> String {
+    match key {
+        Key::Namespace => "namespace".to_owned(),
+        Key::Counter => "counter".to_owned(),
+        Key::Node(node_id) => node_id.to_string(),
+        Key::Page(page) => format!("page:{page}"),
+    }
+}
+
+/// A namespace has no time to live, so the other policies leave it alone.
+fn fault(policy: &str) -> Option<String> {
+    policy.starts_with("allkeys").then(|| {
+        format!(
+            "the Redis server's maxmemory-policy is {policy}, by which it forgets leases when its memory is full: \
+             set noeviction, or a policy that begins with volatile-"
+        )
+    })
+}
+
 impl Debug for Redis {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redis")
             .field("server", &self.connection)
-            .field("namespace", &self.namespace)
+            .field("hash", &self.hash)
             .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,6 @@
 //! What a URL says, for the client.
 
+use redis::io::tcp::TcpSettings;
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo};
 
 use crate::lease::StoreError;
@@ -34,5 +35,7 @@ pub(super) fn settings(server: &Server) -> Result<ConnectionInfo, StoreError> {
     let settings = address.into_connection_info();
     Ok(settings
         .map_err(StoreError::unavailable)?
+        // Or what is too long for one packet waits for an acknowledgement.
+        .set_tcp_settings(TcpSettings::default().set_nodelay(true))
         .set_redis_settings(login))
 }

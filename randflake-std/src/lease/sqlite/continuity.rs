@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::failure::{Failure, unusable};
 use super::lock::Mark;
-use super::records::{number, sql_number};
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::ledger::Continuity;
 use crate::private_file::{self, Identity};
 
@@ -22,7 +21,7 @@ pub(super) struct Evidence<'a> {
 
 /// Puts the only row into a new database.
 pub(super) fn begin(connection: &Connection, evidence: &Evidence<'_>) -> Result<(), Failure> {
-    let id = getrandom::u64().map_err(StoreError::unavailable)?;
+    let id = getrandom::u64().map_err(EngineError::unavailable)?;
     connection.execute(
         "INSERT INTO store VALUES (1, ?1, 0, ?2, ?3, ?4, 0, 0)",
         params![
@@ -70,7 +69,7 @@ pub(super) fn check(connection: &Connection, evidence: &Evidence<'_>) -> Result<
             identity.born_ns,
             name,
             moved || contradicted,
-            sql_number(known_end_ms),
+            i64::try_from(known_end_ms).unwrap_or(i64::MAX),
         ],
     )?;
     Ok(true)
@@ -154,4 +153,10 @@ pub(super) fn count_write(connection: &Connection) -> rusqlite::Result<Mark> {
             })
         },
     )
+}
+
+/// A number that is never negative, unless somebody has edited the table.
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
 }

@@ -1,20 +1,20 @@
 //! What can go wrong with a database, sorted into what its callers can do about it.
 
 use core::error::Error;
-use core::fmt::{self, Display, Formatter};
+use core::fmt::Display;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::private_file::{Reason, Refusal};
 
 /// An error inside a transaction, before it has its path.
 #[derive(Debug)]
 pub(super) enum Failure {
     Sql(rusqlite::Error),
-    Store(StoreError),
+    Engine(EngineError),
 }
 
 impl From<rusqlite::Error> for Failure {
@@ -23,22 +23,19 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
     }
 }
 
 impl Failure {
-    /// The error as a caller of the store sees it.
-    pub(super) fn at(self, path: &Path) -> StoreError {
+    /// The error as a caller of the engine sees it.
+    pub(super) fn at(self, path: &Path) -> EngineError {
         match self {
-            Self::Store(error) => error,
-            Self::Sql(error) if is_lasting(&error) => unusable(path, &error),
-            Self::Sql(error) => StoreError::unavailable(AtPath {
-                path: path.to_owned(),
-                source: error,
-            }),
+            Self::Engine(error) => error,
+            Self::Sql(error) if is_lasting(&error) => unusable(path, &error).because(error),
+            Self::Sql(error) => unavailable(path, error),
         }
     }
 }
@@ -62,7 +59,7 @@ fn is_lasting(error: &rusqlite::Error) -> bool {
 }
 
 /// A failure of the file system.
-pub(super) fn io(path: &Path, error: io::Error) -> StoreError {
+pub(super) fn io(path: &Path, error: io::Error) -> EngineError {
     use io::ErrorKind as Kind;
     match error.kind() {
         Kind::PermissionDenied
@@ -71,41 +68,24 @@ pub(super) fn io(path: &Path, error: io::Error) -> StoreError {
         | Kind::IsADirectory
         | Kind::InvalidFilename
         | Kind::InvalidInput
-        | Kind::Unsupported => unusable(path, &error),
-        _ => StoreError::unavailable(AtPath {
-            path: path.to_owned(),
-            source: error,
-        }),
+        | Kind::Unsupported => unusable(path, &error).because(error),
+        _ => unavailable(path, error),
     }
 }
 
 /// A file or directory that is not to be trusted, or fails.
-pub(super) fn refused(refusal: Refusal) -> StoreError {
+pub(super) fn refused(refusal: Refusal) -> EngineError {
     match refusal.reason {
         Reason::Io(error) => io(&refusal.path, error),
-        _ => StoreError::Unusable(refusal.to_string()),
+        _ => EngineError::unusable(refusal.to_string()),
     }
 }
 
 /// The sentence that names the file.
-pub(super) fn unusable(path: &Path, why: &dyn Display) -> StoreError {
-    StoreError::Unusable(format!("{}: {why}", path.display()))
+pub(super) fn unusable(path: &Path, why: &dyn Display) -> EngineError {
+    EngineError::unusable(format!("{}: {why}", path.display()))
 }
 
-#[derive(Debug)]
-struct AtPath<E> {
-    path: PathBuf,
-    source: E,
-}
-
-impl<E: Display> Display for AtPath<E> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.source)
-    }
-}
-
-impl<E: Error + 'static> Error for AtPath<E> {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.source)
-    }
+fn unavailable(path: &Path, error: impl Error + Send + Sync + 'static) -> EngineError {
+    EngineError::unavailable(format!("{}: {error}", path.display())).because(error)
 }

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::failure::{io, refused, unusable};
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::private_file::{self, Identity};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -22,7 +22,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Resolves links and relative paths, and creates the directory.
-    pub(super) fn resolve(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn resolve(path: &Path) -> Result<Self, EngineError> {
         private_file::follow(path).map_err(refused)?;
         let database = match path.canonicalize() {
             Ok(database) => database,
@@ -40,7 +40,7 @@ impl Place {
     }
 
     /// Sees to it that there is a file for SQLite to open, and says which.
-    pub(super) fn prepare(&self) -> Result<Identity, StoreError> {
+    pub(super) fn prepare(&self) -> Result<Identity, EngineError> {
         let path = &self.database;
         let there = private_file::look(path).map_err(refused)?;
         for log in LOGS.map(|suffix| beside(path, suffix)) {
@@ -66,7 +66,7 @@ impl Place {
     }
 
     /// What the file that is there now is known by.
-    pub(super) fn identity(&self) -> Result<Identity, StoreError> {
+    pub(super) fn identity(&self) -> Result<Identity, EngineError> {
         match private_file::look(&self.database).map_err(refused)? {
             Some(found) => Ok(found.identity),
             None => Err(io(&self.database, ErrorKind::NotFound.into())),
@@ -75,7 +75,7 @@ impl Place {
 }
 
 /// A name whose file does not exist yet.
-fn resolve_new(path: &Path) -> Result<PathBuf, StoreError> {
+fn resolve_new(path: &Path) -> Result<PathBuf, EngineError> {
     if path.is_symlink() {
         return Err(unusable(path, &"this link leads nowhere"));
     }
@@ -92,7 +92,7 @@ fn resolve_new(path: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// Leaves no lock file beside what is no database.
-fn refuse_other_files(path: &Path) -> Result<(), StoreError> {
+fn refuse_other_files(path: &Path) -> Result<(), EngineError> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(not_a_file(path));
     }
@@ -107,7 +107,7 @@ fn refuse_other_files(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn not_a_file(path: &Path) -> StoreError {
+fn not_a_file(path: &Path) -> EngineError {
     unusable(path, &"this is not a file")
 }
 
@@ -117,7 +117,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn remove_if_there(path: &Path) -> Result<(), StoreError> {
+fn remove_if_there(path: &Path) -> Result<(), EngineError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(io(path, error)),
         _ => Ok(()),

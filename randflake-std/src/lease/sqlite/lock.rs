@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::failure::{io, refused, unusable};
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::private_file;
 
 /// Longer than a thousand operations one after the other, well below a renewal's pause.
@@ -68,7 +68,7 @@ impl Lock {
     /// SQLite's own way of waiting lets some of many processes starve. This one asks at random
     /// intervals that do not grow; a lock without time limit would hang behind a process that was
     /// paused while it had it.
-    pub(super) fn wait(path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn wait(path: &Path) -> Result<Self, EngineError> {
         let begin = Instant::now();
         loop {
             let file = private_file::open(path).map_err(refused)?;
@@ -83,11 +83,11 @@ impl Lock {
                     }
                 }
                 Err(TryLockError::WouldBlock) if begin.elapsed() < PATIENCE => {
-                    let jitter = getrandom::u32().map_err(StoreError::unavailable)? % 4_000;
+                    let jitter = getrandom::u32().map_err(EngineError::unavailable)? % 4_000;
                     std::thread::sleep(Duration::from_micros(1_000 + u64::from(jitter)));
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(StoreError::unavailable(format!(
+                    return Err(EngineError::unavailable(format!(
                         "{}: another process has held the lock for {} s",
                         path.display(),
                         PATIENCE.as_secs()
@@ -100,7 +100,7 @@ impl Lock {
 
     /// Whether the file locked is the one that others will find: it may have been deleted since it
     /// was opened.
-    fn is_in_place(&self) -> Result<bool, StoreError> {
+    fn is_in_place(&self) -> Result<bool, EngineError> {
         let ours = self
             .file
             .metadata()
@@ -109,7 +109,7 @@ impl Lock {
         Ok(theirs.is_some_and(|theirs| private_file::is_same(&theirs, &ours)))
     }
 
-    pub(super) fn read(&mut self) -> Result<Mark, StoreError> {
+    pub(super) fn read(&mut self) -> Result<Mark, EngineError> {
         let mut bytes = Vec::new();
         let one_too_many = Mark::LEN as u64 + 1;
         self.file
@@ -124,7 +124,7 @@ impl Lock {
         })
     }
 
-    pub(super) fn write(&mut self, mark: Mark) -> Result<(), StoreError> {
+    pub(super) fn write(&mut self, mark: Mark) -> Result<(), EngineError> {
         // A first write that was cut short leaves a mark with zeros, not another program's file.
         self.file
             .set_len(Mark::LEN as u64)

@@ -15,19 +15,16 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use self::failure::{Failure, unusable};
+use self::failure::Failure;
 use self::file::Place;
 use self::lock::Mark;
 use self::records::Records;
 use self::session::Session;
 #[cfg(doc)]
 use super::LeaseStore;
-use super::{Finding, Namespace, StoreError, volume};
+use super::{EngineError, Finding, Namespace, StoreError, volume};
 use crate::ExactSystemClock;
-use crate::ledger::{
-    Backend, Change, Committed, Continuity, CounterBackend, CounterRecord, CounterView, Ledger,
-    NodeRecord, View, Wanted, read_clock,
-};
+use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write, read_clock};
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
@@ -36,63 +33,63 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 
 /// A store of leases and counters in an SQLite database, shared by the processes of one machine.
 ///
-/// It is a file, and two of the same name with `.lock` and `-journal` at the end; they are created, for their
-/// owner alone, with the directory if need be. Each operation opens the database, does its work in
-/// one transaction that is on disk when it returns, and closes it: between operations nothing is
-/// held, no matter how many threads, processes and forks of them use it.
+/// The store is a file, and two more with `.lock` and `-journal` at the end of its name. They are created for their owner
+/// only, with the directory if it is missing. The database has one row of text for each namespace, each counter, each node
+/// id from its first lease on, and each page of 64 node ids that was found full.
 ///
-/// Directory and files belong to this process's user or to root, and others may not write to them: anything else is
-/// refused, as whoever can change them decides which ids are issued. A directory may be writable by a group that this
-/// process is in, as Kubernetes gives a volume to a pod with an `fsGroup`, or by all if it is sticky. The path
-/// may be a link; what is beside the database is none, and no file is mounted without its directory.
+/// Each operation opens the database, works in one transaction that is on disk when it returns, and closes the database.
+/// Between operations nothing is held, so any number of threads, processes and their forks can use it.
+///
+/// The directory and the files must belong to this process's user or to root, and others must not be able to write to them;
+/// anything else is refused, because whoever can change them decides which ids are issued. A directory may be writable by a
+/// group that this process is in (as Kubernetes does with an `fsGroup`), or by all if it is sticky. The path may be a link.
+/// The lock file and the journal must not be links, and no file may be mounted without its directory.
 ///
 /// # What it notices
 ///
-/// The database holds the inode number, the time of birth and the path of its file, a random number and a count of its
-/// writes; the lock file holds the last two as well, and so does each process that has used the store.
+/// The database stores the inode number, the time of birth and the path of its file, a random number and a count of its
+/// writes. The lock file stores the last two as well, and each process remembers them.
 ///
 /// | what happened                                       | what it does                           |
 /// |-----------------------------------------------------|----------------------------------------|
 /// | neither file is there: a new store                  | grants at once                         |
-/// | the database was deleted, the lock file was not     | a new store, quarantined                    |
-/// | a backup of the database was restored in place      | quarantined                                 |
-/// | the file is another: its folder was restored,       | quarantined                                 |
+/// | the database was deleted, the lock file was not     | a new store, in quarantine             |
+/// | a backup of the database was restored in place      | quarantine                             |
+/// | the file is another: its folder was restored,       | quarantine                             |
 /// | or it was moved to this disk                        |                                        |
 /// | the file was renamed on its disk                    | nothing: it is the same                |
 /// | it is a copy, and the original is at its path       | refused, until the original is removed |
-/// | it is a container's own copy of a file of its image | quarantined                                 |
+/// | it is a container's own copy of a file of its image | quarantine                             |
 /// | the file is mounted alone, as by                    | refused: its lock and journal would be |
 /// | `docker -v leases.db:/srv/leases.db`                | elsewhere; mount the directory         |
-/// | both files were deleted, or overwritten with        | quarantined by that process's next          |
+/// | both files were deleted, or overwritten with        | quarantine, by that process's next     |
 /// | earlier ones, while a process runs                  | operation                              |
-/// | the power failed, a disk was full or broke          | nothing: what was answered is kept     |
+/// | the power failed, a disk was full or broke          | nothing: answered writes are kept      |
 ///
-/// Quarantined is [`StoreError::Quarantined`]: nothing is granted for the longest TTL and 20 s, and until the last lease
-/// that the lock file knows of has expired: that is long if a clock was far ahead once. Of a namespace whose record is
-/// lost the longest TTL is taken for 300 s at least. A lease from before that the store still knows is renewed.
+/// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s, and until the last lease that the lock file
+/// knows of has expired, which is long if a clock was far ahead once. If a namespace's record is lost, its longest TTL is
+/// taken to be at least 300 s. A lease from before that the store still knows can be renewed.
 ///
-/// No time heals a counter that may have gone back. Where leases are quarantined, counters are refused as
-/// [`StoreError::CounterLost`], those too that the store does not know, until somebody says where each
-/// goes on: [`resume`](SegmentStore::resume).
+/// A counter that may have gone back cannot be repaired by waiting. Whatever starts a quarantine also makes counters, also
+/// those that the store does not know, fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
-/// - A machine, or its disk, that was set back as a whole, with the lock file: call
-///   [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter further on.
-/// - Two machines, or volumes, from one image or snapshot of a disk: their files have the same numbers and times.
-///   Delete database and lock file in the image.
-/// - A copy whose original is not at its path as seen from here: on another machine, or in another container.
-///   It is quarantined once, then both grant the same node ids. The [`diagnose`](LeaseStore::diagnose) of each tells
-///   of a container's own layer.
-/// - Both files deleted, or both overwritten in place with those of a backup, and a lease granted before
-///   any of the processes that still run has come back to the store. Stop them first.
-/// - A path that is another disk's by mistake, because its own was not mounted: this is a new store.
-/// - A disk that says that it has written what it has not.
-/// - File systems without a time of birth (ext3, ext4 with inodes of 128 bytes) give a restored file's inode number
-///   to another: there a restored folder may go unnoticed. On those whose inodes are not stable the store
-///   quarantines itself without need. Network file systems are not for SQLite.
-/// - Linux before 5.8 and other systems do not tell of a file that is mounted alone.
-///
+/// - A machine, or its disk, set back as a whole, with the lock file: call [`quarantine`](LeaseStore::quarantine) then, and
+///   [`resume`](SegmentStore::resume) each counter at a higher number.
+/// - Two machines or volumes from one image or snapshot of a disk: their files have the same numbers and times. Delete the
+///   database and the lock file in the image.
+/// - A copy whose original is not at its path as seen from here: on another machine, or in another container. It is
+///   quarantined once, then both grant the same node ids. [`diagnose`](LeaseStore::diagnose) reports a container's own
+///   layer.
+/// - Both files deleted, or both overwritten in place with those of a backup, and a lease granted before any process that
+///   still runs has used the store again. Stop these processes first.
+/// - A path that is on another disk by mistake, because its own was not mounted: this is a new store.
+/// - Disks that report writes which they have not made.
+/// - File systems without a time of birth (ext3, ext4 with inodes of 128 bytes) reuse inode numbers: there a restored folder
+///   may go unnoticed. Where inode numbers are not stable, the store quarantines itself without need. Do not use SQLite on a
+///   network file system.
+/// - Linux before 5.8 and other systems do not report a file that is mounted alone.
 /// ```
 /// use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, SqliteStore, Token};
 /// use randflake_std::Randflake;
@@ -103,25 +100,25 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// let mut store = SqliteStore::open(&path, &namespace)?;
 /// let token = Token::random()?;
 /// let acquired = store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 })?;
-/// assert_eq!(acquired.grants[0].node_id, 0);
+/// assert!(acquired.grants[0].node_id < 131_072);
 /// store.release(&acquired.grants)?;
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub type SqliteStore = Ledger<Sqlite>;
 
-/// An SQLite database with leases and counters.
+/// An SQLite database with the leases and counters of one namespace, among others.
 pub struct Sqlite {
     place: Place,
-    namespace: Namespace,
+    namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
     /// The database as this process left it: it tells of a store that lost its lock file too.
     seen: Mark,
-    /// From a read to its commit.
+    /// From a read to its write.
     session: Option<Session>,
 }
 
-impl Ledger<Sqlite> {
+impl SqliteStore {
     /// Opens the store at a path, creating the file if it is not there.
     ///
     /// # Errors
@@ -151,61 +148,40 @@ impl Ledger<Sqlite> {
     {
         let database = Sqlite {
             place: Place::resolve(path.as_ref())?,
-            namespace: namespace.clone(),
+            namespace: namespace.name().to_owned(),
             clock,
             seen: Mark::default(),
             session: None,
         };
-        let mut store = Self::over(database, namespace.clone());
-        store.check()?;
-        Ok(store)
+        Self::opened(database, namespace.clone())
     }
 
     /// The database's path, without links.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.backend.place.database
+        &self.records.engine.place.database
     }
 }
 
 impl Sqlite {
-    /// Begins a transaction.
-    fn begin(&mut self) -> Result<Session, StoreError> {
-        self.session = None;
-        Session::begin(&self.place, &mut self.seen)
-            .map_err(|failure| failure.at(&self.place.database))
+    /// That of the last read, as long as nothing was written since; else another.
+    fn session(&mut self) -> Result<Session, EngineError> {
+        if let Some(session) = self.session.take() {
+            return Ok(session);
+        }
+        let session = Session::begin(&self.place, &mut self.seen);
+        session.map_err(|failure| failure.at(&self.place.database))
     }
 
     fn records<'s>(&'s self, session: &'s Session) -> Records<'s> {
         Records {
             connection: &session.connection,
-            name: self.namespace.name(),
-            max_node_id: self.namespace.spec().max_node_id(),
+            namespace: &self.namespace,
         }
     }
 
-    fn at<T>(&self, outcome: Result<T, Failure>) -> Result<T, StoreError> {
-        outcome.map_err(|failure| failure.at(&self.place.database))
-    }
-
-    fn view(&self, session: &Session, wanted: &Wanted<'_>) -> Result<View, Failure> {
-        // Only now: a transaction that waited would grant from an old time.
-        let now = read_clock(&*self.clock)?;
-        let tick = self.namespace.spec().tick_at(now).unwrap_or(0);
-        let records = self.records(session);
-        let (nodes, free_from) = records.nodes(wanted, tick)?;
-        let is_absence_certain = session.continuity.is_absence_certain && !records.any()?;
-        Ok(View {
-            now,
-            continuity: Continuity {
-                is_absence_certain,
-                ..session.continuity.clone()
-            },
-            namespace: records.namespace()?,
-            nodes,
-            is_sole: false,
-            free_from,
-        })
+    fn at<T>(&self, outcome: Result<T, impl Into<Failure>>) -> Result<T, EngineError> {
+        outcome.map_err(|failure| failure.into().at(&self.place.database))
     }
 }
 
@@ -217,76 +193,65 @@ impl Debug for Sqlite {
     }
 }
 
-impl Backend for Sqlite {
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, StoreError> {
-        let session = self.begin()?;
-        let view = self.at(self.view(&session, wanted))?;
-        self.session = Some(session);
-        Ok(view)
+impl Engine for Sqlite {
+    fn place(&self) -> String {
+        self.place.database.display().to_string()
     }
 
-    fn commit(&mut self, change: &Change) -> Result<Committed, StoreError> {
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        let session = self.session()?;
+        // Only now: a transaction that waited would grant from an old time.
+        let now = read_clock(&*self.clock)?;
+        let texts = self.at(self.records(&session).read(keys))?;
+        let continuity = session.continuity.clone();
+        self.session = Some(session);
+        Ok(Reading {
+            now,
+            continuity,
+            texts,
+        })
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        // Without it others may have written since the read.
         let Some(session) = self.session.take() else {
             return Ok(Committed::Stale);
         };
         let now = read_clock(&*self.clock)?;
         let records = self.records(&session);
-        // Nobody else has worked on the database since the read.
-        if !self.at(records.allow(change))? {
-            let why = "the database is damaged: its index and its table differ";
-            return Err(unusable(&self.place.database, &why));
+        if write.fingerprint != session.continuity.fingerprint
+            || !write.is_in_window(now)
+            || !self.at(records.allow(&write.entries))?
+        {
+            return Ok(Committed::Stale);
         }
-        self.at(records.apply(change))?;
-        let ends = change.nodes.iter().map(|node| node.after.end);
-        let until_ms = ends
-            .max()
-            .map_or(0, |end| self.namespace.spec().unix_ms(end));
-        let committed = session.commit(until_ms, &mut self.seen);
+        self.at(records.put(&write.entries))?;
+        let committed = session.commit(write.latest_end_unix_ms, &mut self.seen);
         self.at(committed)?;
         Ok(Committed::Done { now })
+    }
+
+    /// Under the lock nobody else looks: so those leased before are leased again, and the file does not grow.
+    fn is_shared(&self) -> bool {
+        false
     }
 
     fn abandon(&mut self) {
         self.session = None;
     }
 
-    fn list(&mut self) -> Result<Vec<NodeRecord>, StoreError> {
-        let session = self.begin()?;
-        self.at(self.records(&session).list())
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let is_within_a_read = self.session.is_some();
+        let session = self.session()?;
+        let texts = self.at(self.records(&session).list(first, most))?;
+        self.session = Some(session).filter(|_| is_within_a_read);
+        Ok(texts)
     }
 
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        let session = self.begin()?;
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let session = self.session()?;
         let mut findings = self.at(diagnosis::findings(&session.connection))?;
         findings.push(volume::finding(&self.place.database, VANISHES));
         Ok(findings)
-    }
-}
-
-impl CounterBackend for Sqlite {
-    fn read_counter(&mut self) -> Result<CounterView, StoreError> {
-        let session = self.begin()?;
-        let record = self.at(self.records(&session).counter())?;
-        let continuity = session.continuity.clone();
-        self.session = Some(session);
-        Ok(CounterView { record, continuity })
-    }
-
-    fn commit_counter(
-        &mut self,
-        before: Option<&CounterRecord>,
-        after: &CounterRecord,
-    ) -> Result<bool, StoreError> {
-        let Some(session) = self.session.take() else {
-            return Ok(false);
-        };
-        let records = self.records(&session);
-        if self.at(records.counter())?.as_ref() != before {
-            return Ok(false);
-        }
-        self.at(records.put_counter(after))?;
-        let committed = session.commit(0, &mut self.seen);
-        self.at(committed)?;
-        Ok(true)
     }
 }

@@ -13,9 +13,8 @@ pub(super) const VERSION: i32 = 1;
 
 /// - `store` has one row: what is known of the database itself. `breaks` counts how often it may have forgotten
 ///   something, `known_end_ms` is the latest end of a lease that was known outside of it when it did.
-/// - `namespace` has each namespace's record, as text.
-/// - `lease` has a row for each node id that was ever leased, in the namespace's ticks.
-/// - `counter` has a row for each namespace whose numbers were ever reserved.
+/// - `record` has all else: the texts of each namespace by their keys. A kind is 0 for the namespace's record, 1 for its
+///   counter, 2 for a node id, and 3 for a page, which is a hint.
 const TABLES: &str = "
     CREATE TABLE store (
         only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -27,23 +26,13 @@ const TABLES: &str = "
         known_end_ms INTEGER NOT NULL,
         breaks INTEGER NOT NULL
     ) STRICT;
-    CREATE TABLE namespace (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT;
-    CREATE TABLE lease (
+    CREATE TABLE record (
         namespace TEXT NOT NULL,
-        node_id INTEGER NOT NULL,
-        start_tick INTEGER NOT NULL,
-        end_tick INTEGER NOT NULL,
-        fencing_token INTEGER NOT NULL,
-        serial INTEGER NOT NULL,
-        token BLOB NOT NULL,
-        nonce INTEGER NOT NULL,
-        held INTEGER NOT NULL,
-        contested INTEGER NOT NULL,
-        holder TEXT NOT NULL,
-        PRIMARY KEY (namespace, node_id)
+        kind INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        value TEXT NOT NULL,
+        PRIMARY KEY (namespace, kind, number)
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX lease_by_end ON lease (namespace, end_tick);
-    CREATE TABLE counter (name TEXT PRIMARY KEY, next INTEGER NOT NULL, vouched TEXT NOT NULL) STRICT;
 ";
 
 /// Whether the file has our tables already. It is not changed.

@@ -9,7 +9,7 @@ use super::failure::{Failure, unusable};
 use super::file::Place;
 use super::lock::{Lock, Mark};
 use super::schema;
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::ledger::Continuity;
 
 /// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
@@ -44,7 +44,7 @@ impl Session {
         // Only now: a container makes a file of its image its own when it is opened to be written.
         let identity = place.identity()?;
         if identity.inode != before.inode {
-            return Err(StoreError::unavailable("the database was replaced meanwhile").into());
+            return Err(EngineError::unavailable("the database was replaced meanwhile").into());
         }
         let evidence = Evidence {
             path: &place.database,
@@ -102,7 +102,7 @@ fn remember(
     former: Mark,
     mut mark: Mark,
     seen: &mut Mark,
-) -> Result<Mark, StoreError> {
+) -> Result<Mark, EngineError> {
     mark.until_ms = mark.until_ms.max(former.until_ms);
     *seen = mark;
     lock.write(mark)?;

@@ -136,31 +136,35 @@ fn open_sqlite(path: &str, namespace: &Namespace) -> Result<Box<dyn Store>, Stor
 
 #[cfg(not(feature = "sqlite"))]
 fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no SQLite store: build it with the cargo feature `sqlite`".to_owned(),
     ))
 }
 
 #[cfg(feature = "redis")]
 fn open_redis(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::RedisStore::at(server, namespace)?))
+    Ok(Box::new(crate::lease::RedisStore::at(
+        server, namespace, None,
+    )?))
 }
 
 #[cfg(not(feature = "redis"))]
 fn open_redis(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no Redis store: build it with the cargo feature `redis`".to_owned(),
     ))
 }
 
 #[cfg(feature = "etcd")]
 fn open_etcd(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::EtcdStore::at(server, namespace)?))
+    Ok(Box::new(crate::lease::EtcdStore::at(
+        server, namespace, None,
+    )?))
 }
 
 #[cfg(not(feature = "etcd"))]
 fn open_etcd(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no etcd store: build it with the cargo feature `etcd`".to_owned(),
     ))
 }
@@ -174,19 +178,21 @@ fn open_postgres(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store
 
 #[cfg(not(feature = "postgres"))]
 fn open_postgres(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no PostgreSQL store: build it with the cargo feature `postgres`".to_owned(),
     ))
 }
 
 #[cfg(feature = "mysql")]
 fn open_mysql(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::MysqlStore::at(server, namespace)?))
+    Ok(Box::new(crate::lease::MysqlStore::at(
+        server, namespace, None,
+    )?))
 }
 
 #[cfg(not(feature = "mysql"))]
 fn open_mysql(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::Unusable(
+    Err(StoreError::unusable(
         "this build has no MySQL store: build it with the cargo feature `mysql`".to_owned(),
     ))
 }

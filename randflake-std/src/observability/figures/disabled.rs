@@ -16,7 +16,7 @@ impl Tally {
     }
 
     #[inline]
-    pub(crate) fn issued(&self, _: usize) {}
+    pub(crate) fn issued(&self, _: u64) {}
 
     #[inline]
     pub(crate) fn refused(&self, _: GenerateError) {}

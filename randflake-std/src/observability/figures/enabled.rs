@@ -22,8 +22,8 @@ impl Tally {
     }
 
     #[inline]
-    pub(crate) fn issued(&self, count: usize) {
-        self.issued.fetch_add(count as u64, Ordering::Relaxed);
+    pub(crate) fn issued(&self, count: u64) {
+        self.issued.fetch_add(count, Ordering::Relaxed);
     }
 
     #[cold]

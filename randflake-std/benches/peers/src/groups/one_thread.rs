@@ -3,18 +3,17 @@
 use std::cell::RefCell;
 use std::hint::{black_box, spin_loop};
 use std::rc::Rc;
-use std::time::Duration;
 
 use ferroid::generator::{AtomicSnowflakeGenerator, BasicSnowflakeGenerator};
 use ferroid::id::SnowflakeTwitterId;
 use ferroid::time::{MonotonicClock, TWITTER_EPOCH};
-use randflake_std::{ExactSystemClock, Layout, Randflake, SystemClock};
+use randflake_std::{ExactSystemClock, SystemClock};
 use sparx64::Backend;
 use typedflake::typedflake;
 
 use super::peer;
 use crate::measure::{Case, time, time_bursts, time_fresh};
-use crate::ours::{FixedClock, Forced, IDS_PER_TICK, WHO, WithBackend, cipher, handle, randflake};
+use crate::ours::{FixedClock, Forced, IDS_PER_TICK, WHO, WithBackend, handle, randflake};
 
 const GROUP: &str = "one_thread";
 /// So few that no 12-bit sequence is exhausted.
@@ -45,30 +44,18 @@ fn ours() -> Vec<Case> {
             let fresh = || randflake(ExactSystemClock);
             time_fresh(n, u64::MAX, fresh, |ids| ids.generate().expect("borrows"))
         }),
-        Case::new(GROUP, "Handle::generate", WHO, |n| {
-            let fresh = || handle::<Randflake>(cipher(), 1);
-            time_fresh(n, u64::MAX, fresh, |ids| ids.generate().expect("is fresh"))
-        })
-        .most(IDS_PER_TICK),
     ];
     for backend in Backend::available().filter(|backend| backend.name() != "portable") {
-        let name = format!("Local::next_id, {backend}");
+        let name = format!("Handle::generate, {backend}");
         cases.push(
             Case::new(GROUP, name, WHO, move |n| {
-                local::<Forced>(n, || WithBackend::new(backend))
+                let fresh = || handle::<Forced>(WithBackend::new(backend), NODE_IDS);
+                time_fresh(n, u64::MAX, fresh, |ids| ids.generate().expect("is fresh"))
             })
             .most(u64::from(NODE_IDS) * IDS_PER_TICK),
         );
     }
     cases
-}
-
-fn local<L: Layout>(n: u64, permutation: impl Fn() -> L::Permutation) -> Duration {
-    let fresh = || {
-        let handle = handle::<L>(permutation(), NODE_IDS);
-        handle.local().expect("the thread starts")
-    };
-    time_fresh(n, u64::MAX, fresh, |ids| ids.next_id().expect("is fresh"))
 }
 
 /// Random numbers, and ids that are mostly random.

@@ -66,20 +66,14 @@ fn ours() -> Vec<Case> {
             let call = |ids: &mut &_| generate(ids);
             time_threads(n, THREADS, || ids, call)
         }),
-        Case::new(GROUP, "Handle::generate, one word", WHO, |n| {
-            let ids = handle::<Randflake>(cipher(), 1);
+        Case::new(GROUP, "Handle::generate", WHO, |n| {
+            let ids = handle::<Randflake>(cipher(), NODE_IDS);
             time_threads(
                 n,
                 THREADS,
                 || ids.clone(),
                 |ids| ids.generate().expect("is fresh"),
             )
-        })
-        .most(MOST),
-        Case::new(GROUP, "Local::next_id", WHO, |n| {
-            let ids = handle::<Randflake>(cipher(), NODE_IDS);
-            let local = || ids.local().expect("the thread starts");
-            time_threads(n, THREADS, local, |ids| ids.next_id().expect("is fresh"))
         })
         .most(u64::from(NODE_IDS) * MOST),
     ]

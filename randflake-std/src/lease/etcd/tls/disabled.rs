@@ -3,18 +3,18 @@
 use ureq::config::ConfigBuilder;
 use ureq::typestate::AgentScope;
 
-use crate::lease::StoreError;
-use crate::lease::encryption::Files;
+use crate::lease::EngineError;
+use crate::lease::encryption::{self, Files};
 
 pub(in super::super) fn encrypted(
     _: ConfigBuilder<AgentScope>,
     _: &Files,
-) -> Result<ConfigBuilder<AgentScope>, StoreError> {
-    Err(StoreError::Unusable(
-        "this build has no TLS for etcd: build it with the cargo feature `etcd-tls`".to_owned(),
+) -> Result<ConfigBuilder<AgentScope>, EngineError> {
+    Err(EngineError::unusable(
+        "this build has no TLS for etcd: build it with the cargo feature `etcd-tls`",
     ))
 }
 
-pub(in super::super) fn refusal(_: &ureq::Error) -> Option<String> {
-    None
+pub(in super::super) fn refusal(error: &ureq::Error) -> Option<String> {
+    encryption::refusal(error)
 }

@@ -9,13 +9,13 @@ use ureq::config::ConfigBuilder;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::lease::encryption::{self, Files};
 
 pub(in super::super) fn encrypted(
     config: ConfigBuilder<AgentScope>,
     files: &Files,
-) -> Result<ConfigBuilder<AgentScope>, StoreError> {
+) -> Result<ConfigBuilder<AgentScope>, EngineError> {
     let trusted = files.trusted()?;
     let trusted = trusted
         .iter()
@@ -28,8 +28,8 @@ pub(in super::super) fn encrypted(
     Ok(config.tls_config(tls))
 }
 
-fn client(files: &Files) -> Result<Option<ClientCert>, StoreError> {
-    let (Some((certificates, _)), Some((_, key))) = (files.read_client()?, files.client()?) else {
+fn client(files: &Files) -> Result<Option<ClientCert>, EngineError> {
+    let (Some((certificates, _)), Some((_, key))) = (files.read_client()?, files.client()) else {
         return Ok(None);
     };
     let certificates: Vec<_> = certificates
@@ -37,8 +37,8 @@ fn client(files: &Files) -> Result<Option<ClientCert>, StoreError> {
         .map(|certificate| Certificate::from_der(certificate).to_owned())
         .collect();
     // It takes a key by its text alone.
-    let key = fs::read(key).map_err(StoreError::unavailable)?;
-    let key = PrivateKey::from_pem(&key).map_err(StoreError::unavailable)?;
+    let key = fs::read(key).map_err(EngineError::unavailable)?;
+    let key = PrivateKey::from_pem(&key).map_err(EngineError::unavailable)?;
     Ok(Some(ClientCert::new_with_certs(&certificates, key)))
 }
 

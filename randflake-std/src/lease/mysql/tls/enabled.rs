@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use mysql_async::{ClientIdentity, Error as SqlError, SslOpts};
+use mysql_async::{ClientIdentity, SslOpts};
 use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, ring};
 
-use crate::lease::StoreError;
-use crate::lease::encryption::{self, Files};
+use crate::lease::EngineError;
+use crate::lease::encryption::Files;
 
 /// The files are read for each connection: certificates are replaced before they expire.
-pub(in crate::lease::mysql) fn options(files: &Files) -> Result<SslOpts, StoreError> {
+pub(in crate::lease::mysql) fn options(files: &Files) -> Result<SslOpts, EngineError> {
     // The crate takes the process's provider, and cannot choose where a program has two.
     if CryptoProvider::get_default().is_none() {
         let _somebody_was_first = ring::default_provider().install_default();
@@ -28,7 +28,7 @@ pub(in crate::lease::mysql) fn options(files: &Files) -> Result<SslOpts, StoreEr
         .with_root_certs(trusted.collect());
     // Here what is wrong with a file is told with its name.
     files.read_client()?;
-    let Some((certificate, key)) = files.client()? else {
+    let Some((certificate, key)) = files.client() else {
         return Ok(options);
     };
     let identity = ClientIdentity::new(content(certificate)?.into(), content(key)?.into());
@@ -36,10 +36,6 @@ pub(in crate::lease::mysql) fn options(files: &Files) -> Result<SslOpts, StoreEr
 }
 
 /// A path the crate would read in a thread of its own.
-fn content(path: &Path) -> Result<Vec<u8>, StoreError> {
-    fs::read(path).map_err(StoreError::unavailable)
-}
-
-pub(in crate::lease::mysql) fn refusal(error: &SqlError) -> Option<String> {
-    encryption::refusal(error)
+fn content(path: &Path) -> Result<Vec<u8>, EngineError> {
+    fs::read(path).map_err(EngineError::unavailable)
 }

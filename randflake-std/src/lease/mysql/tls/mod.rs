@@ -9,25 +9,24 @@ use mysql_async::{Opts, OptsBuilder};
 
 #[cfg(not(feature = "mysql-tls"))]
 use self::disabled::options;
-#[cfg(not(feature = "mysql-tls"))]
-pub(super) use self::disabled::refusal;
 #[cfg(feature = "mysql-tls")]
 use self::enabled::options;
-#[cfg(feature = "mysql-tls")]
-pub(super) use self::enabled::refusal;
-use crate::lease::StoreError;
+use super::SharedClock;
+use crate::lease::EngineError;
 use crate::lease::encryption::Files;
 
-/// Where the server is, and the files for an encrypted connection.
-#[derive(Debug)]
+/// Where the server is, and what sessions with it have in common.
 pub(super) struct Target {
     pub(super) options: Opts,
+    /// For an encrypted connection.
     pub(super) files: Option<Files>,
+    /// Instead of the server's, in tests.
+    pub(super) clock: Option<SharedClock>,
 }
 
 impl Target {
     /// The options of one connection.
-    pub(super) fn options(&self) -> Result<Opts, StoreError> {
+    pub(super) fn options(&self) -> Result<Opts, EngineError> {
         let encryption = self.files.as_ref().map(options).transpose()?;
         let builder = OptsBuilder::from_opts(self.options.clone());
         Ok(builder.ssl_opts(encryption).into())

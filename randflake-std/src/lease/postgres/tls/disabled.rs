@@ -1,13 +1,11 @@
 //! A build without encryption.
 
-use core::error::Error;
-
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config};
 
-use crate::lease::StoreError;
+use crate::lease::EngineError;
+use crate::lease::database::Failure;
 use crate::lease::encryption::Files;
-use crate::lease::postgres::failure::Failure;
 
 pub(super) async fn connect_encrypted(
     _: &Config,
@@ -15,9 +13,5 @@ pub(super) async fn connect_encrypted(
 ) -> Result<(Client, JoinHandle<()>), Failure> {
     let sentence = "this build cannot encrypt connections to PostgreSQL: build it with the cargo \
                     feature `postgres-tls`, or take sslmode=disable";
-    Err(StoreError::Unusable(sentence.to_owned()).into())
-}
-
-pub(in crate::lease::postgres) fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
-    None
+    Err(EngineError::unusable(sentence).into())
 }

@@ -1,6 +1,5 @@
 //! TLS by rustls.
 
-use core::error::Error;
 use std::sync::Arc;
 
 use rustls::crypto::ring;
@@ -9,9 +8,9 @@ use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::lease::StoreError;
-use crate::lease::encryption::{self, Files};
-use crate::lease::postgres::failure::Failure;
+use crate::lease::EngineError;
+use crate::lease::database::Failure;
+use crate::lease::encryption::Files;
 
 /// The files are read for each connection: certificates are replaced before they expire.
 pub(super) async fn connect_encrypted(
@@ -22,18 +21,14 @@ pub(super) async fn connect_encrypted(
     roots.add_parsable_certificates(files.trusted()?);
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(StoreError::unavailable)?
+        .map_err(EngineError::unavailable)?
         .with_root_certificates(roots);
     let tls = match files.read_client()? {
         Some((certificates, key)) => tls
             .with_client_auth_cert(certificates, key)
-            .map_err(|error| StoreError::Unusable(format!("sslcert and sslkey: {error}")))?,
+            .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}")))?,
         None => tls.with_no_client_auth(),
     };
     let (client, connection) = config.connect(MakeRustlsConnect::new(tls)).await?;
     Ok((client, tokio::spawn(async move { _ = connection.await })))
-}
-
-pub(in crate::lease::postgres) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
-    encryption::refusal(error)
 }

@@ -10,31 +10,34 @@ use tokio_postgres::{Client, Config, NoTls};
 
 #[cfg(not(feature = "postgres-tls"))]
 use self::disabled::connect_encrypted;
-#[cfg(not(feature = "postgres-tls"))]
-pub(super) use self::disabled::refusal;
 #[cfg(feature = "postgres-tls")]
 use self::enabled::connect_encrypted;
-#[cfg(feature = "postgres-tls")]
-pub(super) use self::enabled::refusal;
-use super::failure::Failure;
+use crate::lease::database::Failure;
 use crate::lease::encryption::Files;
 
-/// Where the servers are, the files for an encrypted connection, and who made the schema if it was another
-/// role.
-#[derive(Clone, Debug)]
+/// Where the servers are, and what sessions with them have in common.
+#[derive(Debug)]
 pub(super) struct Target {
     pub(super) config: Config,
+    /// For an encrypted connection.
     pub(super) files: Option<Files>,
+    /// Who made the schema, if it was another role.
     pub(super) owner: Option<String>,
+    /// The random number of the store that this process has used first: its connections say so.
+    pub(super) first: Option<i64>,
 }
 
 impl Target {
     /// A client, and the task that moves its bytes.
     pub(super) async fn connect(&self) -> Result<(Client, JoinHandle<()>), Failure> {
-        if let Some(files) = &self.files {
-            return connect_encrypted(&self.config, files).await;
+        let mut config = self.config.clone();
+        if let Some(first) = self.first {
+            config.application_name(format!("randflake {first}"));
         }
-        let (client, connection) = self.config.connect(NoTls).await?;
+        if let Some(files) = &self.files {
+            return connect_encrypted(&config, files).await;
+        }
+        let (client, connection) = config.connect(NoTls).await?;
         Ok((client, tokio::spawn(async move { _ = connection.await })))
     }
 }

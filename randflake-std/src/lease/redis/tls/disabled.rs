@@ -1,18 +1,12 @@
 //! No encrypted connections in this build.
 
-use core::error::Error;
-
 use redis::{Client, ConnectionInfo};
 
-use crate::lease::StoreError;
+use crate::lease::EngineError;
 use crate::lease::encryption::Files;
 
-pub(in super::super) fn client(_: ConnectionInfo, _: &Files) -> Result<Client, StoreError> {
-    Err(StoreError::Unusable(
-        "this build has no TLS for Redis: build it with the cargo feature `redis-tls`".to_owned(),
+pub(in super::super) fn client(_: ConnectionInfo, _: &Files) -> Result<Client, EngineError> {
+    Err(EngineError::unusable(
+        "this build has no TLS for Redis: build it with the cargo feature `redis-tls`",
     ))
-}
-
-pub(in super::super) fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
-    None
 }

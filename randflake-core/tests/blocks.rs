@@ -1,0 +1,227 @@
+//! Blocks: of the clock's tick only, no id twice, and few ids held.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::sync::atomic::AtomicU64;
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use randflake_core::{
+    Block, Codec, Encrypted, Field, Fields, Held, Id, Layout, Lease, Plain, Sequencer, Spec,
+};
+
+const NS_PER_MS: u64 = 1_000_000;
+const TICK_MS: u64 = 1_000;
+const LARGEST: usize = 256;
+/// What is held of a tick, at most.
+const LIMIT: usize = 8_192 / 16;
+
+/// 8,192 ids a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Small;
+
+impl Layout for Small {
+    type Permutation = Plain;
+    const SPEC: Spec = Spec::declare(Fields {
+        timestamp: Field {
+            bits: 30,
+            shift: 21,
+        },
+        node_id: Field { bits: 8, shift: 13 },
+        sequence: Field { bits: 13, shift: 0 },
+        epoch_unix_ms: 1_000,
+        tick_ms: TICK_MS,
+    });
+}
+
+type SmallBlock = Block<[u64; LARGEST]>;
+
+struct World {
+    codec: Codec<Small>,
+    sequencers: Vec<(Sequencer<Small, AtomicU64>, Held<AtomicU64>)>,
+    now_ns: u64,
+    issued: HashSet<Id>,
+}
+
+impl World {
+    fn new(node_ids: u32) -> Self {
+        let sequencer = |node_id| Sequencer::new(Lease::new(node_id, 100, 400).unwrap()).unwrap();
+        Self {
+            codec: Codec::new(Plain),
+            sequencers: (0..node_ids)
+                .map(|node_id| (sequencer(node_id), Held::new()))
+                .collect(),
+            now_ns: Small::SPEC.unix_ms(100) * NS_PER_MS,
+            issued: HashSet::new(),
+        }
+    }
+
+    fn tick(&self) -> u64 {
+        Small::SPEC
+            .tick_at(core::time::Duration::from_nanos(self.now_ns))
+            .unwrap()
+    }
+
+    /// An id of a block, or else of a sequencer's next one.
+    fn next(&mut self, block: &mut SmallBlock, of: usize, is_valid: bool) -> Option<Id> {
+        let left = block.left();
+        let id = block.take(self.now_ns, || is_valid);
+        assert!(is_valid || id.is_none(), "it was handed out all the same");
+        assert!(id.is_some() || block.left() == 0, "{left} were not dropped");
+        let (sequencer, held) = &self.sequencers[of];
+        let id = id.or_else(|| block.refill(sequencer, held, &self.codec, self.now_ns).ok())?;
+        assert_eq!(self.codec.inspect(id).tick, self.tick(), "of another tick");
+        assert!(self.issued.insert(id), "{id:?} twice");
+        Some(id)
+    }
+}
+
+fn block() -> SmallBlock {
+    Block::new([0; LARGEST])
+}
+
+#[test]
+fn a_block_begins_with_one_id_in_each_tick_and_doubles() {
+    let mut world = World::new(1);
+    let mut block = block();
+    for _ in 0..3 {
+        let mut sizes = Vec::new();
+        while sizes.len() < 11 {
+            let left = block.left();
+            world.next(&mut block, 0, true).unwrap();
+            if block.left() + 1 != left {
+                sizes.push(block.left() + 1);
+            }
+        }
+        // The last ones are bounded by what the tick has left.
+        assert_eq!(sizes[..9], [1, 2, 4, 8, 16, 32, 64, 128, 256]);
+        assert!(sizes[9..].is_sorted_by(|a, b| a >= b), "{sizes:?}");
+        world.now_ns += TICK_MS * NS_PER_MS;
+    }
+}
+
+#[test]
+fn a_tick_is_issued_whole_by_one_and_but_for_a_sixteenth_by_a_thousand_that_stop() {
+    let mut world = World::new(1);
+    let mut one = block();
+    let issued = (0..10_000)
+        .filter(|_| world.next(&mut one, 0, true).is_some())
+        .count();
+    assert_eq!(issued, 8_192);
+
+    world.now_ns += TICK_MS * NS_PER_MS;
+    let mut blocks: Vec<SmallBlock> = (0..1_000).map(|_| block()).collect();
+    let mut left = 8_192;
+    // Each takes so many that most have some left.
+    'tick: for turn in 0.. {
+        let n = turn % blocks.len();
+        for _ in 0..=n % 7 {
+            if world.next(&mut blocks[n], 0, true).is_none() {
+                break 'tick;
+            }
+            left -= 1;
+        }
+    }
+    let held: usize = blocks.iter().map(Block::left).sum();
+    assert!(held <= LIMIT, "{held} are held");
+    assert_eq!(left, held, "some are lost");
+}
+
+#[test]
+fn a_plain_block_and_an_encrypted_one_have_the_same_ids_in_the_same_order() {
+    let cipher = randflake_core::Sparx64::new(&[7; 16]);
+    let codec = Codec::<Encrypted<Small>>::new(cipher);
+    let sequencer = Sequencer::new(Lease::new(5, 100, 400).unwrap()).unwrap();
+    let sequencer: Sequencer<Encrypted<Small>, AtomicU64> = sequencer;
+    let held = Held::<AtomicU64>::new();
+    let now_ns = Small::SPEC.unix_ms(100) * NS_PER_MS;
+    let mut block = block();
+    for sequence in 0..8_192 {
+        let id = block.take(now_ns, || true);
+        let id = id.unwrap_or_else(|| block.refill(&sequencer, &held, &codec, now_ns).unwrap());
+        let parts = codec.inspect(id);
+        assert_eq!(
+            (parts.tick, parts.node_id, parts.sequence),
+            (100, 5, sequence)
+        );
+    }
+    assert_eq!(block.handed_out(), 8_192);
+}
+
+#[test]
+fn nothing_is_taken_outside_of_the_lease_or_after_the_seal() {
+    let mut world = World::new(1);
+    let mut block = block();
+    world.now_ns -= 1;
+    assert_eq!(world.next(&mut block, 0, true), None, "before the lease");
+    world.now_ns = 0;
+    assert_eq!(world.next(&mut block, 0, true), None, "before the epoch");
+    world.now_ns = Small::SPEC.unix_ms(400) * NS_PER_MS;
+    assert_eq!(world.next(&mut block, 0, true), None, "after the lease");
+    world.now_ns -= 1;
+    assert!(world.next(&mut block, 0, true).is_some());
+    world.sequencers[0].0.seal();
+    assert_eq!(world.next(&mut block, 0, true), None);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// So many ids for a thread, from one of two sequencers.
+    Issue {
+        thread: usize,
+        of: usize,
+        count: usize,
+    },
+    /// The thread's block may not be handed out any more.
+    Invalidate {
+        thread: usize,
+        of: usize,
+    },
+    End {
+        thread: usize,
+    },
+    /// In milliseconds, ahead or back.
+    Clock(i64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let thread = || 0..5_usize;
+    prop_oneof![
+        12 => (thread(), 0..2_usize, 0..700_usize)
+            .prop_map(|(thread, of, count)| Step::Issue { thread, of, count }),
+        1 => (thread(), 0..2_usize).prop_map(|(thread, of)| Step::Invalidate { thread, of }),
+        1 => thread().prop_map(|thread| Step::End { thread }),
+        2 => (0..1_500_i64).prop_map(Step::Clock),
+        1 => (-1_500..0_i64).prop_map(Step::Clock),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_history_repeats_an_id_or_hands_out_one_of_another_tick(
+        steps in proptest::collection::vec(step(), 1..150)
+    ) {
+        let mut world = World::new(2);
+        let mut blocks: [SmallBlock; 5] = core::array::from_fn(|_| block());
+        for step in steps {
+            match step {
+                Step::Issue { thread, of, count } => {
+                    for _ in 0..count {
+                        world.next(&mut blocks[thread], of, true);
+                    }
+                }
+                Step::Invalidate { thread, of } => {
+                    world.next(&mut blocks[thread], of, false);
+                }
+                Step::End { thread } => blocks[thread] = block(),
+                Step::Clock(ms) => {
+                    let ns = ms * NS_PER_MS.cast_signed();
+                    let first = Small::SPEC.unix_ms(100) * NS_PER_MS;
+                    world.now_ns = world.now_ns.saturating_add_signed(ns).max(first);
+                }
+            }
+        }
+    }
+}

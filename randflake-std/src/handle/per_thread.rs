@@ -1,0 +1,237 @@
+//! A value for each thread and owner, which ends with the thread or the owner, whichever is first.
+//!
+//! The crate `thread_local` keeps a thread's value for the next thread instead, and panics where a thread that ends
+//! asks for one.
+
+#![expect(
+    unsafe_code,
+    reason = "threads follow a pointer that their owner frees when nobody can have it"
+)]
+
+use core::cell::{Cell, RefCell};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::blocks::Mine;
+use crate::fork_guard::ForkGuard;
+
+/// The values of an owner.
+#[derive(Debug)]
+pub(super) struct PerThread {
+    /// Never another owner's, also after this one has ended.
+    number: u64,
+    values: Arc<Values>,
+}
+
+/// From `Box::leak`, once each.
+#[derive(Debug)]
+struct Values {
+    all: Mutex<Vec<Value>>,
+    fork_guard: ForkGuard,
+}
+
+type Value = NonNull<RefCell<Mine>>;
+
+// SAFETY: it owns the values as a `Vec<Box<RefCell<Mine>>>` would, which is `Send`; the lock guards the list. What it
+// points to is borrowed by one thread only, its own, and dropped when that cannot be.
+unsafe impl Send for Values {}
+// SAFETY: as above.
+unsafe impl Sync for Values {}
+
+impl PerThread {
+    pub(super) fn new() -> Self {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            values: Arc::new(Values {
+                all: Mutex::default(),
+                fork_guard: ForkGuard::new(),
+            }),
+        }
+    }
+
+    /// This thread's value; `None` if it has none.
+    #[inline]
+    pub(super) fn get(&self) -> Option<&RefCell<Mine>> {
+        let (last, value) = LAST.get();
+        let value = if last == self.number {
+            value
+        } else {
+            find(self.number)?
+        };
+        // SAFETY: the number says that `insert` made it, of this owner and for this thread. It is freed when the owner
+        // ends, which this borrow forbids, or when the thread ends, which is not while it is here, and takes it out of
+        // `LAST` and `ALL`.
+        Some(unsafe { value.as_ref() })
+    }
+
+    /// Gives this thread a value, if it has none; not while it ends.
+    #[cold]
+    pub(super) fn insert(&self, value: Mine) {
+        // An error is a thread that ends.
+        let _ended = ALL.try_with(|all| {
+            let value = NonNull::from(Box::leak(Box::new(RefCell::new(value))));
+            self.values.all().push(value);
+            all.insert(self.number, value, Arc::downgrade(&self.values));
+        });
+    }
+}
+
+impl Values {
+    fn all(&self) -> MutexGuard<'_, Vec<Value>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Frees the value of a thread that ends.
+    fn remove(&self, value: Value) {
+        // In a forked child the lock may be that of a thread which is not there.
+        if self.fork_guard.is_in_child() {
+            return;
+        }
+        let mut all = self.all();
+        if let Some(index) = all.iter().position(|&one| one == value) {
+            let value = all.swap_remove(index);
+            drop(all);
+            // SAFETY: it came from `Box::leak`, and was in the list, so nobody has freed it.
+            drop(unsafe { Box::from_raw(value.as_ptr()) });
+        }
+    }
+}
+
+/// The owner has ended, and every thread that was removing a value from it.
+impl Drop for Values {
+    fn drop(&mut self) {
+        let all = self.all.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for value in all.drain(..) {
+            // SAFETY: as in `remove`; and no thread has the owner, by which it would find this.
+            drop(unsafe { Box::from_raw(value.as_ptr()) });
+        }
+    }
+}
+
+thread_local! {
+    /// The value that was found last, and its owner's number. It needs no drop, so looking costs as little as it can.
+    static LAST: Cell<(u64, Value)> = const { Cell::new((0, NonNull::dangling())) };
+    static ALL: ValuesOfThread = const { ValuesOfThread(RefCell::new(Vec::new())) };
+}
+
+/// A thread's values, of all owners.
+struct ValuesOfThread(RefCell<Vec<(u64, Value, Weak<Values>)>>);
+
+#[cold]
+fn find(number: u64) -> Option<Value> {
+    let value = ALL.try_with(|all| all.find(number)).ok()??;
+    LAST.set((number, value));
+    Some(value)
+}
+
+impl ValuesOfThread {
+    fn find(&self, number: u64) -> Option<Value> {
+        let all = self.0.try_borrow().ok()?;
+        let &(_, value, _) = all.iter().find(|(owner, ..)| *owner == number)?;
+        Some(value)
+    }
+
+    fn insert(&self, number: u64, value: Value, values: Weak<Values>) {
+        let mut all = self.0.borrow_mut();
+        all.retain(|(_, _, values)| values.strong_count() > 0);
+        all.push((number, value, values));
+    }
+}
+
+/// The thread ends.
+impl Drop for ValuesOfThread {
+    fn drop(&mut self) {
+        LAST.set((0, NonNull::dangling()));
+        for (_, value, values) in self.0.take() {
+            if let Some(values) = values.upgrade() {
+                values.remove(value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Barrier};
+    use std::thread;
+
+    use super::*;
+
+    const ROUNDS: u64 = if cfg!(miri) { 5 } else { 200 };
+
+    /// Values that somebody has not freed.
+    fn live(owner: &PerThread) -> usize {
+        owner.values.all().len()
+    }
+
+    fn hand_out(owner: &PerThread, count: u64) {
+        if owner.get().is_none() {
+            owner.insert(Mine::new());
+        }
+        let mut mine = owner.get().unwrap().borrow_mut();
+        mine.stamp.seals += count;
+    }
+
+    fn handed_out(owner: &PerThread) -> u64 {
+        owner.get().unwrap().borrow().stamp.seals
+    }
+
+    #[test]
+    fn each_thread_has_a_value_of_each_owner_until_one_of_them_ends() {
+        let owners = [PerThread::new(), PerThread::new()];
+        let barrier = Barrier::new(4);
+        thread::scope(|scope| {
+            for n in 0..3 {
+                let (owners, barrier) = (&owners, &barrier);
+                scope.spawn(move || {
+                    for _ in 0..10 {
+                        hand_out(&owners[0], n);
+                        hand_out(&owners[1], 2 * n);
+                    }
+                    barrier.wait();
+                    barrier.wait();
+                    assert_eq!(owners.each_ref().map(handed_out), [10 * n, 20 * n]);
+                });
+            }
+            barrier.wait();
+            assert_eq!(owners.each_ref().map(live), [3, 3]);
+            barrier.wait();
+        });
+        assert!(owners[0].get().is_none());
+        // A scope ends before its threads' locals do.
+        while owners.iter().any(|owner| live(owner) > 0) {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn what_an_owner_leaves_behind_is_another_owner_s_for_nobody() {
+        for n in 0..ROUNDS {
+            let owner = PerThread::new();
+            assert!(owner.get().is_none());
+            hand_out(&owner, n);
+            assert_eq!(handed_out(&owner), n);
+        }
+        let listed = ALL.with(|all| all.0.borrow().len());
+        assert!(listed <= 2, "{listed} of owners that have ended");
+    }
+
+    #[test]
+    fn owners_and_threads_may_end_at_once() {
+        for _ in 0..ROUNDS {
+            let owner = Arc::new(PerThread::new());
+            let threads: Vec<_> = (0..3)
+                .map(|n| {
+                    let owner = Arc::clone(&owner);
+                    thread::spawn(move || hand_out(&owner, n))
+                })
+                .collect();
+            drop(owner);
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Why a store did not do what was asked.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
+
+use super::{EngineError, EngineErrorKind, MAX_SKEW};
+
+/// Why a store did not do what was asked.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Fewer node ids are free than were asked for.
+    Exhausted {
+        /// How long until enough leases end, unless they are renewed.
+        retry_in: Duration,
+    },
+    /// The store may have forgotten leases, and grants nothing until all of them have expired.
+    Quarantined {
+        /// How long that takes.
+        retry_in: Duration,
+    },
+    /// The clocks of the store and of this machine differ too much.
+    ClockSkew {
+        /// The store's, as time since the Unix epoch.
+        store: Duration,
+        /// This machine's.
+        here: Duration,
+    },
+    /// The namespace is stored with other terms: see [`Terms`](crate::ledger::Terms).
+    Terms {
+        /// What differs, as it is stored.
+        stored: String,
+        /// The same, as it was asked for.
+        asked: String,
+    },
+    /// What was asked is outside the allowed range: the sentence says what is allowed.
+    Invalid(String),
+    /// The engine does not fit what it is used for, and will not without a change. Nothing was done.
+    Unusable(EngineError),
+    /// The engine failed or did not answer: whether it was done is not known.
+    Unavailable(EngineError),
+}
+
+/// What kind of failure a [`StoreError`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// [`StoreError::Exhausted`]
+    Exhausted,
+    /// [`StoreError::Quarantined`]
+    Quarantined,
+    /// [`StoreError::ClockSkew`]
+    ClockSkew,
+    /// [`StoreError::Terms`]
+    Terms,
+    /// [`StoreError::Invalid`]
+    Invalid,
+    /// [`StoreError::Unusable`]
+    Unusable,
+    /// [`StoreError::Unavailable`]
+    Unavailable,
+}
+
+impl StoreError {
+    /// A failure of the engine that may pass.
+    pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unavailable(EngineError::unavailable(source))
+    }
+
+    /// A failure of the engine that lasts: the sentence says what to change.
+    pub fn unusable(sentence: impl Into<String>) -> Self {
+        Self::Unusable(EngineError::unusable(sentence))
+    }
+
+    /// Which kind it is.
+    #[must_use]
+    pub const fn kind(&self) -> StoreErrorKind {
+        match self {
+            Self::Exhausted { .. } => StoreErrorKind::Exhausted,
+            Self::Quarantined { .. } => StoreErrorKind::Quarantined,
+            Self::ClockSkew { .. } => StoreErrorKind::ClockSkew,
+            Self::Terms { .. } => StoreErrorKind::Terms,
+            Self::Invalid(_) => StoreErrorKind::Invalid,
+            Self::Unusable(_) => StoreErrorKind::Unusable,
+            Self::Unavailable(_) => StoreErrorKind::Unavailable,
+        }
+    }
+}
+
+impl From<EngineError> for StoreError {
+    fn from(error: EngineError) -> Self {
+        match error.kind() {
+            EngineErrorKind::Unavailable => Self::Unavailable(error),
+            EngineErrorKind::Unusable => Self::Unusable(error),
+        }
+    }
+}
+
+impl Display for StoreError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exhausted { retry_in } => {
+                write!(
+                    f,
+                    "too few node ids are free: try again in {} ms",
+                    retry_in.as_millis()
+                )
+            }
+            Self::Quarantined { retry_in } => write!(
+                f,
+                "the lease store is new or lost its continuity (restored, replaced or deleted): it grants nothing for \
+                 another {} s, until every lease that it may have forgotten has expired; if no lease was ever granted \
+                 here, `randflake lease init` ends that",
+                retry_in.as_millis().div_ceil(1_000)
+            ),
+            Self::ClockSkew { store, here } => write!(
+                f,
+                "the store's clock is {} ms {} what this machine expects: at most {} ms are allowed, and less \
+                 between two answers",
+                store.abs_diff(*here).as_millis(),
+                if store > here { "ahead of" } else { "behind" },
+                MAX_SKEW.as_millis()
+            ),
+            Self::Terms { stored, asked } => write!(
+                f,
+                "the namespace is stored with other terms: {stored}, and {asked} asked for; ids could repeat, so take \
+                 another name"
+            ),
+            Self::Invalid(sentence) => f.write_str(sentence),
+            Self::Unusable(error) => Display::fmt(error, f),
+            Self::Unavailable(error) => write!(f, "the lease store is unavailable: {error}"),
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            // Its sentence is this error's own.
+            Self::Unusable(error) | Self::Unavailable(error) => error.source(),
+            _ => None,
+        }
+    }
+}

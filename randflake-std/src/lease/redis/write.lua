@@ -1,0 +1,46 @@
+-- Writes to a namespace's hash, if everything still is what it was read as.
+--
+-- ARGV: the master that the server took over from; commands that put keys back, and how often they were called, if
+-- that matters; between which times in microseconds, if that matters; the entry by which a repetition is known, or 0;
+-- then for each entry its field, the text before ('*': whatever it is), and the text after. Nothing stands for a text
+-- that is not there, or stays.
+local HASH, FIRST = KEYS[1], 7
+local replacing, least, most = ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5])
+local proof = FIRST + 3 * (ARGV[6] - 1)
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local replication = redis.call('INFO', 'replication')
+if string.find(replication, '\nrole:slave', 1, true) then
+    return redis.error_reply('READONLY it is a replica: name its master in the URL')
+end
+local promoted = string.match(replication, '\nmaster_replid2:0*(%x*)') or ''
+local is_so = (promoted == '' or promoted == ARGV[1]) and (not least or (least <= now and now <= most))
+if replacing ~= '' then
+    local commands, replaced = redis.call('INFO', 'commandstats'), 0
+    for name in string.gmatch(replacing, '%S+') do
+        local _, last = string.find(commands, '\ncmdstat_' .. name .. ':calls=', 1, true)
+        replaced = replaced + (last and string.match(commands, '^%d+', last + 1) or 0)
+    end
+    is_so = is_so and replaced == tonumber(ARGV[3])
+end
+
+for at = FIRST, #ARGV, 3 do
+    local before = ARGV[at + 1]
+    if before ~= '*' then
+        local there = redis.call('HMGET', HASH, ARGV[at])[1] or ''
+        if at == proof and there == ARGV[at + 2] then
+            return {1, time}
+        end
+        is_so = is_so and there == before
+    end
+end
+if not is_so then
+    return {0, time}
+end
+for at = FIRST, #ARGV, 3 do
+    if ARGV[at + 2] ~= '' then
+        redis.call('HSET', HASH, ARGV[at], ARGV[at + 2])
+    end
+end
+return {1, time}

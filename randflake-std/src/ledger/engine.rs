@@ -1,0 +1,226 @@
+//! What an engine does for the rules.
+
+use core::fmt::Debug;
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use super::{Committed, Continuity};
+use crate::lease::{EngineError, Finding};
+
+/// Where the records of one namespace are kept: texts under [`Key`]s. It decides nothing, and reads none of them.
+///
+/// # Contract
+///
+/// 1. **Read** gives the texts as they are at one moment, or as they were one after the other, together with
+///    the engine's clock and its [`Continuity`] of then. What it creates for itself (tables, a file) is empty.
+/// 2. **Write** writes all of a [`Write`] or nothing. It writes only if every text still is what was expected, the
+///    clock is in its window, the engine still is what the fingerprint says, and no setting is a fault. It answers
+///    [`Committed::Done`] only when the write survives a crash.
+/// 3. Records appear when they are first written: opening costs the same with 2 and with 2^32 node ids.
+/// 4. The cost of a read and a write depends on what is read and written, not on what else is there.
+/// 5. An engine that holds a lock from a read to its write lets go of it in `abandon`.
+pub trait Engine: Send + Debug {
+    /// What it is and where, for errors: `the Redis server at 10.0.0.1:6379`.
+    fn place(&self) -> String;
+
+    /// Reads the texts that are there under some keys.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`].
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError>;
+
+    /// Writes what was decided from the last read, or, where [`renews_unread`](Engine::renews_unread) says so, from
+    /// what was written last.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`]: if it is `Unavailable`, whether it was written is not known.
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError>;
+
+    /// Nothing follows from the last read.
+    fn abandon(&mut self) {}
+
+    /// The texts of node ids from one on, in their order: the first `most`, or all that there are. An engine that has no
+    /// order gives all.
+    ///
+    /// # Errors
+    ///
+    /// As for `read`.
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError>;
+
+    /// What the engine says of itself, but for the quarantine.
+    ///
+    /// # Errors
+    ///
+    /// As for `read`.
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        Ok(Vec::new())
+    }
+
+    /// The only node id that there is here, if it is proven that no other process has a lease of it, as a lock on its
+    /// only file does.
+    fn assigned(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether its clock is another machine's, as a server's is.
+    fn has_own_clock(&self) -> bool {
+        false
+    }
+
+    /// Whether clients look for free node ids at the same time, so that each should begin elsewhere.
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    /// Whether a renewal is written without a read before.
+    fn renews_unread(&self) -> bool {
+        false
+    }
+
+    /// How many node ids one write may have: an acquire of more is refused, renewals and releases are split.
+    fn at_once(&self) -> usize {
+        usize::MAX
+    }
+
+    /// An operation follows that should be answered within a part of this TTL.
+    fn limit_for(&mut self, ttl: Duration) {
+        _ = ttl;
+    }
+}
+
+/// Under which a namespace keeps a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// Its record.
+    Namespace,
+    /// Its counter.
+    Counter,
+    /// A node id's record.
+    Node(u32),
+    /// A hint: from when on a page of node ids may have free ones.
+    Page(u32),
+}
+
+impl Key {
+    /// It as two numbers, for tables: its kind, and which of them.
+    #[must_use]
+    pub fn numbers(self) -> (u8, u32) {
+        match self {
+            Self::Namespace => (0, 0),
+            Self::Counter => (1, 0),
+            Self::Node(node_id) => (2, node_id),
+            Self::Page(page) => (3, page),
+        }
+    }
+
+    /// The key of two numbers.
+    #[must_use]
+    pub fn of_numbers(kind: u8, number: u32) -> Option<Self> {
+        match (kind, number) {
+            (0, 0) => Some(Self::Namespace),
+            (1, 0) => Some(Self::Counter),
+            (2, node_id) => Some(Self::Node(node_id)),
+            (3, page) => Some(Self::Page(page)),
+            _ => None,
+        }
+    }
+}
+
+/// Keys to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// One.
+    One(Key),
+    /// [`Key::Node`] of these.
+    Nodes(RangeInclusive<u32>),
+    /// [`Key::Page`] of these.
+    Pages(RangeInclusive<u32>),
+}
+
+impl Keys {
+    /// The first and the last of them.
+    #[must_use]
+    pub fn bounds(&self) -> (Key, Key) {
+        match self {
+            Self::One(key) => (*key, *key),
+            Self::Nodes(nodes) => (Key::Node(*nodes.start()), Key::Node(*nodes.end())),
+            Self::Pages(pages) => (Key::Page(*pages.start()), Key::Page(*pages.end())),
+        }
+    }
+}
+
+/// What an engine has read.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The engine's clock, as time since the Unix epoch.
+    pub now: Duration,
+    /// What the engine says of itself.
+    pub continuity: Continuity,
+    /// The texts that are there.
+    pub texts: BTreeMap<Key, String>,
+}
+
+/// What to write: all of it or nothing, durably, and only if all of it is still so.
+#[derive(Clone, Debug, Default)]
+pub struct Write {
+    /// What the engine was known by when that was read which this follows from.
+    pub fingerprint: String,
+    /// Between which times the engine's clock must be.
+    pub window: Option<(Duration, Duration)>,
+    /// Each key at most once.
+    pub entries: Vec<Entry>,
+    /// The latest end of a lease among them, in Unix milliseconds; 0 if there is none.
+    pub latest_end_unix_ms: u64,
+}
+
+impl Write {
+    /// Whether it may be written at a time.
+    #[must_use]
+    pub fn is_in_window(&self, now: Duration) -> bool {
+        let is_in = |(least, most): (Duration, Duration)| (least..=most).contains(&now);
+        self.window.is_none_or(is_in)
+    }
+}
+
+/// One key of a [`Write`].
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Which.
+    pub key: Key,
+    /// What must be there.
+    pub before: Before,
+    /// What to put there; `None`: it stays as it is.
+    pub after: Option<String>,
+}
+
+/// What must be under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Whatever it is.
+    Anything,
+    /// Nothing.
+    Nothing,
+    /// This text.
+    Text(String),
+}
+
+impl Before {
+    /// What was read.
+    #[must_use]
+    pub fn read(text: Option<String>) -> Self {
+        text.map_or(Self::Nothing, Self::Text)
+    }
+
+    /// Whether it is there.
+    #[must_use]
+    pub fn allows(&self, there: Option<&str>) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Nothing => there.is_none(),
+            Self::Text(text) => there == Some(text),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Finding free node ids, by hints.
+//!
+//! A page is 64 adjacent node ids. It may have a note: the tick before which none of its node ids is free. First some
+//! adjacent node ids are looked at, at a random place, together with the notes of the pages from there on; that is
+//! enough up to high occupancy. Then whole pages are looked at that are not noted as full, more and more at a time.
+//! Who finds a page full notes it; who ends a lease early clears its page's note, so that nobody notes what was so
+//! before.
+//!
+//! All of this is a hint: a wrong one costs another try or a wait, and never an id.
+
+use core::ops::{Range, RangeInclusive};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Before, Change, Entry, Key, Keys, NodeRecord};
+
+/// Node ids of a page.
+const PAGE: u32 = 64;
+/// A namespace of so many pages is read as a whole, and has no notes.
+const SMALL: u32 = 4;
+/// Adjacent node ids that are looked at first.
+const WINDOW: u32 = 16;
+/// Pages whose notes are read with these; and with each further read.
+pub(super) const SPANS: [u32; 2] = [64, 512];
+/// Whole pages that are looked at together: at first, and at most. One that was cleared has a free one, as a rule.
+pub(super) const LOOKS: [usize; 2] = [1, 64];
+
+type Texts = BTreeMap<Key, String>;
+
+/// A search for free node ids, and what it has found.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    pages: u32,
+    max_node_id: u32,
+    wanted: usize,
+    /// Where it begins: a page, and a place in it.
+    first: (u32, u32),
+    /// What is free at this tick.
+    now: u64,
+    /// Node ids that are free, but for those that are known already, with their texts.
+    free: BTreeMap<u32, Option<String>>,
+    known: BTreeSet<u32>,
+    /// What notes say, by page.
+    notes: BTreeMap<u32, String>,
+    /// The ends of live leases, of each page that was looked at as a whole.
+    ends: BTreeMap<u32, Vec<u64>>,
+}
+
+impl Search {
+    /// For so many node ids, not counting those that are known already; two random numbers say where it begins.
+    pub(super) fn new(max_node_id: u32, wanted: usize, known: &[u32], random: [u32; 2]) -> Self {
+        let pages = max_node_id / PAGE + 1;
+        Self {
+            pages,
+            max_node_id,
+            wanted,
+            first: (random[0] % pages, random[1] % PAGE),
+            now: 0,
+            free: BTreeMap::new(),
+            known: known.iter().copied().collect(),
+            notes: BTreeMap::new(),
+            ends: BTreeMap::new(),
+        }
+    }
+
+    /// How many pages there are.
+    pub(super) fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    fn is_small(&self) -> bool {
+        self.pages <= SMALL
+    }
+
+    fn nodes(&self, page: u32) -> RangeInclusive<u32> {
+        let first = page * PAGE;
+        first..=(first + (PAGE - 1)).min(self.max_node_id)
+    }
+
+    /// How many are not found yet.
+    pub(super) fn missing(&self) -> usize {
+        self.wanted.saturating_sub(self.free.len())
+    }
+
+    /// What to look at first.
+    pub(super) fn first_keys(&self) -> Vec<Keys> {
+        if self.is_small() {
+            return vec![Keys::Nodes(0..=self.max_node_id)];
+        }
+        let mut keys = self.note_keys(0..SPANS[0].min(self.pages));
+        keys.push(Keys::Nodes(self.window()));
+        keys
+    }
+
+    fn window(&self) -> RangeInclusive<u32> {
+        let nodes = self.nodes(self.first.0);
+        let first = nodes.start() + self.first.1 / WINDOW * WINDOW;
+        first.min(*nodes.end())..=(first + (WINDOW - 1)).min(*nodes.end())
+    }
+
+    /// Takes what is there of `first_keys`, at a tick.
+    pub(super) fn take_first(&mut self, texts: &Texts, now: u64) {
+        self.now = now;
+        self.take_notes(texts);
+        if self.is_small() {
+            (0..self.pages).for_each(|page| self.take_page(page, texts));
+        } else {
+            self.take(self.window(), texts);
+        }
+    }
+
+    /// The notes of pages, which are counted from the first one on and around to it.
+    pub(super) fn note_keys(&self, places: Range<u32>) -> Vec<Keys> {
+        let (first, last) = (self.page_at(places.start), self.page_at(places.end - 1));
+        if first <= last {
+            return vec![Keys::Pages(first..=last)];
+        }
+        vec![Keys::Pages(first..=self.pages - 1), Keys::Pages(0..=last)]
+    }
+
+    fn page_at(&self, place: u32) -> u32 {
+        // Both are below 2^26.
+        (self.first.0 + place) % self.pages
+    }
+
+    /// Takes the notes among some texts.
+    pub(super) fn take_notes(&mut self, texts: &Texts) {
+        for (key, text) in texts {
+            if let Key::Page(page) = key {
+                self.notes.insert(*page, text.clone());
+            }
+        }
+    }
+
+    /// Pages of which a node id may be free, as far as notes tell: first those that were cleared, last those whose
+    /// tick has come, as leases are renewed as a rule.
+    pub(super) fn ready(&self, places: Range<u32>) -> Vec<u32> {
+        let mut ready: Vec<_> = places
+            .map(|place| self.page_at(place))
+            .filter(|page| !self.ends.contains_key(page) && self.noted(*page) <= self.now)
+            .collect();
+        ready.sort_by_key(|page| match self.notes.get(page) {
+            Some(note) if said(note) == 0 => 0,
+            None => 1,
+            Some(_) => 2,
+        });
+        ready
+    }
+
+    fn noted(&self, page: u32) -> u64 {
+        self.notes.get(&page).map_or(0, |note| said(note))
+    }
+
+    /// All node ids of some pages.
+    pub(super) fn page_keys(&self, pages: &[u32]) -> Vec<Keys> {
+        let nodes = pages.iter().map(|page| self.nodes(*page));
+        nodes.map(Keys::Nodes).collect()
+    }
+
+    /// Takes what is there of a page.
+    pub(super) fn take_page(&mut self, page: u32, texts: &Texts) {
+        let mut ends = self.take(self.nodes(page), texts);
+        ends.sort_unstable();
+        self.ends.insert(page, ends);
+    }
+
+    /// Takes node ids; gives the ends of those that are not free.
+    fn take(&mut self, node_ids: RangeInclusive<u32>, texts: &Texts) -> Vec<u64> {
+        let mut ends = Vec::new();
+        for node_id in node_ids {
+            let text = texts.get(&Key::Node(node_id));
+            // One that is not understood is taken, and then refused by name.
+            match text.and_then(|text| NodeRecord::end_of(text)) {
+                Some(end) if end > self.now => ends.push(end),
+                _ if self.known.contains(&node_id) => {}
+                _ => _ = self.free.insert(node_id, text.cloned()),
+            }
+        }
+        ends
+    }
+
+    /// As many as are wanted of those found, from a random one on.
+    pub(super) fn chosen(&self) -> impl Iterator<Item = (u32, Option<&str>)> {
+        let spare = self.free.len().saturating_sub(self.wanted);
+        let skipped = self.first.1 as usize % (spare + 1);
+        let chosen = self.free.iter().skip(skipped).take(self.wanted);
+        chosen.map(|(node_id, text)| (*node_id, text.as_deref()))
+    }
+
+    /// The first tick at which as many may be free as are wanted.
+    pub(super) fn free_from(&self) -> Option<u64> {
+        let missing = self.missing().checked_sub(1)?;
+        let ends = self.ends.values().flatten().copied();
+        let noted = self.notes.values().map(|note| said(note));
+        let mut later: Vec<_> = ends.chain(noted).filter(|tick| *tick > self.now).collect();
+        later.sort_unstable();
+        // A note tells of one node id of its page, not of the others.
+        let place = if self.is_small() { missing } else { 0 };
+        later.get(place).or(later.last()).copied()
+    }
+
+    /// The notes of pages that are full once some node ids are taken, each until a tick.
+    pub(super) fn notes(&self, taken: &BTreeMap<u32, u64>, nonce: u64) -> Vec<Entry> {
+        let looked = self.ends.iter().filter(|_| !self.is_small());
+        let full = looked.filter_map(|(page, ends)| {
+            let free = self
+                .free
+                .range(self.nodes(*page))
+                .map(|(node_id, _)| node_id);
+            let until = free
+                .map(|node_id| taken.get(node_id))
+                .collect::<Option<Vec<_>>>()?;
+            let until = until.into_iter().chain(ends.first()).min().copied()?;
+            (until > self.noted(*page)).then(|| Entry {
+                key: Key::Page(*page),
+                before: Before::read(self.notes.get(page).cloned()),
+                after: Some(note(until, nonce)),
+            })
+        });
+        full.collect()
+    }
+}
+
+/// The notes of pages in which a change ends a lease early: cleared.
+pub(super) fn cleared(max_node_id: u32, change: &Change, nonce: u64) -> Vec<Entry> {
+    let is_early = |before: &NodeRecord, after: &NodeRecord| after.end < before.end;
+    let freed = change.nodes.iter().filter(|node| {
+        let before = node.before.as_ref();
+        before.is_some_and(|before| is_early(before, &node.after))
+    });
+    let pages: BTreeSet<_> = freed.map(|node| node.after.node_id / PAGE).collect();
+    let pages = pages.into_iter().filter(|_| max_node_id / PAGE >= SMALL);
+    let entries = pages.map(|page| Entry {
+        key: Key::Page(page),
+        before: Before::Anything,
+        after: Some(note(0, nonce)),
+    });
+    entries.collect()
+}
+
+/// A note, which no other equals.
+fn note(tick: u64, nonce: u64) -> String {
+    format!("{tick}:{nonce:016x}")
+}
+
+/// The tick of a note; what is not understood counts for nothing.
+fn said(note: &str) -> u64 {
+    let (tick, _) = note.split_once(':').unwrap_or_default();
+    tick.parse().unwrap_or(0)
+}

@@ -1,0 +1,96 @@
+//! Why a counter was not moved.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+
+use super::Segment;
+use crate::lease::{EngineError, EngineErrorKind};
+
+/// Why a counter was not moved.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CounterError {
+    /// The store lost its continuity, so its counter may have gone back or be forgotten: see
+    /// [`SegmentStore::resume`](super::SegmentStore::resume).
+    Lost {
+        /// Where the counter is known to have stood at least; 1 if the store knows nothing of it.
+        reached: u64,
+    },
+    /// What was asked is outside the allowed range: the sentence says what is allowed.
+    Invalid(String),
+    /// The engine does not fit what it is used for, and will not without a change. Nothing was reserved.
+    Unusable(EngineError),
+    /// The engine failed or did not answer: whether numbers were reserved is not known.
+    Unavailable(EngineError),
+}
+
+/// What kind of failure a [`CounterError`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CounterErrorKind {
+    /// [`CounterError::Lost`]
+    Lost,
+    /// [`CounterError::Invalid`]
+    Invalid,
+    /// [`CounterError::Unusable`]
+    Unusable,
+    /// [`CounterError::Unavailable`]
+    Unavailable,
+}
+
+impl CounterError {
+    /// Which kind it is.
+    #[must_use]
+    pub const fn kind(&self) -> CounterErrorKind {
+        match self {
+            Self::Lost { .. } => CounterErrorKind::Lost,
+            Self::Invalid(_) => CounterErrorKind::Invalid,
+            Self::Unusable(_) => CounterErrorKind::Unusable,
+            Self::Unavailable(_) => CounterErrorKind::Unavailable,
+        }
+    }
+
+    /// The next numbers of a counter that stands at `next`.
+    pub(crate) fn segment(next: u64, count: u64) -> Result<Segment, Self> {
+        Segment::new(next, count).map_err(|error| Self::Invalid(error.to_string()))
+    }
+}
+
+impl From<EngineError> for CounterError {
+    fn from(error: EngineError) -> Self {
+        match error.kind() {
+            EngineErrorKind::Unusable => Self::Unusable(error),
+            EngineErrorKind::Unavailable => Self::Unavailable(error),
+        }
+    }
+}
+
+impl Display for CounterError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost { reached: 1 } => f.write_str(
+                "the store has no such counter, or has forgotten it: say where it begins, above every \
+                 number ever reserved",
+            ),
+            Self::Lost { reached } => write!(
+                f,
+                "the store lost its continuity (restarted, restored or replaced), so its counter may have \
+                 gone back: say where to go on, above every number ever reserved; it knows of those \
+                 below {reached}"
+            ),
+            Self::Invalid(sentence) => f.write_str(sentence),
+            Self::Unusable(error) => Display::fmt(error, f),
+            Self::Unavailable(error) => write!(f, "the store is unavailable: {error}"),
+        }
+    }
+}
+
+impl Error for CounterError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            // Its sentence is this error's own.
+            Self::Unusable(error) | Self::Unavailable(error) => error.source(),
+            Self::Lost { .. } | Self::Invalid(_) => None,
+        }
+    }
+}

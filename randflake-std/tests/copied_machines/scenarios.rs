@@ -1,0 +1,172 @@
+//! A machine is saved, resumed twice and watched.
+
+use core::time::Duration;
+use std::thread;
+
+use randflake_std::lease::{LeaseStore, MAX_SKEW, Record, open};
+use tempfile::TempDir;
+
+use crate::engines::redis::RedisServer;
+use crate::image::Image;
+use crate::journal::{Figures, Journal, Line, compare};
+use crate::machine::Machine;
+use crate::namespace;
+use crate::process::{Clock, parameters};
+
+/// So many ids are awaited of a copy that has another lease.
+const MANY: usize = 200;
+
+/// A machine that has just renewed its lease for the second time, saved.
+struct Saved {
+    image: Image,
+    /// Stopped.
+    machine: Machine,
+    store: Box<dyn LeaseStore>,
+    /// What it wrote until it was saved.
+    original: Journal,
+    /// What it was copied with.
+    held: Record,
+    folder: TempDir,
+    _server: RedisServer,
+}
+
+impl Saved {
+    fn with(ttl: Duration, clock: Clock) -> Self {
+        let server = RedisServer::start();
+        let mut store = open(&server.url(), &namespace(ttl)).unwrap();
+        store.end_quarantine().unwrap();
+        let folder = TempDir::new().unwrap();
+        let image = Image::make(folder.path(), parameters(server.port, ttl, clock));
+        let mut machine = Machine::boot(&image, folder.path().join("original"));
+        machine.wait(|journal| journal.leases().count() == 3);
+        machine.save(&folder.path().join("state"));
+        let original = machine.journal();
+        let held = store.list().unwrap().remove(0);
+        Self {
+            image,
+            machine,
+            store,
+            original,
+            held,
+            folder,
+            _server: server,
+        }
+    }
+
+    fn resume(&self, name: &str) -> Machine {
+        let folder = self.folder.path();
+        Machine::resume(&self.image, folder.join(name), &folder.join("state"))
+    }
+
+    fn resume_twice(&self) -> [Machine; 2] {
+        ["first", "second"].map(|name| self.resume(name))
+    }
+
+    /// Node id and start of its lease.
+    fn lease(&self) -> (u32, u64) {
+        (self.held.grant.node_id, self.held.grant.start)
+    }
+
+    /// Ends both copies, and compares what they wrote.
+    fn end(&self, what: &str, copies: [Machine; 2]) -> ([Journal; 2], Figures) {
+        self.compare(what, copies.map(|copy| copy.journal()))
+    }
+
+    fn compare(&self, what: &str, journals: [Journal; 2]) -> ([Journal; 2], Figures) {
+        let [first, second] = &journals;
+        let figures = compare(&self.original, self.lease(), [first, second]).unwrap();
+        println!("{what}: {figures}");
+        assert!(figures.equal > 0, "the two were no copies");
+        (journals, figures)
+    }
+
+    /// The record of the lease it was copied with, and those of other leases.
+    fn records(&mut self) -> (Record, Vec<Record>) {
+        let records = self.store.list().unwrap().into_iter();
+        let token = self.held.grant.token;
+        let (mut own, others): (Vec<_>, _) =
+            records.partition(|record| record.grant.token == token);
+        (own.remove(0), others)
+    }
+}
+
+/// The second copy to renew is told, and goes on with another lease under another name.
+pub(crate) fn while_the_lease_lives() {
+    let mut saved = Saved::with(Duration::from_secs(15), Clock::IsSet);
+    let held = saved.lease();
+    let mut copies = saved.resume_twice();
+    let [first, second] = &mut copies;
+    first.wait(|first| {
+        let copies = [first, &second.journal()];
+        let one_goes_on = copies.iter().any(|copy| copy.ids_after(held) >= MANY);
+        let both_have_renewed = copies.iter().all(|copy| copy.leases().count() >= 2);
+        one_goes_on || both_have_renewed
+    });
+    let (journals, _) = saved.end("while the lease lives", copies);
+    let [first, second] = journals.map(|journal| journal.has(Line::Contested));
+    assert!(first != second, "contested: {first} and {second}");
+    let (own, others) = saved.records();
+    assert!(own.contested, "{own:?}");
+    let [other] = &*others else {
+        panic!("{others:?}");
+    };
+    assert_ne!(other.holder, own.holder);
+}
+
+/// Both send one token and one name, and get different node ids.
+pub(crate) fn after_the_lease_has_expired() {
+    let mut saved = Saved::with(Duration::from_secs(6), Clock::IsSet);
+    let held = saved.lease();
+    let end = saved.store.namespace().spec().unix_ms(saved.held.grant.end);
+    while saved.store.now().unwrap() < Duration::from_millis(end) {
+        thread::sleep(Duration::from_millis(100));
+    }
+    let mut copies = saved.resume_twice();
+    for copy in &mut copies {
+        copy.wait(|journal| journal.ids_after(held) >= MANY);
+    }
+    let (journals, _) = saved.end("after it has expired", copies);
+    assert!(!journals.iter().any(|journal| journal.has(Line::Contested)));
+    let (_, others) = saved.records();
+    let [first, second] = &*others else {
+        panic!("{others:?}");
+    };
+    let sent = |record: &Record| (record.grant.token, record.holder.clone());
+    assert_eq!(sent(first), sent(second), "the two were no copies");
+    assert_ne!(first.grant.node_id, second.grant.node_id);
+}
+
+/// Nobody sets the clocks of the copies: the store answers neither, and both go on until the lease ends by these clocks.
+pub(crate) fn with_clocks_that_are_late() {
+    let mut saved = Saved::with(Duration::from_secs(6), Clock::IsLeft);
+    thread::sleep(MAX_SKEW + Duration::from_secs(2));
+    let mut copies = saved.resume_twice();
+    for copy in &mut copies {
+        copy.wait(|journal| journal.has(Line::Over));
+    }
+    // They might go on.
+    thread::sleep(Duration::from_secs(3));
+    let (_, figures) = saved.end("with clocks that are late", copies);
+    assert_eq!(figures.after, [0, 0]);
+    let (_, others) = saved.records();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+/// The machine itself goes on, and has renewed its lease when the copy is resumed.
+pub(crate) fn beside_the_original() {
+    let saved = Saved::with(Duration::from_secs(15), Clock::IsLeft);
+    saved.machine.go_on();
+    thread::sleep(MAX_SKEW + Duration::from_secs(2));
+    let mut copy = saved.resume("copy");
+    copy.wait(|journal| journal.has(Line::Over));
+    // It might go on.
+    thread::sleep(Duration::from_secs(3));
+    let original = saved.machine.journal().since(&saved.original);
+    let (journals, figures) = saved.compare("beside the original", [original, copy.journal()]);
+    let [original, copy] = journals.map(|journal| journal.has(Line::Contested));
+    assert!(
+        copy && !original,
+        "contested: the original {original}, the copy {copy}"
+    );
+    assert_eq!(figures.after, [0, 0]);
+}

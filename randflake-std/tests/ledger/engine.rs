@@ -1,0 +1,85 @@
+//! An engine in memory that counts what it is asked.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use randflake_std::lease::{EngineError, Namespace};
+use randflake_std::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write};
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Map(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) texts: BTreeMap<Key, String>,
+    pub(crate) now: Duration,
+    pub(crate) fingerprint: String,
+    pub(crate) reads: usize,
+    pub(crate) writes: usize,
+}
+
+impl Map {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    /// A client of the engine's only namespace.
+    pub(crate) fn open(&self, namespace: &Namespace) -> Ledger<Self> {
+        Ledger::over(self.clone(), namespace.clone())
+    }
+}
+
+impl Engine for Map {
+    fn place(&self) -> String {
+        "the map".to_owned()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        let mut state = self.state();
+        state.reads += 1;
+        let mut texts = BTreeMap::new();
+        for (first, last) in keys.iter().map(Keys::bounds) {
+            let there = state.texts.range(first..=last);
+            texts.extend(there.map(|(key, text)| (*key, text.clone())));
+        }
+        Ok(Reading {
+            now: state.now,
+            continuity: Continuity {
+                fingerprint: state.fingerprint.clone(),
+                is_absence_certain: true,
+                ..Continuity::default()
+            },
+            texts,
+        })
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let mut state = self.state();
+        state.writes += 1;
+        let is_so = write.entries.iter().all(|entry| {
+            let there = state.texts.get(&entry.key);
+            entry.before.allows(there.map(String::as_str))
+        });
+        if !is_so || !write.is_in_window(state.now) || write.fingerprint != state.fingerprint {
+            return Ok(Committed::Stale);
+        }
+        let after = |entry: &randflake_std::ledger::Entry| Some((entry.key, entry.after.clone()?));
+        state.texts.extend(write.entries.iter().filter_map(after));
+        Ok(Committed::Done { now: state.now })
+    }
+
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let state = self.state();
+        let from = Key::Node(first)..=Key::Node(u32::MAX);
+        let nodes = state.texts.range(from).map(|(key, text)| match key {
+            Key::Node(node_id) => (*node_id, text.clone()),
+            _ => unreachable!("between node ids are others"),
+        });
+        Ok(nodes.take(most).collect())
+    }
+
+    fn renews_unread(&self) -> bool {
+        true
+    }
+}

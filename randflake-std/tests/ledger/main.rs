@@ -1,0 +1,11 @@
+//! The ledger over an engine that is watched: how it finds free node ids, and what it asks for.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod engine;
+mod search;
+mod unread;
