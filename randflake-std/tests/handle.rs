@@ -47,11 +47,11 @@ fn builder(store: &MemoryStore) -> Builder {
     Handle::builder(&Secret::from_bytes([7; 16]), store.clone()).ttl(TTL)
 }
 
-/// Waits until something holds, for at most a few leases.
+/// Waits until something holds; on a busy machine that may take some leases.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
-        assert!(started.elapsed() < TTL * 4, "{what} did not happen");
+        assert!(started.elapsed() < TTL * 20, "{what} did not happen");
         thread::sleep(Duration::from_millis(20));
     }
 }

@@ -14,7 +14,8 @@ use randflake_std::{Builder, Layout, Plain};
 
 pub(crate) const TTL: Duration = Duration::from_secs(3);
 
-/// So few node ids that those of others come into use again within a test.
+/// So few node ids that those of others come into use again within a test, and so few sequences that each tick is
+/// used up without a processor of one's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Few;
 
@@ -23,10 +24,10 @@ impl Layout for Few {
     const SPEC: Spec = Spec::declare(Fields {
         timestamp: Field {
             bits: 40,
-            shift: 22,
+            shift: 17,
         },
-        node_id: Field { bits: 5, shift: 17 },
-        sequence: Field { bits: 17, shift: 0 },
+        node_id: Field { bits: 5, shift: 12 },
+        sequence: Field { bits: 12, shift: 0 },
         epoch_unix_ms: 1_730_000_000_000,
         tick_ms: 1_000,
     });
