@@ -215,8 +215,11 @@ impl<L: AnyLayout> Keeper<L> {
             to_release.extend(retired.filter(|_| former.is_of(self.shared.generation.now())));
             **holding = Holding::new(grant);
         }
-        self.shared
-            .change(|phase| phase.replaced = phase.replaced.wrapping_add(1));
+        self.shared.change(|phase| {
+            phase.replaced = phase.replaced.wrapping_add(1);
+            // Who is woken by this finds the handle ready.
+            phase.last_error = None;
+        });
         self.tenant.release(&to_release)
     }
 
