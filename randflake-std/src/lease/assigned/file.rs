@@ -1,13 +1,21 @@
 //! The file: two slots, written in turns, so that one is whole whatever happens during a write.
 
 use core::fmt::Display;
+use core::time::Duration;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Instant;
 
 use super::slot::{LEN, Slot};
 use crate::lease::EngineError;
 use crate::private_file::{self, Refusal};
+
+/// How long a lock is tried for that another process seems to hold: one that a thread of a former holder is starting has
+/// it until it runs its program.
+const GRACE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The file's absolute path. Its directory must be there: one that is missing may be a volume that was
 /// not mounted, with the file in it.
@@ -72,13 +80,18 @@ pub(super) struct Guard {
 impl Guard {
     pub(super) fn lock(path: &Path, new: Slot) -> Result<Self, EngineError> {
         let file = private_file::open(path).map_err(refused)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let why = "another process holds this node id: give each its own node id and file";
-                return Err(unusable(path, &why));
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if begun.elapsed() < GRACE => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    let why =
+                        "another process holds this node id: give each its own node id and file";
+                    return Err(unusable(path, &why));
+                }
+                Err(TryLockError::Error(error)) => return Err(unusable(path, &error)),
             }
-            Err(TryLockError::Error(error)) => return Err(unusable(path, &error)),
         }
         let slot = read_from(&file, path)?.unwrap_or(new);
         let path = path.to_owned();
