@@ -4,13 +4,16 @@
 #![cfg(all(not(miri), any(target_arch = "x86_64", target_arch = "aarch64")))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod loom_word;
+
 use std::sync::Arc;
 
 use loom::model::Builder;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
+use loom_word::LoomWord;
 use randflake_core::{
-    AtomicWord, Block, Codec, Field, Fields, Held, Id, Layout, Lease, Plain, Sequencer, Spec,
+    Block, Codec, Field, Fields, Held, Id, Layout, Lease, Plain, Sequencer, Spec,
 };
 
 const PREEMPTIONS: usize = 3;
@@ -29,27 +32,6 @@ impl Layout for Tiny {
         epoch_unix_ms: 0,
         tick_ms: 1_000,
     });
-}
-
-/// With the orderings of the native words.
-struct LoomWord(AtomicU64);
-
-impl AtomicWord for LoomWord {
-    type Value = u64;
-
-    fn new(value: u64) -> Self {
-        Self(AtomicU64::new(value))
-    }
-
-    fn load(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    fn compare_exchange(&self, current: u64, new: u64) -> bool {
-        self.0
-            .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
-    }
 }
 
 /// What threads share of a handle.

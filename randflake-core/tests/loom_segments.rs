@@ -4,37 +4,19 @@
 #![cfg(all(not(miri), any(target_arch = "x86_64", target_arch = "aarch64")))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod loom_word;
+
 use core::sync::atomic;
 use std::sync::Arc;
 
 use loom::model::Builder;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
+use loom_word::LoomWord;
 use randflake_core::AtomicWord;
 use randflake_core::segment::{Segment, SegmentBuffer};
 
 const PREEMPTIONS: usize = 2;
-
-/// With the orderings of the native words.
-struct LoomWord(AtomicU64);
-
-impl AtomicWord for LoomWord {
-    type Value = u64;
-
-    fn new(value: u64) -> Self {
-        Self(AtomicU64::new(value))
-    }
-
-    fn load(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    fn compare_exchange(&self, current: u64, new: u64) -> bool {
-        self.0
-            .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
-    }
-}
 
 /// A word that orders nothing: a slot may seem written before it is, or not yet when it is.
 struct RelaxedWord(AtomicU64);

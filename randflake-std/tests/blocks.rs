@@ -39,6 +39,12 @@ fn now() -> Duration {
     ExactSystemClock.now().unwrap()
 }
 
+/// All leases that the store knows.
+fn granted(store: &MemoryStore) -> Vec<Grant> {
+    let records = store.clone().list().unwrap().into_iter();
+    records.map(|record| record.grant).collect()
+}
+
 #[test]
 fn threads_and_buffers_never_repeat_an_id() {
     const EACH: usize = 100_000;
@@ -157,15 +163,8 @@ fn a_contested_lease_drops_every_block() {
     let store = store();
     let handle = builder(&store).build().unwrap();
     warm_up(&handle);
-    let grants: Vec<Grant> = store
-        .clone()
-        .list()
-        .unwrap()
-        .iter()
-        .map(|r| r.grant)
-        .collect();
     let mut copy = store.clone();
-    copy.renew(&grants, 60).unwrap();
+    copy.renew(&granted(&store), 60).unwrap();
     copy.quarantine().unwrap();
     let started = Instant::now();
     while handle.lease().contested == 0 {
@@ -186,14 +185,7 @@ fn a_lost_lease_leaves_no_id_behind_and_another_is_used() {
     let handle = builder(&store).build().unwrap();
     let mut ids = warm_up(&handle);
     let first = handle.lease().leases[0];
-    let grants: Vec<Grant> = store
-        .clone()
-        .list()
-        .unwrap()
-        .iter()
-        .map(|r| r.grant)
-        .collect();
-    store.clone().release(&grants).unwrap();
+    store.clone().release(&granted(&store)).unwrap();
     let started = Instant::now();
     while handle.lease().leases[0].start() == first.start() {
         assert!(started.elapsed() < TTL * 4, "it is not replaced");

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use fastrand::Rng;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
@@ -32,7 +33,7 @@ pub(crate) fn random_histories_grant_no_tick_twice(backend: &impl Backend) {
 /// Clients of one store with clocks of their own, and what they hold.
 struct World<'b, B> {
     backend: &'b B,
-    random: Random,
+    random: Rng,
     namespace: Namespace,
     clients: Vec<Client>,
     /// How many were opened, also in earlier histories.
@@ -75,7 +76,7 @@ impl<'b, B: Backend> World<'b, B> {
     fn new(backend: &'b B, seed: u64, opened: usize) -> Self {
         let mut world = Self {
             backend,
-            random: Random(seed),
+            random: Rng::with_seed(seed),
             namespace: eight(&format!("history-{seed}")),
             clients: Vec::new(),
             opened,
@@ -103,15 +104,15 @@ impl<'b, B: Backend> World<'b, B> {
     }
 
     fn step(&mut self) {
-        let client = self.random.below(CLIENTS);
-        match self.random.below(100) {
+        let client = self.random.usize(..CLIENTS);
+        match self.random.usize(..100) {
             0..30 => self.acquire_new(client),
             30..62 => self.renew(client),
             62..75 => self.release(client),
             75..79 => self.release_former(client),
             79..82 => self.crash(client),
             82..94 => {
-                let span = ticks(self.random.up_to(40));
+                let span = ticks(self.random.u64(1..=40));
                 self.backend.pass(span);
             }
             94..98 => self.step_clock(client),
@@ -122,7 +123,7 @@ impl<'b, B: Backend> World<'b, B> {
             _ => {
                 self.backend.lose_memory();
                 // Now and then somebody waits for the fence; else the others run into it.
-                if self.random.below(2) == 0 {
+                if self.random.usize(..2) == 0 {
                     self.pass_the_quarantine();
                 }
             }
@@ -132,12 +133,12 @@ impl<'b, B: Backend> World<'b, B> {
     fn acquire_new(&mut self, client: usize) {
         let ask = Ask {
             token: self.new_token(),
-            count: u32::try_from(self.random.up_to(3)).unwrap(),
-            ttl: self.random.up_to(60),
+            count: u32::try_from(self.random.u64(1..=3)).unwrap(),
+            ttl: self.random.u64(1..=60),
         };
         self.clients[client].last = Some(ask);
         self.acquire_last(client);
-        if self.random.below(4) == 0 {
+        if self.random.usize(..4) == 0 {
             // The reply was lost: the holder knows of nothing, and asks again or does not.
             let Client { held, former, .. } = &mut self.clients[client];
             former.extend(held.extract_if(.., |grant| grant.token == ask.token));
@@ -167,7 +168,7 @@ impl<'b, B: Backend> World<'b, B> {
     }
 
     fn renew(&mut self, client: usize) {
-        let ttl = self.random.up_to(60);
+        let ttl = self.random.u64(1..=60);
         let Client {
             store,
             held,
@@ -208,9 +209,9 @@ impl<'b, B: Backend> World<'b, B> {
         if held.is_empty() {
             return;
         }
-        let mut grant = held.swap_remove(self.random.below(held.len()));
+        let mut grant = held.swap_remove(self.random.usize(..held.len()));
         // Now and then later than it may be.
-        grant.end = grant.start + self.random.up_to(grant.end - grant.start + 2) - 1;
+        grant.end = grant.start + self.random.u64(1..=grant.end - grant.start + 2) - 1;
         store.release(&[grant]).unwrap();
         self.referee.released(&grant);
         former.push(grant);
@@ -221,7 +222,7 @@ impl<'b, B: Backend> World<'b, B> {
     fn release_former(&mut self, client: usize) {
         let Client { store, former, .. } = &mut self.clients[client];
         let random = &mut self.random;
-        let late: Vec<_> = former.extract_if(.., |_| random.below(4) == 0).collect();
+        let late: Vec<_> = former.extract_if(.., |_| random.usize(..4) == 0).collect();
         store.release(&late).unwrap();
         for grant in &late {
             self.referee.released(grant);
@@ -239,7 +240,7 @@ impl<'b, B: Backend> World<'b, B> {
 
     fn step_clock(&mut self, client: usize) {
         let most = self.backend.history_clock_steps_ms();
-        let ms = self.random.up_to(2 * most).cast_signed() - most.cast_signed();
+        let ms = self.random.u64(1..=2 * most).cast_signed() - most.cast_signed();
         self.backend.step_clock(self.clients[client].number, ms);
     }
 
@@ -266,28 +267,5 @@ impl<'b, B: Backend> World<'b, B> {
             }
         }
         self.backend.pass(latest);
-    }
-}
-
-/// `SplitMix64`: the same history for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// From 0.
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap()
-    }
-
-    /// From 1.
-    fn up_to(&mut self, max: u64) -> u64 {
-        1 + self.next() % max
     }
 }

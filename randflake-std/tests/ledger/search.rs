@@ -1,7 +1,6 @@
 //! Free node ids are found wherever they are, whatever the notes say.
 
-use core::ops::Range;
-
+use fastrand::Rng;
 use proptest::prelude::*;
 use randflake_core::Custom;
 use randflake_std::lease::{
@@ -25,7 +24,7 @@ struct World {
     tick: u64,
     /// When each node id's last lease ends; 0 if it has none.
     ends: Vec<u64>,
-    random: Random,
+    random: Rng,
 }
 
 impl World {
@@ -40,7 +39,7 @@ impl World {
             map,
             tick: 0,
             ends: vec![0; 1 << bits],
-            random: Random(seed),
+            random: Rng::with_seed(seed),
         };
         world.pass(1_000);
         // Makes the namespace's record.
@@ -53,9 +52,9 @@ impl World {
             }])
             .unwrap();
         for node_id in 0..world.ends.len() {
-            let end = match world.random.chance() {
-                chance if chance < occupancy => world.tick + world.random.in_range(1..TTL + 1),
-                _ if world.random.chance() < 0.5 => world.tick - world.random.in_range(0..TTL),
+            let end = match world.random.f64() {
+                chance if chance < occupancy => world.tick + world.random.u64(1..=TTL),
+                _ if world.random.f64() < 0.5 => world.tick - world.random.u64(0..TTL),
                 _ => continue,
             };
             world.ends[node_id] = end;
@@ -145,7 +144,7 @@ impl World {
     /// One of the leases, with its place.
     fn lease(&mut self) -> Option<(usize, Grant)> {
         let len = self.ends.len();
-        let first = usize::try_from(self.random.next()).unwrap() % len;
+        let first = self.random.usize(..len);
         let mut places = (first..len).chain(0..first);
         let place = places.find(|node_id| self.ends[*node_id] > self.tick)?;
         let node_id = u32::try_from(place).unwrap();
@@ -246,27 +245,5 @@ fn a_released_node_id_is_found_at_once() {
             assert_eq!(found, free);
             world.ends[free[0]] = grants[0].end;
         }
-    }
-}
-
-/// `SplitMix64`.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// From 0 to below 1.
-    fn chance(&mut self) -> f64 {
-        f64::from(u32::try_from(self.next() >> 32).unwrap()) / 2_f64.powi(32)
-    }
-
-    fn in_range(&mut self, range: Range<u64>) -> u64 {
-        range.start + self.next() % (range.end - range.start)
     }
 }

@@ -1,7 +1,7 @@
 //! Random histories of reservations, lost replies, restarts and losses.
 
-use randflake_std::segment::CounterError;
-use randflake_std::segment::Segment;
+use fastrand::Rng;
+use randflake_std::segment::{CounterError, Segment};
 
 use super::{Counters, namespace};
 
@@ -13,14 +13,14 @@ pub(crate) fn random_histories_reserve_no_number_twice(backend: &impl Counters) 
     let mut clients: Vec<_> = (0..CLIENTS)
         .map(|_| backend.open_counter(&namespace))
         .collect();
-    let mut random = Random(1);
+    let mut random = Rng::with_seed(1);
     let mut reserved = Vec::<Segment>::new();
     let mut is_lost = false;
     for _ in 0..backend.counter_steps() {
-        let client = random.below(CLIENTS as u64);
+        let client = random.u64(..CLIENTS as u64);
         let store = &mut clients[usize::try_from(client).unwrap()];
-        match random.below(100) {
-            0..85 => match store.reserve(1 + random.below(LONGEST)) {
+        match random.u64(..100) {
+            0..85 => match store.reserve(1 + random.u64(..LONGEST)) {
                 Ok(segment) => {
                     assert!(!is_lost, "it went on by itself");
                     reserved.push(segment);
@@ -45,18 +45,5 @@ pub(crate) fn random_histories_reserve_no_number_twice(backend: &impl Counters) 
     reserved.sort_unstable_by_key(Segment::first);
     for pair in reserved.windows(2) {
         assert!(pair[0].end() <= pair[1].first(), "{pair:?}");
-    }
-}
-
-/// `SplitMix64`: the same history each time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ mixed >> 31) % end
     }
 }
