@@ -8,8 +8,9 @@ use std::{io, thread};
 
 use randflake_core::{AnyLayout, Codec, Layout, LeaseError, Randflake};
 
+use super::issuer::Issuer;
 use super::keeper::Keeper;
-use super::shared::{Issuer, Shared};
+use super::shared::Shared;
 use super::tenant::Tenant;
 use super::{Handle, Owner};
 use crate::Secret;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use randflake_core::AnyLayout;
 
-use super::shared::{Issuer, Shared};
+use super::issuer::Issuer;
+use super::shared::Shared;
 use super::tenant::Tenant;
 use crate::lease::{Grant, NodeIds, StoreError};
 use crate::ledger::Loss;

@@ -3,6 +3,7 @@
 mod blocks;
 mod builder;
 mod health;
+mod issuer;
 mod keeper;
 mod per_thread;
 mod shared;
@@ -167,10 +168,10 @@ impl<L: AnyLayout> Handle<L> {
         LeaseStatus {
             remaining: issuers
                 .clone()
-                .map(shared::Issuer::remaining)
+                .map(issuer::Issuer::remaining)
                 .max()
                 .unwrap_or_default(),
-            leases: issuers.map(shared::Issuer::lease).collect(),
+            leases: issuers.map(issuer::Issuer::lease).collect(),
             contested: phase.contested,
             last_error: phase.last_error.clone(),
         }
@@ -215,12 +216,12 @@ impl<L: AnyLayout> Handle<L> {
         let generation = shared.generation.now();
         let begun =
             issuers().filter(|issuer| issuer.begins_in().is_zero() && issuer.is_of(generation));
-        let remaining = begun.map(shared::Issuer::remaining).max();
+        let remaining = begun.map(issuer::Issuer::remaining).max();
         match (remaining.filter(|left| !left.is_zero()), error) {
             (Some(remaining), None) => Health::Ready { remaining },
             (Some(remaining), Some(error)) => Health::Degraded { remaining, error },
             (None, error) => {
-                let waits = issuers().map(shared::Issuer::begins_in);
+                let waits = issuers().map(issuer::Issuer::begins_in);
                 let begins_in = waits.filter(|wait| !wait.is_zero()).min();
                 Health::NotReady { begins_in, error }
             }

@@ -1,0 +1,92 @@
+//! A grant at work.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
+
+use randflake_core::{
+    AnyLayout, Clock, ExtendError, GenerateError as Refusal, Held, Lease, LeaseError, Run,
+    Sequencer,
+};
+
+use crate::clock::{AnchoredClock, Monotonic};
+use crate::lease::Grant;
+
+/// A grant at work: its positions, and the clock of the store that granted it.
+#[derive(Debug)]
+pub(super) struct Issuer<L: AnyLayout> {
+    pub(super) sequencer: Sequencer<L, AtomicU64>,
+    /// What threads hold of the sequencer's ids.
+    pub(super) held: Held<AtomicU64>,
+    pub(super) clock: AnchoredClock<L>,
+    /// The generation number before the lease was asked for.
+    generation: u64,
+    pub(super) is_lost: AtomicBool,
+}
+
+impl<L: AnyLayout> Issuer<L> {
+    /// The issuer of a grant from a store that answered `now` to a request sent at `sent`.
+    pub(super) fn new(
+        layout: L,
+        grant: &Grant,
+        now: Duration,
+        sent: Monotonic,
+        generation: u64,
+    ) -> Result<Self, LeaseError> {
+        Ok(Self {
+            sequencer: Sequencer::new(grant.lease_of(layout)?)?,
+            held: Held::new(),
+            clock: AnchoredClock::new(layout, now, sent),
+            generation,
+            is_lost: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether the lease was asked for in this generation. A lease of an earlier one may be a copy's too.
+    #[inline]
+    pub(super) fn is_of(&self, generation: u64) -> bool {
+        self.generation == generation
+    }
+
+    #[inline]
+    pub(super) fn take(&self, tolerance: u32) -> Result<u64, Refusal> {
+        self.sequencer.take(&self.clock, tolerance)
+    }
+
+    pub(super) fn take_exactly(&self, tolerance: u32) -> Result<u64, Refusal> {
+        self.sequencer.take(&self.clock.exact(), tolerance)
+    }
+
+    pub(super) fn take_run(&self, most: u32, tolerance: u32) -> Result<Run<L>, Refusal> {
+        self.sequencer.take_run(most, &self.clock, tolerance)
+    }
+
+    pub(super) fn take_run_exactly(&self, most: u32, tolerance: u32) -> Result<Run<L>, Refusal> {
+        self.sequencer
+            .take_run(most, &self.clock.exact(), tolerance)
+    }
+
+    pub(super) fn extend(&self, extended: Lease<L>) -> Result<(), ExtendError> {
+        self.sequencer.extend(extended, &self.clock)
+    }
+
+    pub(super) fn lease(&self) -> Lease<L> {
+        self.sequencer.lease()
+    }
+
+    /// How long until the lease begins by its own clock; zero when it has.
+    pub(super) fn begins_in(&self) -> Duration {
+        let lease = self.sequencer.lease();
+        let start = Duration::from_millis(lease.layout().spec().unix_ms(lease.start()));
+        start.saturating_sub(self.clock.exact().now().unwrap_or_default())
+    }
+
+    /// How long until the lease ends by its own clock; zero when it is lost.
+    pub(super) fn remaining(&self) -> Duration {
+        if self.is_lost.load(Ordering::Acquire) {
+            return Duration::ZERO;
+        }
+        let lease = self.sequencer.lease();
+        let end = Duration::from_millis(lease.layout().spec().unix_ms(lease.end()));
+        end.saturating_sub(self.clock.now().unwrap_or_default())
+    }
+}
