@@ -168,7 +168,7 @@ pub struct Reading {
 pub struct Write {
     /// What the engine was known by when that was read which this follows from.
     pub fingerprint: String,
-    /// Between which times the engine's clock must be.
+    /// Between which times the engine's clock must be; only where [`renews_unread`](Engine::renews_unread) says so.
     pub window: Option<(Duration, Duration)>,
     /// Each key at most once.
     pub entries: Vec<Entry>,
