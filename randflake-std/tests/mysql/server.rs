@@ -1,9 +1,11 @@
 //! Full and large namespaces, old snapshots, and servers that do not fit.
 
 use core::time::Duration;
+use std::thread;
 use std::time::Instant;
 
 use randflake_std::lease::{Grant, LeaseStore, MysqlStore, Namespace, StoreError};
+use randflake_std::segment::SegmentStore;
 use randflake_std::{Custom, Layout, Randflake};
 
 use super::{Database, TTL, acquire, assert_unusable, namespace};
@@ -128,17 +130,50 @@ fn a_write_waits_for_a_change_of_its_namespace() {
     assert!(renewed.iter().all(Result::is_ok), "{renewed:?}");
 }
 
-/// With it, the server refuses updates by joins and without keys.
+/// The first refuses updates by joins and without keys; by the second an answer has one row; by the third
+/// nothing is written. A session may say otherwise.
 #[test]
-fn safe_updates_do_not_hurt() {
+fn limits_for_people_do_not_hurt() {
     // The setting is the whole server's.
     let server = Database::of(MariadbServer::start());
-    server.do_all(&["SET GLOBAL sql_safe_updates = 1"]);
+    server.do_all(&[
+        "SET GLOBAL sql_safe_updates = 1",
+        "SET GLOBAL sql_select_limit = 1",
+        "SET GLOBAL TRANSACTION READ ONLY",
+    ]);
     let mut store = server.open();
     let grants = acquire(&mut store, 2).unwrap();
+    assert_eq!(store.list().unwrap().len(), 2);
     store.renew(&grants, TTL).unwrap();
     store.renew(&grants[..1], TTL).unwrap();
     store.release(&grants).unwrap();
+}
+
+/// By 1 (`CHAIN`) each `COMMIT` begins another transaction, whose writes are undone when the connection ends; by 2
+/// (`RELEASE`) it ends the connection.
+#[test]
+fn chained_transactions_lose_nothing() {
+    for completion_type in [1, 2] {
+        let server = Database::of(MariadbServer::start());
+        server.do_all(&[&format!("SET GLOBAL completion_type = {completion_type}")]);
+        let (mut store, mut grant) = server.holder();
+        store.resume(1).unwrap();
+        let reserved = [store.reserve(10).unwrap(), store.reserve(10).unwrap()];
+        thread::sleep(Duration::from_secs(2));
+        let renewed = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();
+        assert!(renewed > grant.end);
+        grant.end = renewed;
+        drop(store);
+
+        let mut other = server.open();
+        let records = other.list().unwrap();
+        let known = records
+            .iter()
+            .find(|record| record.grant.node_id == grant.node_id);
+        assert_eq!(known.unwrap().grant.end, grant.end, "{completion_type}");
+        let next = other.reserve(10).unwrap();
+        assert_eq!(next.first(), reserved[1].end(), "{completion_type}");
+    }
 }
 
 /// With a binary log, what the engine has prepared is committed in a recovery only if it is in that log: one

@@ -52,15 +52,16 @@ impl database::Session for Session {
     /// Makes the session independent of the server's settings, and trusts no table that was changed.
     async fn set_up(&mut self, _: &mut Target) -> Result<(), Failure> {
         let settings = format!(
-            "SET SESSION autocommit = 1, time_zone = '+00:00',
+            "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00',
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
-            innodb_lock_wait_timeout = 2, sql_safe_updates = 0, @randflake_session = {}",
+            innodb_lock_wait_timeout = 2, sql_safe_updates = 0, sql_select_limit = 18446744073709551615,
+            @randflake_session = {}",
             self.number
         );
         let answers = self
             .send(&[
                 settings,
-                "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned(),
+                "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE".to_owned(),
                 "SHOW GLOBAL VARIABLES LIKE 'server_uuid'".to_owned(),
             ])
             .await?;
