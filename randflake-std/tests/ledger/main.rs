@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod drift;
 mod engine;
 mod search;
 mod unread;
