@@ -7,5 +7,7 @@
 )]
 
 mod engine;
+mod hints;
 mod search;
 mod unread;
+mod world;

@@ -54,7 +54,11 @@ impl<E: Engine> Ledger<E> {
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
             let before = self.machine_now();
-            let view = self.records.read(wanted)?;
+            let wanted = Wanted {
+                seen: Some(&self.seen),
+                ..*wanted
+            };
+            let view = self.records.read(&wanted)?;
             let last = self.last.as_ref().filter(|_| is_renewal);
             let clock = before.zip(self.machine_now()).map(
                 |((before, sent), (after, received))| match last {
