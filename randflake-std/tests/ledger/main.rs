@@ -8,5 +8,7 @@
 
 mod drift;
 mod engine;
+mod hints;
 mod search;
 mod unread;
+mod world;

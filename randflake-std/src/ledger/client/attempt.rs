@@ -55,7 +55,11 @@ impl<E: Engine> Ledger<E> {
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
             let before = self.machine_now();
-            let view = self.records.read(wanted)?;
+            let wanted = Wanted {
+                seen: Some(&self.seen),
+                ..*wanted
+            };
+            let view = self.records.read(&wanted)?;
             let after = self.machine_now();
             let last = self.last.as_ref().filter(|_| is_renewal);
             let clocks = before.zip(after).map(|((wall, sent), (after, received))| {
