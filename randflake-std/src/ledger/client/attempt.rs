@@ -64,13 +64,12 @@ impl<E: Engine> Ledger<E> {
             let last = self.last.as_ref().filter(|_| is_renewal);
             let clocks = before.zip(after).map(|((wall, sent), (after, received))| {
                 let carried = last.map(|(_, carried)| carried);
-                match carried.filter(|carried| !carried.has_drifted_to(view.now, sent, received)) {
-                    Some(carried) => (carried.expected(sent, received), carried.compared()),
-                    None => {
-                        let compared = Compared { wall, steady: sent };
-                        (Expected::of_machine(wall, after), compared)
-                    }
-                }
+                let carried = carried.filter(|it| !it.has_drifted_to(view.now, sent, received));
+                let compared = Compared { wall, steady: sent };
+                carried.map_or_else(
+                    || (Expected::of_machine(wall, after), compared),
+                    |carried| (carried.expected(sent, received), carried.compared()),
+                )
             });
             let (clock, compared) = clocks.unzip();
             let Decision { change, answer } = rule(&view, &self.asking(clock, fresh));
