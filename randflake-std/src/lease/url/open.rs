@@ -185,9 +185,7 @@ fn open_postgres(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError
 
 #[cfg(feature = "mysql")]
 fn open_mysql(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::MysqlStore::at(
-        server, namespace, None,
-    )?))
+    Ok(Box::new(crate::lease::MysqlStore::at(server, namespace)?))
 }
 
 #[cfg(not(feature = "mysql"))]
