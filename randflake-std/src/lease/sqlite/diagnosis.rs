@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::failure::Failure;
-use super::{continuity, schema};
+use super::schema;
 use crate::lease::Finding;
 
 /// In a transaction.
@@ -15,7 +15,6 @@ pub(super) fn findings(connection: &Connection) -> Result<Vec<Finding>, Failure>
         journal_mode(connection)?,
         synchronous(connection)?,
         quick_check(connection)?,
-        Finding::fine("fingerprint", continuity::fingerprint(connection)?),
     ])
 }
 

@@ -3,8 +3,7 @@
 mod continuity;
 mod diagnosis;
 mod failure;
-mod file;
-mod lock;
+mod place;
 mod records;
 mod schema;
 mod session;
@@ -15,9 +14,9 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
+use self::continuity::Mark;
 use self::failure::Failure;
-use self::file::Place;
-use self::lock::Mark;
+use self::place::Place;
 use self::records::Records;
 use self::session::Session;
 #[cfg(doc)]
@@ -203,7 +202,7 @@ impl Engine for Sqlite {
         // Only now: a transaction that waited would grant from an old time.
         let now = read_clock(&*self.clock)?;
         let texts = self.at(self.records(&session).read(keys))?;
-        let continuity = session.continuity.clone();
+        let continuity = session.stored.continuity();
         self.session = Some(session);
         Ok(Reading {
             now,
@@ -219,7 +218,7 @@ impl Engine for Sqlite {
         };
         let now = read_clock(&*self.clock)?;
         let records = self.records(&session);
-        if write.fingerprint != session.continuity.fingerprint
+        if write.fingerprint != session.stored.continuity().fingerprint
             || !write.is_in_window(now)
             || !self.at(records.allow(&write.entries))?
         {
@@ -251,6 +250,7 @@ impl Engine for Sqlite {
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         let session = self.session()?;
         let mut findings = self.at(diagnosis::findings(&session.connection))?;
+        findings.push(Finding::fine("fingerprint", session.stored.fingerprint()));
         findings.push(volume::finding(&self.place.database, VANISHES));
         Ok(findings)
     }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::failure::{Failure, unusable};
+use super::failure::Failure;
+use crate::lease::EngineError;
 use crate::ledger::newer;
 
 /// In the database's header, where `file` and other tools look: "rflk".
@@ -46,9 +47,9 @@ pub(super) fn are_there(connection: &Connection, path: &Path) -> Result<bool, Fa
         (APPLICATION_ID, VERSION) => Ok(true),
         (APPLICATION_ID | 0, 0) if tables == 0 => Ok(false),
         (APPLICATION_ID, _) if version > VERSION => {
-            Err(unusable(path, &newer(i64::from(version).unsigned_abs())).into())
+            Err(EngineError::of_file(path, newer(i64::from(version).unsigned_abs())).into())
         }
-        _ => Err(unusable(path, &"this is another program's database").into()),
+        _ => Err(EngineError::of_file(path, "this is another program's database").into()),
     }
 }
 
