@@ -50,8 +50,8 @@ impl LockedFile {
                     TryLockError::WouldBlock if begun.elapsed() >= patience => return Ok(None),
                     TryLockError::WouldBlock => {}
                 }
-                let jitter = getrandom::u32().map_err(EngineError::unavailable)? % 2_000;
-                thread::sleep(Duration::from_micros(500 + u64::from(jitter)));
+                let jitter = getrandom::u32().map_err(EngineError::unavailable)? % 4_000;
+                thread::sleep(Duration::from_micros(1_000 + u64::from(jitter)));
             }
             let mut locked = Self {
                 file,

@@ -38,10 +38,12 @@ impl Slot {
     }
 }
 
-/// FNV-1a, which tells a sector that was not written whole.
+/// FNV-1a over words, which tells a sector that was not written whole.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    let (words, _) = bytes.as_chunks();
+    words.iter().fold(0xcbf2_9ce4_8422_2325, |sum: u64, word| {
+        let sum = (sum ^ u64::from_le_bytes(*word)).wrapping_mul(0x0000_0100_0000_01b3);
+        sum.rotate_left(29)
     })
 }
 

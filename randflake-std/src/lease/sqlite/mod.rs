@@ -17,7 +17,6 @@ use randflake_core::Clock;
 use self::continuity::Mark;
 use self::failure::Failure;
 use self::place::Place;
-use self::records::Records;
 use self::session::Session;
 #[cfg(doc)]
 use super::LeaseStore;
@@ -172,13 +171,6 @@ impl Sqlite {
         session.map_err(|failure| failure.at(&self.place.database))
     }
 
-    fn records<'s>(&'s self, session: &'s Session) -> Records<'s> {
-        Records {
-            connection: &session.connection,
-            namespace: &self.namespace,
-        }
-    }
-
     fn at<T>(&self, outcome: Result<T, impl Into<Failure>>) -> Result<T, EngineError> {
         outcome.map_err(|failure| failure.into().at(&self.place.database))
     }
@@ -198,10 +190,10 @@ impl Engine for Sqlite {
     }
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        let session = self.session()?;
+        let mut session = self.session()?;
         // Only now: a transaction that waited would grant from an old time.
         let now = read_clock(&*self.clock)?;
-        let texts = self.at(self.records(&session).read(keys))?;
+        let texts = self.at(session.read(&self.namespace, keys))?;
         let continuity = session.stored.continuity();
         self.session = Some(session);
         Ok(Reading {
@@ -213,18 +205,16 @@ impl Engine for Sqlite {
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         // Without it others may have written since the read.
-        let Some(session) = self.session.take() else {
+        let Some(mut session) = self.session.take() else {
             return Ok(Committed::Stale);
         };
         let now = read_clock(&*self.clock)?;
-        let records = self.records(&session);
         if write.fingerprint != session.stored.continuity().fingerprint
             || !write.is_in_window(now)
-            || !self.at(records.allow(&write.entries))?
+            || !self.at(session.put(&self.namespace, &write.entries))?
         {
             return Ok(Committed::Stale);
         }
-        self.at(records.put(&write.entries))?;
         let committed = session.commit(write.latest_end_unix_ms, &mut self.seen);
         self.at(committed)?;
         Ok(Committed::Done { now })
@@ -242,7 +232,7 @@ impl Engine for Sqlite {
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
         let is_within_a_read = self.session.is_some();
         let session = self.session()?;
-        let texts = self.at(self.records(&session).list(first, most))?;
+        let texts = self.at(session.list(&self.namespace, first, most))?;
         self.session = Some(session).filter(|_| is_within_a_read);
         Ok(texts)
     }

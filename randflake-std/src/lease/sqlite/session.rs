@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::continuity::{Evidence, Mark, Stored};
 use super::failure::Failure;
 use super::place::Place;
+use super::records::Known;
 use super::schema;
 use crate::lease::EngineError;
 use crate::lease::locked::{Kind, LockedFile};
@@ -39,6 +40,7 @@ pub(super) struct Session {
     pub(super) connection: Connection,
     lock: Lock,
     pub(super) stored: Stored,
+    pub(super) known: Known,
 }
 
 impl Session {
@@ -78,6 +80,7 @@ impl Session {
             connection,
             lock,
             stored,
+            known: Known::default(),
         })
     }
 
