@@ -52,7 +52,8 @@ const GRACE: Duration = Duration::from_millis(200);
 /// | it was deleted or replaced under a holder | the holder cannot renew                               |
 /// | the directory is missing                  | refused: its volume may not be mounted                |
 /// | it is another node id's or namespace's    | refused                                               |
-/// | it is a link, or mounted alone            | refused: mount its directory                          |
+/// | it is a link, or has a second name        | refused: remove the link                              |
+/// | it is mounted alone                       | refused: mount its directory                          |
 /// | others may write to it or its directory   | refused; so is a file of neither this user nor root   |
 /// | the node id is beyond the layout's        | refused                                               |
 /// | it is asked for a counter                 | refused: it keeps none                                |

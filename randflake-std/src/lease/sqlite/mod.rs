@@ -41,7 +41,8 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// The directory and the files must belong to this process's user or to root, and others must not be able to write to them;
 /// anything else is refused, because whoever can change them decides which ids are issued. A directory may be writable by a
 /// group that this process is in (as Kubernetes does with an `fsGroup`), or by all if it is sticky. The path may be a link.
-/// The lock file and the journal must not be links, and no file may be mounted without its directory.
+/// The lock file and the journal must not be links, and no file may have a second name (a hard link) or be mounted without
+/// its directory.
 ///
 /// # What it notices
 ///
