@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use self::slot::{LEN, Slot};
 use super::EngineError;
+use crate::fork_guard::ForkGuard;
 use crate::private_file::{self, Refusal};
 
 /// What a file is, by its first bytes and for people.
@@ -22,13 +23,14 @@ pub(super) struct Kind {
     pub(super) name: &'static str,
 }
 
-/// A file, locked until it is [unlocked](LockedFile::unlock), or closed by all forks of this process.
+/// A file, locked until this is dropped or the process ends.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     file: File,
     path: PathBuf,
     kind: &'static Kind,
     slot: Slot,
+    fork_guard: ForkGuard,
 }
 
 impl LockedFile {
@@ -58,6 +60,7 @@ impl LockedFile {
                 path: path.to_owned(),
                 kind,
                 slot: Slot::default(),
+                fork_guard: ForkGuard::new(),
             };
             // Or it was deleted after it was opened, and others find another one.
             if locked.is_in_place() {
@@ -106,11 +109,15 @@ impl LockedFile {
         self.slot = slot;
         Ok(())
     }
+}
 
-    /// Gives the lock back also if a child that was forked meanwhile has the file open. What was locked before the fork
-    /// is the parent's: the child must not.
-    pub(super) fn unlock(&self) {
-        let _closing_unlocks_too = self.file.unlock();
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Closing would not be enough: a child that was forked meanwhile has the file open as well. In that child the lock is
+        // its parent's.
+        if !self.fork_guard.is_in_child() {
+            let _closing_unlocks_too = self.file.unlock();
+        }
     }
 }
 

@@ -121,12 +121,6 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
-    fn drop(&mut self) {
-        self.file.unlock();
-    }
-}
-
 fn begin_transaction(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("BEGIN IMMEDIATE")
 }
