@@ -21,6 +21,7 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod finding;
+mod locked;
 mod memory;
 #[cfg(feature = "mysql")]
 mod mysql;

@@ -3,18 +3,20 @@
 use rusqlite::Connection;
 
 use super::failure::Failure;
-use super::{continuity, schema};
+use super::schema;
 use crate::lease::Finding;
 
 /// In a transaction.
-pub(super) fn findings(connection: &Connection) -> Result<Vec<Finding>, Failure> {
+pub(super) fn findings(
+    connection: &Connection,
+    fingerprint: String,
+) -> Result<Vec<Finding>, Failure> {
     let server = format!("SQLite {}", rusqlite::version());
     let settings = [
         journal_mode(connection)?,
         synchronous(connection)?,
         quick_check(connection)?,
     ];
-    let fingerprint = continuity::fingerprint(connection)?;
     Ok(Finding::of_a_store(
         server,
         schema::VERSION,
