@@ -132,7 +132,7 @@ impl PostgresServer {
 }
 
 fn connect(port: u16, database: &str) -> Result<Client, postgres::Error> {
-    let url = format!("postgres://postgres@127.0.0.1:{port}/{database}?connect_timeout=5");
+    let url = format!("postgres://postgres@127.0.0.1:{port}/{database}?connect_timeout=30");
     Client::connect(&url, NoTls)
 }
 
