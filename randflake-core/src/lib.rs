@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-#![forbid(unsafe_code)]
 #![warn(clippy::arithmetic_side_effects)]
 
 mod base;
