@@ -319,7 +319,7 @@ impl From<Refusal> for SecretError {
             Reason::Readable { mode } => Self::Readable { path, mode },
             Reason::Io(source) => Self::File { path, source },
             // Said of files that are written, and a key is only read.
-            Reason::Link | Reason::NotAFile | Reason::Mounted => Self::File {
+            reason => Self::File {
                 path,
                 source: io::Error::other(reason.to_string()),
             },

@@ -339,6 +339,15 @@ fn a_link_is_refused() {
 
 #[cfg(unix)]
 #[test]
+fn a_second_name_is_refused() {
+    let place = Place::used();
+    fs::hard_link(place.path(), place.folder.path().join("second")).unwrap();
+    let sentence = unusable(place.try_store(NODE, &eight("orders")));
+    assert!(sentence.contains("node has 2 names"), "{sentence}");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
     let place = Place::used();
     let mut store = place.store();

@@ -107,6 +107,50 @@ fn nothing_else_is_taken(authority: &Authority, url: impl Fn(&str, &str) -> Stri
     refused(&url(HOST, &no_certificate), "there is none in it");
 }
 
+/// The path of a file is decoded, and there is none.
+#[test]
+fn who_encrypts_reads_the_files_that_are_named() {
+    for url in [
+        "rediss://127.0.0.1?",
+        "etcds://127.0.0.1?",
+        "postgres://me@127.0.0.1/ids?sslmode=verify-full&",
+        "mysql://127.0.0.1/ids?sslmode=require&",
+    ] {
+        let file = "sslrootcert=/nowhere/a%20b";
+        refused(&format!("{url}{file}"), "/nowhere/a b cannot be used");
+    }
+}
+
+#[test]
+fn what_would_not_protect_is_refused() {
+    for (url, remedy) in [
+        ("postgres://host/ids?sslmode=prefer", "verify-full"),
+        (
+            "postgres://host/ids?sslrootcert=ca.pem",
+            "sslmode=verify-full",
+        ),
+        (
+            "mysql://host/ids?sslmode=disable&sslrootcert=ca.pem",
+            "sslmode=verify-full",
+        ),
+        ("redis://host?sslrootcert=ca.pem", "rediss://"),
+        ("redis://host?sslmode=require", "rediss://"),
+        ("etcd://host?sslkey=ca.pem", "etcds://"),
+        (
+            "mysql://host/ids?sslmode=verify-full&sslkey=ca.pem",
+            "both are needed",
+        ),
+    ] {
+        let error = fails(url, remedy);
+        assert!(matches!(error, StoreError::Invalid(_)), "{error:?}");
+        let error = error.to_string();
+        assert!(
+            !error.contains("prefer") && !error.contains("ca.pem"),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn redis() {
     let authority = Authority::new();

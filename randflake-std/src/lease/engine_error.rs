@@ -2,6 +2,10 @@
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::private_file::{Reason, Refusal};
 
 /// Why an engine did not read or write: a sentence for people, a [kind](EngineError::kind) for programs, and what the
 /// engine itself said as the [source](Error::source).
@@ -56,10 +60,38 @@ impl EngineError {
         self
     }
 
+    /// A failure that lasts, of a file.
+    pub(crate) fn of_file(path: &Path, why: impl Display) -> Self {
+        Self::unusable(format!("{}: {why}", path.display()))
+    }
+
     /// Whether it may pass.
     #[must_use]
     pub const fn kind(&self) -> EngineErrorKind {
         self.kind
+    }
+}
+
+/// A file or directory that fails, or does not fulfil the rule of whom it may belong to.
+impl From<Refusal> for EngineError {
+    fn from(refusal: Refusal) -> Self {
+        use ErrorKind as Kind;
+        let sentence = refusal.to_string();
+        let Reason::Io(error) = refusal.reason else {
+            return Self::unusable(sentence);
+        };
+        let made = match error.kind() {
+            Kind::PermissionDenied
+            | Kind::ReadOnlyFilesystem
+            | Kind::AlreadyExists
+            | Kind::NotADirectory
+            | Kind::IsADirectory
+            | Kind::InvalidFilename
+            | Kind::InvalidInput
+            | Kind::Unsupported => Self::unusable(sentence),
+            _ => Self::unavailable(sentence),
+        };
+        made.because(error)
     }
 }
 

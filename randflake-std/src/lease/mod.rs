@@ -21,6 +21,7 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod finding;
+mod locked;
 mod memory;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -42,6 +43,8 @@ mod volume;
 use core::time::Duration;
 
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub use database::Database;
 pub use engine_error::{EngineError, EngineErrorKind};
 pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "etcd")]

@@ -24,7 +24,8 @@ pub trait Engine: Send + Debug {
     /// What it is and where, for errors: `the Redis server at 10.0.0.1:6379`.
     fn place(&self) -> String;
 
-    /// Reads the texts that are there under some keys.
+    /// Reads the texts that are there under some keys. If neither the namespace nor the counter is one of them, only texts
+    /// are looked at, not the time or the continuity.
     ///
     /// # Errors
     ///

@@ -5,8 +5,8 @@
 //! - Files, directories and links belong to the user that this process runs as (its effective uid), or to root.
 //! - Others may not write to them, a group only if this process is in it (Kubernetes gives a volume so to a pod that has an
 //!   `fsGroup`). A directory with the sticky bit, as `/tmp`, may be anybody's to write.
-//! - What this process creates or locks is a file: no link, and not mounted by itself. A file mounted alone has its
-//!   lock and journal on one side of the mount only, and its replacement on the other.
+//! - What this process creates or locks is a file with one name: no link, and not mounted by itself. A file mounted alone
+//!   has its lock and journal on one side of the mount only, and its replacement on the other; so has one with two names.
 //! - A key, a database and the state directory may be reached through links, as Kubernetes mounts a key, if each link and
 //!   its directory fulfil the rule.
 //!
@@ -61,7 +61,7 @@ pub fn open(path: &Path) -> Result<File, Refusal> {
     let file = options.open(path).map_err(|error| {
         // Whatever the error is called that says so here.
         if path.is_symlink() {
-            return Refusal::link(path);
+            return Refusal::new(path, Reason::Link);
         }
         Refusal::io(path, error)
     })?;
@@ -84,15 +84,19 @@ pub fn look(path: &Path) -> Result<Option<Found>, Refusal> {
 
 fn checked((found, mount): (Found, os::Mount), path: &Path) -> Result<Found, Refusal> {
     if found.metadata.is_symlink() {
-        return Err(Refusal::link(path));
+        return Err(Refusal::new(path, Reason::Link));
     }
     if !found.metadata.is_file() {
-        return Err(Refusal::not_a_file(path));
+        return Err(Refusal::new(path, Reason::NotAFile));
     }
     os::check_owner(&found.metadata, path)?;
     os::check_writers(&found.metadata, path)?;
+    let count = os::links(&found.metadata);
+    if count > 1 {
+        return Err(Refusal::new(path, Reason::Names { count }));
+    }
     if os::is_mounted_alone(mount, directory_of(path)) {
-        return Err(Refusal::mounted(path));
+        return Err(Refusal::new(path, Reason::Mounted));
     }
     Ok(found)
 }
@@ -124,6 +128,22 @@ pub fn check_directory(path: &Path) -> Result<(), Refusal> {
     let metadata = place.metadata().map_err(|error| Refusal::io(path, error))?;
     os::check_owner(&metadata, path)?;
     os::check_directory_writers(&metadata, path)
+}
+
+/// A file's path without links, in a directory that is there and fulfils the rule. The file need not be there.
+///
+/// # Errors
+///
+/// [`Refusal`] when the path ends in no name, or the directory is not there or does not fulfil the rule.
+pub fn resolve(path: &Path) -> Result<PathBuf, Refusal> {
+    let name = path.file_name();
+    let name = name.ok_or_else(|| Refusal::new(path, Reason::Nameless))?;
+    let directory = directory_of(path);
+    let directory = directory
+        .canonicalize()
+        .map_err(|error| Refusal::io(directory, error))?;
+    check_directory(&directory)?;
+    Ok(directory.join(name))
 }
 
 /// Where the links lead whose name a path is, each checked with its directory. Nothing need be there.
@@ -183,13 +203,7 @@ pub fn is_same(a: &Metadata, b: &Metadata) -> bool {
     os::is_same(a, b)
 }
 
-/// How many names a file has.
-#[must_use]
-pub fn links(metadata: &Metadata) -> u64 {
-    os::links(metadata)
-}
-
-fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

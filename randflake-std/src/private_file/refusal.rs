@@ -39,6 +39,13 @@ pub enum Reason {
     Link,
     /// It is a directory, a device or such.
     NotAFile,
+    /// It has several names (hard links).
+    Names {
+        /// How many.
+        count: u64,
+    },
+    /// The path does not end in a file's name.
+    Nameless,
     /// It is mounted alone, without its directory.
     Mounted,
     /// The system says so.
@@ -51,19 +58,7 @@ impl Refusal {
         Self { path, reason }
     }
 
-    pub(super) fn link(path: &Path) -> Self {
-        Self::new(path, Reason::Link)
-    }
-
-    pub(super) fn not_a_file(path: &Path) -> Self {
-        Self::new(path, Reason::NotAFile)
-    }
-
-    pub(super) fn mounted(path: &Path) -> Self {
-        Self::new(path, Reason::Mounted)
-    }
-
-    pub(super) fn io(path: &Path, error: io::Error) -> Self {
+    pub(crate) fn io(path: &Path, error: io::Error) -> Self {
         Self::new(path, Reason::Io(error))
     }
 }
@@ -89,6 +84,12 @@ impl Display for Reason {
                  remove the link",
             ),
             Self::NotAFile => f.write_str("is not a file"),
+            Self::Names { count } => write!(
+                f,
+                "has {count} names (hard links), and what is written under one is lost under another: \
+                 remove the others"
+            ),
+            Self::Nameless => f.write_str("is not the name of a file"),
             Self::Mounted => f.write_str(
                 "is mounted alone, and what belongs beside it is on another file system: mount its \
                  directory",

@@ -13,7 +13,6 @@ mod error;
 mod keeper;
 mod shared;
 mod store;
-mod url;
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
@@ -23,12 +22,12 @@ use std::time::Instant;
 
 use randflake_core::{Id, Permutation, Plain};
 
+pub use crate::lease::url::open_counter as open;
 pub use builder::{BuildError, Builder, DEFAULT_LENGTHS, DEFAULT_SURVIVE};
 pub use error::{CounterError, CounterErrorKind};
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
 use shared::Shared;
 pub use store::{CounterStatus, SegmentStore};
-pub use url::open;
 
 /// Issues dense numbers, from any thread. Clones are cheap and issue from the same segments.
 ///

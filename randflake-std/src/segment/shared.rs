@@ -50,7 +50,6 @@ impl Phase {
     }
 }
 
-/// Why the store gives nothing.
 impl<P: Permutation> Shared<P> {
     pub(super) fn new(first: Segment, permutation: P, refill_at_percent: u32, length: u32) -> Self {
         let shared = Self {

@@ -158,6 +158,7 @@ fn an_assigned_node_id_comes_from_the_url_or_the_environment() {
             "131071",
         ),
         ("pod", "pod", [("POD_NAME", "web-3")], "3"),
+        ("pods", "pod", [("POD_NAME", "my-app-b-17")], "17"),
     ] {
         let told = user.run_in(&variables, &["doctor", "--store", &store(name, node)]);
         let told = told.ok().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -177,6 +178,41 @@ fn an_assigned_node_id_comes_from_the_url_or_the_environment() {
         let error = user.run(&["lease", "list", "--store", &url]).fails(2);
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn what_names_no_node_id_is_refused() {
+    let user = User::new();
+    let refused = |node: &str, variables: &[(&str, &str)], said: &str| {
+        let store = format!("static:{}?node={node}", user.argument("node"));
+        let error = user.run_in(variables, &["lease", "list", "--store", &store]);
+        let error = error.fails(2);
+        assert!(error.contains(said), "{variables:?}: {error}");
+    };
+    for pod in [
+        "web",
+        "web-",
+        "web-01",
+        "web-7d9f8-x2b4c",
+        "",
+        "-",
+        "web-+1",
+        "web--1x",
+        "web-4294967296",
+    ] {
+        refused("pod", &[("POD_NAME", pod)], "StatefulSet");
+    }
+    refused("env", &[], "RANDFLAKE_NODE_ID is not set");
+    for number in ["", " 7", "-1", "07", "0x7"] {
+        let variable = [("RANDFLAKE_NODE_ID", number)];
+        refused(
+            "env",
+            &variable,
+            "RANDFLAKE_NODE_ID is not a decimal number",
+        );
+    }
+    let variable = [("RANDFLAKE_NODE_ID", "131072")];
+    refused("env", &variable, "0 to 131071 are allowed");
 }
 
 #[test]

@@ -33,6 +33,10 @@ fn unused(grant: Grant) -> Grant {
 fn a_full_namespace_is_quick() {
     let server = Database::new();
     let mut store = server.open();
+    let when_empty = shortest(|| {
+        let grants = acquire(&mut store, 1).unwrap();
+        store.release(&[unused(grants[0])]).unwrap();
+    });
     let all = u32::try_from(namespace().node_ids()).unwrap();
     let taken = acquire(&mut store, all - 1).unwrap();
     let last = acquire(&mut store, 1).unwrap();
@@ -44,10 +48,6 @@ fn a_full_namespace_is_quick() {
         };
         assert!(retry_in <= Duration::from_secs(TTL), "{retry_in:?}");
     });
-    assert!(
-        refusal < Duration::from_millis(100),
-        "refused in {refusal:?}"
-    );
 
     store.release(&[unused(last[0])]).unwrap();
     let again = shortest(|| {
@@ -55,18 +55,24 @@ fn a_full_namespace_is_quick() {
         assert_eq!(grants[0].node_id, last[0].node_id);
         store.release(&[unused(grants[0])]).unwrap();
     });
-    assert!(again < Duration::from_millis(250), "{again:?}");
-
     let begun = Instant::now();
     assert_eq!(store.list().unwrap().len(), all as usize);
-    let listed = begun.elapsed();
-    assert!(listed < Duration::from_secs(10), "listed in {listed:?}");
+    let listing = begun.elapsed();
+    // Ratios, so that they hold on any machine: who searched through all of them would take as long as a listing.
+    assert!(
+        refusal * 4 < listing,
+        "refused in {refusal:?}, listed in {listing:?}"
+    );
+    assert!(
+        again < when_empty * 4 + listing / 4,
+        "{again:?}, {when_empty:?} when it is empty, listed in {listing:?}"
+    );
     let renewed = store.renew(&taken[..1_000], TTL).unwrap().ends;
     assert!(renewed.iter().all(Result::is_ok));
 }
 
 #[test]
-fn a_large_namespace_opens_as_quickly_as_a_small_one() {
+fn a_large_namespace_opens_without_making_its_node_ids() {
     let server = Database::new();
     server.open();
     let mut fields = Randflake::SPEC.fields();
@@ -75,11 +81,9 @@ fn a_large_namespace_opens_as_quickly_as_a_small_one() {
     (fields.timestamp.bits, fields.timestamp.shift) = (30, 33);
     let namespace = Namespace::of_layout("large", Custom::new(fields).unwrap()).unwrap();
     assert_eq!(namespace.node_ids(), 1 << 32);
-    let begun = Instant::now();
+    // A row for each node id would take hours to make.
     let mut store = MysqlStore::open(&server.url("root"), &namespace).unwrap();
     acquire(&mut store, 1).unwrap();
-    let took = begun.elapsed();
-    assert!(took < Duration::from_millis(500), "{took:?}");
     acquire(&mut store, 1_000).unwrap();
 }
 

@@ -74,6 +74,27 @@ fn a_database_without_tables_becomes_a_store() {
     acquire(&mut place.open()).unwrap();
 }
 
+/// As the `sqlite3` tool can: what is in the log is kept, and then there is none.
+#[test]
+fn a_write_ahead_log_that_somebody_has_set_is_ended() {
+    let place = Place::new();
+    let mut store = place.open();
+    let grant = acquire(&mut store).unwrap();
+    let connection = Connection::open(place.database()).unwrap();
+    connection
+        .pragma_update(None, "journal_mode", "wal")
+        .unwrap();
+    connection
+        .execute_batch("CREATE INDEX somebody_s ON record (number)")
+        .unwrap();
+    drop(connection);
+    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+    acquire(&mut place.open()).unwrap();
+    assert_eq!(store.list().unwrap().len(), 2);
+    let files = ["leases.db", "leases.db-journal", "leases.db.lock"];
+    assert_eq!(place.files(), files);
+}
+
 #[test]
 fn a_path_that_is_no_file_is_refused() {
     let place = Place::new();

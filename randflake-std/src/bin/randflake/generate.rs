@@ -8,9 +8,11 @@ use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id};
 
 use crate::failure::{Failure, say};
 use crate::form::Format;
+use crate::input::BLOCK;
 use crate::number::{check, within};
 use crate::output::stdout;
 use crate::progress::Progress;
+use crate::record::Records;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 
@@ -106,9 +108,14 @@ impl Args {
     fn print(&self, handle: &Handle<Custom>) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
-        for done in 1..=self.count {
-            let id = next(handle, &mut out)?;
-            self.format.write(&mut out, handle.codec(), id)?;
+        let mut records = Records::new(handle.codec());
+        let mut block = [Id::from_u64(0); BLOCK];
+        let mut done = 0;
+        while done < self.count {
+            let left = usize::try_from(self.count - done).unwrap_or(usize::MAX);
+            let made = next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
+            self.format.write(&mut out, &mut records, &block[..made])?;
+            done += made as u64;
             progress.show(done);
         }
         Ok(out.flush()?)
@@ -126,13 +133,13 @@ fn enough_for(count: u64, spec: Spec) -> u32 {
     u32::try_from(node_ids).unwrap_or(1)
 }
 
-/// The next id. Before it waits, all made so far is handed to the reader.
-fn next(handle: &Handle<Custom>, out: &mut impl Write) -> Result<Id, Failure> {
-    if let Ok(id) = handle.generate() {
-        return Ok(id);
+/// The next ids, and how many. Before it waits, all made so far is handed to the reader.
+fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result<usize, Failure> {
+    if let Ok(made) = handle.fill(ids) {
+        return Ok(made);
     }
     out.flush()?;
-    let waited = handle.generate_wait(WAIT_LIMIT);
+    let waited = handle.fill_wait(ids, WAIT_LIMIT);
     waited.map_err(|error| refusal(handle, error))
 }
 

@@ -1,30 +1,40 @@
 //! One node id that somebody assigns, for those without any server.
 
-mod file;
+mod content;
 mod node;
-mod slot;
 
 use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use self::file::Guard;
+use self::content::Content;
 pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
-use self::slot::Slot;
 #[cfg(doc)]
 use super::LeaseStore;
+use super::locked::{self, Kind, LockedFile};
 use super::{EngineError, Finding, Namespace, StoreError, volume};
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::ledger::{
     Committed, Continuity, Engine, Key, Keys, Ledger, Reading, VERSION, Write, read_clock,
 };
+use crate::private_file::{self, Reason};
 
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
                         meanwhile repeats ids; mount a persistent volume";
+
+const FILE: Kind = Kind {
+    magic: *b"randflake node\x1a\n",
+    name: "the file of an assigned node id",
+};
+/// How long a lock is tried for that another process seems to hold: one that a thread of a former holder is starting has
+/// it until it runs its program.
+const GRACE: Duration = Duration::from_millis(200);
 
 /// A lease store for one assigned node id: from configuration, from a variable, or the ordinal of a pod in a Kubernetes
 /// `StatefulSet`. See [`NodeIdSource`].
@@ -42,7 +52,8 @@ const VANISHES: &str = "the file vanishes with it: then each start waits as for 
 /// | it was deleted or replaced under a holder | the holder cannot renew                               |
 /// | the directory is missing                  | refused: its volume may not be mounted                |
 /// | it is another node id's or namespace's    | refused                                               |
-/// | it is a link, or mounted alone            | refused: mount its directory                          |
+/// | it is a link, or has a second name        | refused: remove the link                              |
+/// | it is mounted alone                       | refused: mount its directory                          |
 /// | others may write to it or its directory   | refused; so is a file of neither this user nor root   |
 /// | the node id is beyond the layout's        | refused                                               |
 /// | it is asked for a counter                 | refused: it keeps none                                |
@@ -85,7 +96,7 @@ pub struct StaticFile {
     namespace: Namespace,
     clock: Arc<dyn Clock + Send + Sync>,
     /// From the first look at the node id on.
-    guard: Option<Guard>,
+    file: Option<LockedFile>,
     fork_guard: ForkGuard,
 }
 
@@ -121,11 +132,11 @@ impl StaticStore {
         C: Clock + Send + Sync + 'static,
     {
         let file = StaticFile {
-            path: file::resolve(path.as_ref())?,
+            path: resolve(path.as_ref())?,
             node_id: source.node_id(namespace)?,
             namespace: namespace.clone(),
             clock,
-            guard: None,
+            file: None,
             fork_guard: ForkGuard::new(),
         };
         Self::opened(file, namespace.clone())
@@ -138,42 +149,55 @@ impl StaticStore {
     }
 }
 
+/// Its directory must be there: one that is missing may be a volume that was not mounted, with the file in it.
+fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
+    private_file::resolve(path).map_err(|refusal| match &refusal.reason {
+        Reason::Io(error) if error.kind() == ErrorKind::NotFound => {
+            let why = "the directory is missing: is its volume mounted? Create it if it is new";
+            EngineError::of_file(&refusal.path, why)
+        }
+        _ => refusal.into(),
+    })
+}
+
 impl StaticFile {
-    /// What the file says, without the lock.
-    fn look(&self) -> Result<Slot, EngineError> {
-        file::read(&self.path)?.map_or_else(
-            || Ok(Slot::new(&self.namespace, self.node_id)),
-            |slot| self.check(slot),
-        )
+    /// How often the file was written, and what it says, without the lock.
+    fn look(&self) -> Result<(u64, Content), EngineError> {
+        let (writes, text) = locked::look(&self.path, &FILE)?;
+        Ok((writes, self.content(&text)?))
     }
 
     /// Refuses what was written for something else.
-    fn check(&self, slot: Slot) -> Result<Slot, EngineError> {
-        slot.check(&self.namespace, self.node_id)
-            .map_err(|why| file::unusable(&self.path, &why))?;
-        Ok(slot)
+    fn content(&self, text: &str) -> Result<Content, EngineError> {
+        let content = Content::read(text, &self.namespace, self.node_id);
+        content.map_err(|why| EngineError::of_file(&self.path, why))
     }
 
     fn has_no_such_key(&self) -> EngineError {
         let why = "it keeps one node id and no counter: take another store";
-        file::unusable(&self.path, &why)
+        EngineError::of_file(&self.path, why)
     }
 
-    /// The file under the lock, which this process keeps.
-    fn guarded(&mut self) -> Result<&mut Guard, EngineError> {
+    /// What the file says, under the lock, which this process keeps.
+    fn locked(&mut self) -> Result<(&mut LockedFile, Content), EngineError> {
         if self.fork_guard.is_in_child() {
             let why = "a forked child must not use its parent's store";
             return Err(EngineError::unusable(why));
         }
-        let guard = if let Some(guard) = self.guard.take() {
-            guard
-        } else {
-            let guard = Guard::lock(&self.path, Slot::new(&self.namespace, self.node_id))?;
-            self.check(guard.slot.clone())?;
-            guard
+        let kept = self.file.take();
+        let file = kept.map_or_else(
+            || LockedFile::wait(&self.path, &FILE, GRACE),
+            |file| Ok(Some(file)),
+        )?;
+        let why = match file {
+            Some(file) if file.is_in_place() => {
+                let content = self.content(file.text().1)?;
+                return Ok((self.file.insert(file), content));
+            }
+            Some(_) => "the file was deleted or replaced while this process held it",
+            None => "another process holds this node id: give each its own node id and file",
         };
-        guard.check_place()?;
-        Ok(self.guard.insert(guard))
+        Err(EngineError::of_file(&self.path, why))
     }
 }
 
@@ -197,16 +221,16 @@ impl Engine for StaticFile {
         }
         // Who asks for the namespace alone may look without the lock.
         let is_for_write = keys.iter().any(|keys| *keys != Keys::One(Key::Namespace));
-        let slot = if is_for_write {
-            self.guarded()?.slot.clone()
+        let content = if is_for_write {
+            self.locked()?.1
         } else {
-            self.look()?
+            self.look()?.1
         };
         let mut texts = BTreeMap::new();
         for (first, last) in keys.iter().map(Keys::bounds) {
             for (key, text) in [
-                (Key::Namespace, &slot.namespace),
-                (Key::Node(self.node_id), &slot.node),
+                (Key::Namespace, &content.namespace),
+                (Key::Node(self.node_id), &content.node),
             ] {
                 let text = text.clone().filter(|_| (first..=last).contains(&key));
                 texts.extend(text.map(|text| (key, text)));
@@ -222,12 +246,11 @@ impl Engine for StaticFile {
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let (clock, node_id) = (Arc::clone(&self.clock), self.node_id);
-        let guard = self.guarded()?;
-        let mut slot = guard.slot.clone();
+        let (file, mut content) = self.locked()?;
         for entry in &write.entries {
             let text = match entry.key {
-                Key::Namespace => &mut slot.namespace,
-                Key::Node(node) if node == node_id => &mut slot.node,
+                Key::Namespace => &mut content.namespace,
+                Key::Node(node) if node == node_id => &mut content.node,
                 // Nobody looks for free node ids here.
                 Key::Page(_) | Key::Hint(_) => continue,
                 Key::Node(_) | Key::Counter => return Err(self.has_no_such_key()),
@@ -239,14 +262,14 @@ impl Engine for StaticFile {
                 text.clone_from(&entry.after);
             }
         }
-        guard.write(slot)?;
+        file.write(content.to_text(), true)?;
         Ok(Committed::Done {
             now: read_clock(&*clock)?,
         })
     }
 
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        let node = self.look()?.node.map(|text| (self.node_id, text));
+        let node = self.look()?.1.node.map(|text| (self.node_id, text));
         let node = node.filter(|(node_id, _)| *node_id >= first);
         Ok(node.into_iter().take(most).collect())
     }
@@ -256,8 +279,8 @@ impl Engine for StaticFile {
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
-        let slot = self.look()?;
-        let shown = format!("node id {}, {} writes", self.node_id, slot.writes);
+        let (writes, _) = self.look()?;
+        let shown = format!("node id {}, {writes} writes", self.node_id);
         let sentence = "no two processes may have this node id on different files: nothing here \
                         can see that";
         Ok(vec![

@@ -3,8 +3,7 @@
 mod continuity;
 mod diagnosis;
 mod failure;
-mod file;
-mod lock;
+mod place;
 mod records;
 mod schema;
 mod session;
@@ -15,10 +14,9 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
+use self::continuity::Mark;
 use self::failure::Failure;
-use self::file::Place;
-use self::lock::Mark;
-use self::records::Records;
+use self::place::Place;
 use self::session::Session;
 #[cfg(doc)]
 use super::LeaseStore;
@@ -43,7 +41,8 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// The directory and the files must belong to this process's user or to root, and others must not be able to write to them;
 /// anything else is refused, because whoever can change them decides which ids are issued. A directory may be writable by a
 /// group that this process is in (as Kubernetes does with an `fsGroup`), or by all if it is sticky. The path may be a link.
-/// The lock file and the journal must not be links, and no file may be mounted without its directory.
+/// The lock file and the journal must not be links, and no file may have a second name (a hard link) or be mounted without
+/// its directory.
 ///
 /// # What it notices
 ///
@@ -173,13 +172,6 @@ impl Sqlite {
         session.map_err(|failure| failure.at(&self.place.database))
     }
 
-    fn records<'s>(&'s self, session: &'s Session) -> Records<'s> {
-        Records {
-            connection: &session.connection,
-            namespace: &self.namespace,
-        }
-    }
-
     fn at<T>(&self, outcome: Result<T, impl Into<Failure>>) -> Result<T, EngineError> {
         outcome.map_err(|failure| failure.into().at(&self.place.database))
     }
@@ -199,11 +191,11 @@ impl Engine for Sqlite {
     }
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        let session = self.session()?;
+        let mut session = self.session()?;
         // Only now: a transaction that waited would grant from an old time.
         let now = read_clock(&*self.clock)?;
-        let texts = self.at(self.records(&session).read(keys))?;
-        let continuity = session.continuity.clone();
+        let texts = self.at(session.read(&self.namespace, keys))?;
+        let continuity = session.stored.continuity();
         self.session = Some(session);
         Ok(Reading {
             now,
@@ -214,18 +206,16 @@ impl Engine for Sqlite {
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         // Without it others may have written since the read.
-        let Some(session) = self.session.take() else {
+        let Some(mut session) = self.session.take() else {
             return Ok(Committed::Stale);
         };
         let now = read_clock(&*self.clock)?;
-        let records = self.records(&session);
-        if write.fingerprint != session.continuity.fingerprint
+        if write.fingerprint != session.stored.continuity().fingerprint
             || !write.is_in_window(now)
-            || !self.at(records.allow(&write.entries))?
+            || !self.at(session.put(&self.namespace, &write.entries))?
         {
             return Ok(Committed::Stale);
         }
-        self.at(records.put(&write.entries))?;
         let committed = session.commit(write.latest_end_unix_ms, &mut self.seen);
         self.at(committed)?;
         Ok(Committed::Done { now })
@@ -243,14 +233,15 @@ impl Engine for Sqlite {
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
         let is_within_a_read = self.session.is_some();
         let session = self.session()?;
-        let texts = self.at(self.records(&session).list(first, most))?;
+        let texts = self.at(session.list(&self.namespace, first, most))?;
         self.session = Some(session).filter(|_| is_within_a_read);
         Ok(texts)
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         let session = self.session()?;
-        let mut findings = self.at(diagnosis::findings(&session.connection))?;
+        let fingerprint = session.stored.fingerprint();
+        let mut findings = self.at(diagnosis::findings(&session.connection, fingerprint))?;
         findings.push(volume::finding(&self.place.database, VANISHES));
         Ok(findings)
     }

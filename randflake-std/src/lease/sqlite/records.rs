@@ -2,66 +2,89 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
+use super::session::Session;
 use crate::ledger::{Entry, Key, Keys};
 
-/// The texts of one namespace.
-#[derive(Debug)]
-pub(super) struct Records<'c> {
-    pub(super) connection: &'c Connection,
-    pub(super) namespace: &'c str,
+/// What was read in this transaction, and is still so.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    keys: Vec<(Key, Key)>,
+    texts: BTreeMap<Key, String>,
 }
 
-impl Records<'_> {
+impl Known {
+    fn has(&self, key: Key) -> bool {
+        let mut keys = self.keys.iter();
+        keys.any(|(first, last)| (*first..=*last).contains(&key))
+    }
+}
+
+impl Session {
     /// Those that are there.
-    pub(super) fn read(&self, keys: &[Keys]) -> rusqlite::Result<BTreeMap<Key, String>> {
+    pub(super) fn read(
+        &mut self,
+        namespace: &str,
+        keys: &[Keys],
+    ) -> rusqlite::Result<BTreeMap<Key, String>> {
         let sql = "SELECT number, value FROM record
                    WHERE namespace = ?1 AND kind = ?2 AND number BETWEEN ?3 AND ?4";
         let mut statement = self.connection.prepare(sql)?;
         let mut texts = BTreeMap::new();
         for (first, last) in keys.iter().map(Keys::bounds) {
             let ((kind, first_number), (_, last_number)) = (first.numbers(), last.numbers());
-            let within = params![self.namespace, kind, first_number, last_number];
-            let mut rows = statement.query(within)?;
+            let mut rows = statement.query(params![namespace, kind, first_number, last_number])?;
             while let Some(row) = rows.next()? {
                 let key = Key::of_numbers(kind, row.get(0)?);
                 texts.extend(key.zip(row.get(1)?));
             }
+            self.known.keys.push((first, last));
         }
+        self.known.texts.extend(texts.clone());
         Ok(texts)
     }
 
     /// Those of node ids from one on.
-    pub(super) fn list(&self, first: u32, most: usize) -> rusqlite::Result<Vec<(u32, String)>> {
+    pub(super) fn list(
+        &self,
+        namespace: &str,
+        first: u32,
+        most: usize,
+    ) -> rusqlite::Result<Vec<(u32, String)>> {
         let sql = "SELECT number, value FROM record
                    WHERE namespace = ?1 AND kind = ?2 AND number >= ?3 ORDER BY number LIMIT ?4";
         let mut statement = self.connection.prepare(sql)?;
         let (kind, first) = Key::Node(first).numbers();
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let from = params![self.namespace, kind, first, most];
+        let from = params![namespace, kind, first, most];
         let rows = statement.query_map(from, |row| Ok((row.get(0)?, row.get(1)?)))?;
         rows.collect()
     }
 
-    /// Whether all is there that must be.
-    pub(super) fn allow(&self, entries: &[Entry]) -> rusqlite::Result<bool> {
-        let keys: Vec<_> = entries.iter().map(|entry| Keys::One(entry.key)).collect();
-        let there = self.read(&keys)?;
-        let is_so = |entry: &Entry| {
-            let text = there.get(&entry.key).map(String::as_str);
-            entry.before.allows(text)
-        };
-        Ok(entries.iter().all(is_so))
-    }
-
-    pub(super) fn put(&self, entries: &[Entry]) -> rusqlite::Result<()> {
+    /// Writes if all is there that must be; says whether it is.
+    pub(super) fn put(&mut self, namespace: &str, entries: &[Entry]) -> rusqlite::Result<bool> {
+        let keys = entries.iter().map(|entry| entry.key);
+        let unknown: Vec<_> = keys.filter(|key| !self.known.has(*key)).collect();
+        if !unknown.is_empty() {
+            self.read(
+                namespace,
+                &unknown.into_iter().map(Keys::One).collect::<Vec<_>>(),
+            )?;
+        }
+        let there = |key| self.known.texts.get(&key).map(String::as_str);
+        if !entries
+            .iter()
+            .all(|entry| entry.before.allows(there(entry.key)))
+        {
+            return Ok(false);
+        }
         let sql = "REPLACE INTO record VALUES (?1, ?2, ?3, ?4)";
         let mut statement = self.connection.prepare(sql)?;
         for entry in entries.iter().filter(|entry| entry.after.is_some()) {
             let (kind, number) = entry.key.numbers();
-            statement.execute(params![self.namespace, kind, number, entry.after])?;
+            statement.execute(params![namespace, kind, number, entry.after])?;
         }
-        Ok(())
+        Ok(true)
     }
 }

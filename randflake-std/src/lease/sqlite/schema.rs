@@ -4,7 +4,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::failure::{Failure, unusable};
+use super::failure::Failure;
+use crate::lease::EngineError;
 use crate::ledger::newer;
 
 /// In the database's header, where `file` and other tools look: "rflk".
@@ -40,16 +41,19 @@ pub(super) fn are_there(connection: &Connection, path: &Path) -> Result<bool, Fa
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     let application_id: i32 = pragma("application_id")?;
     let version: i32 = pragma("user_version")?;
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application_id, version) {
         (APPLICATION_ID, VERSION) => Ok(true),
-        (APPLICATION_ID | 0, 0) if tables == 0 => Ok(false),
+        (APPLICATION_ID | 0, 0) if has_no_tables(connection)? => Ok(false),
         (APPLICATION_ID, _) if version > VERSION => {
-            Err(unusable(path, &newer(i64::from(version).unsigned_abs())).into())
+            Err(EngineError::of_file(path, newer(i64::from(version).unsigned_abs())).into())
         }
-        _ => Err(unusable(path, &"this is another program's database").into()),
+        _ => Err(EngineError::of_file(path, "this is another program's database").into()),
     }
+}
+
+fn has_no_tables(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT NOT EXISTS (SELECT * FROM sqlite_schema)";
+    connection.query_row(sql, [], |row| row.get(0))
 }
 
 /// Creates the tables, in a transaction.

@@ -30,6 +30,6 @@ impl Server {
 
     /// An error that says what is wrong with the URL, and which form it must have.
     pub(crate) fn refused(&self, why: &str) -> StoreError {
-        refused(why, self.scheme.form)
+        self.scheme.refused(why)
     }
 }

@@ -17,8 +17,7 @@ mod text;
 use core::fmt::{self, Debug, Display, Formatter};
 use core::str::FromStr;
 
-pub use self::open::open;
-pub(crate) use self::open::open_counter;
+pub use self::open::{open, open_counter};
 #[cfg(any(
     feature = "redis",
     feature = "etcd",

@@ -91,28 +91,19 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     let StoreUrl(form) = url.parse()?;
     Ok(match form {
         Form::Static { path, node } => Box::new(StaticStore::open(path, node, namespace)?),
-        Form::Sqlite { path } => open_sqlite(&path, namespace)?,
-        Form::Server(server) => open_server(&server, namespace)?,
+        form => opened(&form, namespace)?,
     })
 }
 
-/// For a namespace's counter.
-pub(crate) fn open_counter(
-    url: &str,
-    namespace: &Namespace,
-) -> Result<Box<dyn SegmentStore>, StoreError> {
+/// Opens the store that a URL names, for the counter of a namespace, as [`lease::open`](crate::lease::open) does.
+///
+/// # Errors
+///
+/// As for [`lease::open`](crate::lease::open), and [`StoreError::Invalid`] for `static:PATH`, which keeps no
+/// counters.
+pub fn open_counter(url: &str, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, StoreError> {
     let StoreUrl(form) = url.parse()?;
-    Ok(match form {
-        Form::Static { .. } => {
-            return Err(StoreError::Invalid(
-                "no counters are kept where this URL leads: take sqlite:PATH, redis://HOST, etcd://HOST, \
-                 postgres://HOST/DATABASE or mysql://HOST/DATABASE"
-                    .to_owned(),
-            ));
-        }
-        Form::Sqlite { path } => open_sqlite(&path, namespace)?,
-        Form::Server(server) => open_server(&server, namespace)?,
-    })
+    Ok(opened(&form, namespace)?)
 }
 
 /// A store of both leases and counters.
@@ -120,79 +111,56 @@ trait Store: LeaseStore + SegmentStore {}
 
 impl<S: LeaseStore + SegmentStore> Store for S {}
 
-fn open_server(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    match server.scheme.engine {
-        Engine::Redis => open_redis(server, namespace),
-        Engine::Etcd => open_etcd(server, namespace),
-        Engine::Postgres => open_postgres(server, namespace),
-        Engine::Mysql => open_mysql(server, namespace),
+fn opened(form: &Form, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
+    match form {
+        Form::Static { .. } => Err(StoreError::Invalid(
+            "no counters are kept where this URL leads: take sqlite:PATH, redis://HOST, etcd://HOST, \
+             postgres://HOST/DATABASE or mysql://HOST/DATABASE"
+                .to_owned(),
+        )),
+        Form::Sqlite { path } => open_sqlite(path, namespace),
+        Form::Server(server) => match server.scheme.engine {
+            Engine::Redis => open_redis(server, namespace),
+            Engine::Etcd => open_etcd(server, namespace),
+            Engine::Postgres => open_postgres(server, namespace),
+            Engine::Mysql => open_mysql(server, namespace),
+        },
     }
 }
 
-#[cfg(feature = "sqlite")]
-fn open_sqlite(path: &str, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::SqliteStore::open(path, namespace)?))
+/// The function that opens an engine, or says that this build leaves it out.
+macro_rules! opener {
+    ($name:ident, $at:ident: $place:ty, $namespace:ident, $feature:tt, $engine:tt, $open:expr) => {
+        #[cfg(feature = $feature)]
+        fn $name($at: $place, $namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
+            Ok(Box::new($open?))
+        }
+
+        #[cfg(not(feature = $feature))]
+        fn $name(_: $place, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
+            Err(StoreError::unusable(concat!(
+                "this build has no ",
+                $engine,
+                " store: build it with the cargo feature `",
+                $feature,
+                "`"
+            )))
+        }
+    };
 }
 
-#[cfg(not(feature = "sqlite"))]
-fn open_sqlite(_: &str, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::unusable(
-        "this build has no SQLite store: build it with the cargo feature `sqlite`".to_owned(),
-    ))
-}
-
-#[cfg(feature = "redis")]
-fn open_redis(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::RedisStore::at(
-        server, namespace, None,
-    )?))
-}
-
-#[cfg(not(feature = "redis"))]
-fn open_redis(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::unusable(
-        "this build has no Redis store: build it with the cargo feature `redis`".to_owned(),
-    ))
-}
-
-#[cfg(feature = "etcd")]
-fn open_etcd(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::EtcdStore::at(
-        server, namespace, None,
-    )?))
-}
-
-#[cfg(not(feature = "etcd"))]
-fn open_etcd(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::unusable(
-        "this build has no etcd store: build it with the cargo feature `etcd`".to_owned(),
-    ))
-}
-
-#[cfg(feature = "postgres")]
-fn open_postgres(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::PostgresStore::at(
-        server, namespace,
-    )?))
-}
-
-#[cfg(not(feature = "postgres"))]
-fn open_postgres(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::unusable(
-        "this build has no PostgreSQL store: build it with the cargo feature `postgres`".to_owned(),
-    ))
-}
-
-#[cfg(feature = "mysql")]
-fn open_mysql(server: &Server, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Ok(Box::new(crate::lease::MysqlStore::at(
-        server, namespace, None,
-    )?))
-}
-
-#[cfg(not(feature = "mysql"))]
-fn open_mysql(_: &Server, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-    Err(StoreError::unusable(
-        "this build has no MySQL store: build it with the cargo feature `mysql`".to_owned(),
-    ))
-}
+opener!(open_sqlite, path: &str, namespace, "sqlite", "SQLite", {
+    crate::lease::SqliteStore::open(path, namespace)
+});
+opener!(open_redis, server: &Server, namespace, "redis", "Redis", {
+    crate::lease::RedisStore::at(server, namespace, None)
+});
+opener!(open_etcd, server: &Server, namespace, "etcd", "etcd", {
+    crate::lease::EtcdStore::at(server, namespace, None)
+});
+opener!(open_postgres, server: &Server, namespace, "postgres", "PostgreSQL", {
+    crate::lease::PostgresStore::at(server, namespace)
+});
+opener!(open_mysql, server: &Server, namespace, "mysql", "MySQL", {
+    crate::lease::MysqlStore::at(server, namespace)
+});

@@ -6,8 +6,8 @@ use core::net::Ipv6Addr;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
-use super::rules::{Engine, Place, SCHEMES, Scheme};
-use super::text::{decoded, number, refused};
+use super::rules::{Engine, Place, Scheme};
+use super::text::number;
 use crate::lease::StoreError;
 
 /// Left as they are where a URL is shown.
@@ -46,34 +46,29 @@ pub(crate) struct Host {
 impl Server {
     /// What follows `://`.
     pub(super) fn parsed(scheme: &'static Scheme, rest: &str) -> Result<Self, StoreError> {
-        let refused = |why: &str| refused(why, scheme.form);
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
         // In a password these look like the end of the host, and its rest like a path or an option.
         if rest.contains('@') {
-            return Err(refused(
+            return Err(scheme.refused(
                 "has a /, ? or # before an @: write %2F, %3F and %23 in user and password, and %40 for an \
                  @ behind the host",
             ));
         }
         if rest.contains('#') {
-            return Err(refused("has a #: write %23"));
+            return Err(scheme.refused("has a #: write %23"));
         }
-        let (user, hosts) = match authority.rsplit_once('@') {
-            Some((user, hosts)) => (Some(user), hosts),
-            None => (None, authority),
+        let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = match login.split_once(':') {
+            Some((user, password)) => (user, Some(scheme.decoded(password)?)),
+            None => (login, None),
         };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (address, database) = scheme.located(hosts, path)?;
-        let (user, password) = match user.map(|user| user.split_once(':').ok_or(user)) {
-            Some(Ok((user, password))) => (user, Some(decoded(password, scheme.form)?)),
-            Some(Err(user)) => (user, None),
-            None => ("", None),
-        };
         let mut server = Self {
             scheme,
             address,
-            user: some(user, scheme)?,
+            user: scheme.some(user)?,
             password: password.map(Zeroizing::new),
             database,
             options: Vec::new(),
@@ -87,9 +82,7 @@ impl Server {
             Engine::Postgres | Engine::Mysql => true,
         };
         if !is_login {
-            return Err(refused(
-                "has a user without a password, or a password alone",
-            ));
+            return Err(scheme.refused("has a user without a password, or a password alone"));
         }
         if let Some(at) = server.options.iter().position(|(name, _)| *name == "db") {
             server.database = Some(server.options.remove(at).1);
@@ -98,9 +91,8 @@ impl Server {
     }
 
     fn add(&mut self, option: &str) -> Result<(), StoreError> {
-        let refused = |why: String| refused(&why, self.scheme.form);
-        let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        let allowed = self.scheme.options;
+        let (scheme, (name, value)) = (self.scheme, option.split_once('=').unwrap_or((option, "")));
+        let allowed = scheme.options;
         let Some(&name) = allowed.iter().find(|allowed| **allowed == name) else {
             let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
             let shown = match name {
@@ -111,14 +103,12 @@ impl Server {
                 _ => "an option that is not known".to_owned(),
             };
             let allowed = allowed.join(", ");
-            return Err(refused(format!(
-                "has {shown}: the allowed options are {allowed}"
-            )));
+            return Err(scheme.refused(&format!("has {shown}: the allowed options are {allowed}")));
         };
         if self.option(name).is_some() {
-            return Err(refused(format!("has the option {name} twice")));
+            return Err(scheme.refused(&format!("has the option {name} twice")));
         }
-        self.options.push((name, decoded(value, self.scheme.form)?));
+        self.options.push((name, scheme.decoded(value)?));
         Ok(())
     }
 
@@ -130,74 +120,63 @@ impl Server {
 }
 
 impl Scheme {
-    pub(super) fn named(name: &str) -> Option<&'static Self> {
-        SCHEMES.iter().find(|scheme| scheme.name == name)
-    }
-
     /// Address and database.
     fn located(&self, hosts: &str, path: &str) -> Result<(Address, Option<String>), StoreError> {
-        let refused = |why| Err(refused(why, self.form));
-        let has_database = self.engine != Engine::Etcd;
         let (port, has_many) = match self.place {
             Place::Socket if hosts.is_empty() && path.len() > 1 => {
-                return Ok((Address::Socket(decoded(path, self.form)?), None));
+                return Ok((Address::Socket(self.decoded(path)?), None));
             }
-            Place::Socket => return refused("has a host, or no path"),
+            Place::Socket => return Err(self.refused("has a host, or no path")),
             Place::Host { port } => (port, false),
             Place::Hosts { port } => (port, true),
         };
         let hosts: Result<Vec<_>, _> = hosts.split(',').map(|host| self.host(host, port)).collect();
         let hosts = hosts?;
-        if hosts.len() > 1 && !has_many {
-            return refused("has several hosts: this store takes one");
-        }
         let database = path.strip_prefix('/').unwrap_or(path);
-        if !has_database && !database.is_empty() {
-            return refused("has a path: this store takes none");
-        }
-        if database.contains('/') {
-            return refused("has a / in the name of the database: write %2F");
-        }
-        Ok((Address::Hosts(hosts), some(database, self)?))
+        let why = if hosts.len() > 1 && !has_many {
+            "has several hosts: this store takes one"
+        } else if self.engine == Engine::Etcd && !database.is_empty() {
+            "has a path: this store takes none"
+        } else if database.contains('/') {
+            "has a / in the name of the database: write %2F"
+        } else {
+            return Ok((Address::Hosts(hosts), self.some(database)?));
+        };
+        Err(self.refused(why))
     }
 
     fn host(&self, text: &str, default_port: u16) -> Result<Host, StoreError> {
-        let refused = |why| refused(why, self.form);
         let (name, port) = match text.rsplit_once(':') {
             Some((name, port)) if !port.ends_with(']') => {
                 let port = number(port).filter(|port| *port > 0);
-                let port = port.ok_or_else(|| refused("has a port that is not 1 to 65535"))?;
+                let port = port.ok_or_else(|| self.refused("has a port that is not 1 to 65535"))?;
                 (name, port)
             }
             _ => (text, default_port),
         };
         let name = match name.strip_prefix('[').map(|name| name.strip_suffix(']')) {
-            Some(address) => {
-                let address = address.filter(|address| address.parse::<Ipv6Addr>().is_ok());
-                address
-                    .ok_or_else(|| refused("has an address in brackets that is not one of IPv6"))?
-                    .to_owned()
+            Some(Some(address)) if address.parse::<Ipv6Addr>().is_ok() => address.to_owned(),
+            Some(_) => {
+                return Err(self.refused("has an address in brackets that is not one of IPv6"));
             }
-            None => decoded(name, self.form)?,
+            None => self.decoded(name)?,
         };
         let is_socket = self.engine == Engine::Postgres && name.starts_with('/');
         let is_of_names = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         match name.parse::<Ipv6Addr>() {
-            Err(_) if name.is_empty() => Err(refused("has no host")),
-            Err(_) if !is_socket && !name.chars().all(is_of_names) => Err(refused(
+            Err(_) if name.is_empty() => Err(self.refused("has no host")),
+            Err(_) if !is_socket && !name.chars().all(is_of_names) => Err(self.refused(
                 "has a host with other characters than a-z, A-Z, 0-9, '-', '.' and '_'; an IPv6 address \
                  stands in brackets",
             )),
             _ => Ok(Host { name, port }),
         }
     }
-}
 
-/// Nothing where there is no text.
-fn some(text: &str, scheme: &Scheme) -> Result<Option<String>, StoreError> {
-    match text {
-        "" => Ok(None),
-        _ => decoded(text, scheme.form).map(Some),
+    /// Nothing where there is no text.
+    fn some(&self, text: &str) -> Result<Option<String>, StoreError> {
+        let text = Some(text).filter(|text| !text.is_empty());
+        text.map(|text| self.decoded(text)).transpose()
     }
 }
 

@@ -4,6 +4,7 @@ use core::str::FromStr;
 
 use percent_encoding::percent_decode_str;
 
+use super::rules::{SCHEMES, Scheme};
 use crate::lease::StoreError;
 
 /// What is wrong with a URL, and which form it must have.
@@ -17,23 +18,32 @@ pub(crate) fn number<N: FromStr>(text: &str) -> Option<N> {
     is_plain.then(|| text.parse().ok()).flatten()
 }
 
-/// Replaces each `%XX` by its byte.
-pub(super) fn decoded(text: &str, form: &str) -> Result<String, StoreError> {
-    let is_encoded = |rest: &str| {
-        let digits = rest.as_bytes().get(..2);
-        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    };
-    if !text.split('%').skip(1).all(is_encoded) {
-        return Err(refused(
-            "has a % without two hexadecimal digits behind it: write %25",
-            form,
-        ));
+impl Scheme {
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        SCHEMES.iter().find(|scheme| scheme.name == name)
     }
-    let decoded = percent_decode_str(text).decode_utf8();
-    let decoded =
-        decoded.map_err(|_| refused("is not in UTF-8 where its %XX are decoded", form))?;
-    if decoded.contains(char::is_control) {
-        return Err(refused("has control characters", form));
+
+    /// An error that says what is wrong with the URL, and which form it must have.
+    pub(crate) fn refused(&self, why: &str) -> StoreError {
+        refused(why, self.form)
     }
-    Ok(decoded.into_owned())
+
+    /// Replaces each `%XX` by its byte.
+    pub(super) fn decoded(&self, text: &str) -> Result<String, StoreError> {
+        let is_encoded = |rest: &str| {
+            let digits = rest.as_bytes().get(..2);
+            digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+        };
+        if !text.split('%').skip(1).all(is_encoded) {
+            let why = "has a % without two hexadecimal digits behind it: write %25";
+            return Err(self.refused(why));
+        }
+        match percent_decode_str(text).decode_utf8() {
+            Err(_) => Err(self.refused("is not in UTF-8 where its %XX are decoded")),
+            Ok(text) if text.contains(char::is_control) => {
+                Err(self.refused("has control characters"))
+            }
+            Ok(text) => Ok(text.into_owned()),
+        }
+    }
 }

@@ -1,0 +1,54 @@
+//! What the file holds.
+
+use crate::lease::Namespace;
+
+#[derive(Clone, Debug)]
+pub(super) struct Content {
+    /// The namespace's name.
+    name: String,
+    node_id: u32,
+    /// The namespace's record.
+    pub(super) namespace: Option<String>,
+    /// That of the last lease.
+    pub(super) node: Option<String>,
+}
+
+impl Content {
+    /// Reads a file's text, which is empty in a new one. What was written for something else is refused by a sentence.
+    pub(super) fn read(text: &str, namespace: &Namespace, node_id: u32) -> Result<Self, String> {
+        let asked = namespace.name();
+        let new = format!("{asked}\n{node_id}\n\n");
+        let text = if text.is_empty() { &new } else { text };
+        let [name, stored, namespace, node] = text.split('\n').collect::<Vec<_>>()[..] else {
+            return Err("it is damaged".to_owned());
+        };
+        if name != asked {
+            return Err(format!(
+                "this is the file of namespace {name:?}, not of {asked:?}: give each its own"
+            ));
+        }
+        if stored != node_id.to_string() {
+            return Err(format!(
+                "this is the file of node id {stored}, not of {node_id}: give each its own, and delete none"
+            ));
+        }
+        let record = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        Ok(Self {
+            name: name.to_owned(),
+            node_id,
+            namespace: record(namespace),
+            node: record(node),
+        })
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        let Self {
+            name,
+            node_id,
+            namespace,
+            node,
+        } = self;
+        let [namespace, node] = [namespace, node].map(|record| record.as_deref().unwrap_or(""));
+        format!("{name}\n{node_id}\n{namespace}\n{node}")
+    }
+}

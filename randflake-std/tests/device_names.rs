@@ -1,0 +1,72 @@
+//! Devices and processes are told apart by their names.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_core::ManualClock;
+use randflake_std::lease::{
+    AcquireRequest, DeviceLease, LeaseStore, MemoryStore, Namespace, NodeIds, Token,
+};
+use randflake_std::{BuildError, ExactSystemClock, Handle, Randflake, Secret};
+
+#[test]
+fn a_device_is_named_in_one_way() {
+    let clock = Arc::new(ManualClock::at_unix_ms(1_733_706_297_000));
+    let mut store = MemoryStore::new(Namespace::of::<Randflake>("meters").unwrap(), clock);
+    for (number, holder) in [
+        "device",
+        "device/",
+        "device/0d0e5a1b",
+        "device/00000000000000d0e5",
+        "device/000000000000D0E5",
+        "device/+00000000000d0e5",
+        "device/000000000000d0e5/1",
+        " device/000000000000d0e5",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let request = AcquireRequest {
+            token: Token::from_bytes([u8::try_from(number).unwrap(); 16]),
+            holder,
+            nodes: NodeIds::Any(1),
+            ttl: 60,
+        };
+        store.acquire(&request).unwrap();
+    }
+    assert!(DeviceLease::all(&mut store).unwrap().is_empty());
+    let ttl = Duration::from_secs(60);
+    let lease = DeviceLease::acquire(&mut store, 0xd0e5, ttl).unwrap();
+    let found = DeviceLease::find(&mut store, 0xd0e5).unwrap();
+    assert_eq!(found.grant(), lease.grant());
+    assert_eq!(DeviceLease::all(&mut store).unwrap().len(), 1);
+}
+
+#[test]
+fn a_process_is_not_named_like_a_device() {
+    let builder = |name: &str| {
+        let clock = Arc::new(ExactSystemClock);
+        let store = MemoryStore::new(Namespace::of::<Randflake>("meters").unwrap(), clock);
+        Handle::builder(&Secret::from_bytes([7; 16]), store).holder(name)
+    };
+    for name in [
+        "device",
+        "device/",
+        "device/0d0e5",
+        "",
+        "a\nb",
+        "\u{9b}",
+        &"x".repeat(97),
+    ] {
+        let error = builder(name).build().unwrap_err();
+        assert!(matches!(error, BuildError::Holder { .. }), "{error}");
+        let error = error.to_string();
+        assert!(
+            error.contains("1 to 96 bytes") && !error.contains('\n'),
+            "{error}"
+        );
+    }
+    for name in ["devices", "my device", "ä/1", &"x".repeat(96)] {
+        builder(name).build().unwrap();
+    }
+}
