@@ -125,7 +125,7 @@ fn a_write_that_waits_for_another_finds_what_that_has_written() {
     let record = format!("kind = 2 AND number = {}", grants[0].node_id);
     let mut look = server.client("postgres");
     let mut other = server.client("postgres");
-    let release = "UPDATE randflake.record SET value = replace(value, ':1:0:', ':0:0:')";
+    let release = "UPDATE randflake.record SET value = replace(value, ':h:', ':r:')";
     let begin = format!("BEGIN; {release} WHERE {record}");
     other.batch_execute(&begin).unwrap();
     let renewed = thread::scope(|scope| {
@@ -141,7 +141,7 @@ fn a_write_that_waits_for_another_finds_what_that_has_written() {
     renewed.ends[1].unwrap();
     let question = format!("SELECT value FROM randflake.record WHERE {record}");
     let kept: String = look.query_one(&question, &[]).unwrap().get(0);
-    assert!(kept.contains(":0:0:"), "{kept}");
+    assert!(kept.contains(":r:"), "{kept}");
 }
 
 /// A counter's failure as that of leases, which fail in the same way.
