@@ -206,6 +206,26 @@ fn truncated_leases_are_noticed_and_service_resumes() {
     acquire(&mut next, 1).unwrap();
 }
 
+/// All of them, so that nothing in the tables tells of it.
+#[test]
+fn w14_records_that_were_deleted_under_a_holder_begin_in_quarantine() {
+    let server = PostgresServer::start();
+    let mut holder = open(&server);
+    let grants = acquire(&mut holder, 1).unwrap();
+    assert_eq!(holder.reserve(10).unwrap().first(), 1);
+    assert_eq!(holder.reserve(10).unwrap().first(), 11);
+    execute(&server, "DELETE FROM randflake.record");
+    let mut next = open(&server);
+    let reserved = next.reserve(10);
+    assert!(
+        matches!(reserved, Err(CounterError::Lost { .. })),
+        "{reserved:?}"
+    );
+    is_quarantined(&mut next);
+    let ends = holder.renew(&grants, 300).unwrap().ends;
+    assert_eq!(ends, [Err(Loss::Forgotten)]);
+}
+
 /// Also by a renewal that reads nothing before.
 #[test]
 fn a_connection_that_was_closed_is_replaced() {

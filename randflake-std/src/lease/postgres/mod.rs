@@ -61,8 +61,9 @@ use crate::segment::SegmentStore;
 /// dump is restored or copied, or the table is truncated. Then every namespace is quarantined: it grants nothing for the
 /// longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous standby.
 ///
-/// A namespace is also quarantined if the schema is created anew while processes that used an older one are connected, and
-/// if its row is missing while its leases are there. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
+/// A namespace is also quarantined if the schema is created anew while processes that used an older one are connected, if
+/// all its rows were deleted while processes that used it are connected, and if its row is missing while its leases are
+/// there. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
 /// counters too: use autovacuum only.
 ///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
@@ -70,8 +71,8 @@ use crate::segment::SegmentStore;
 ///
 /// # What it cannot notice
 ///
-/// - The files of the server, or its machine, set back while the server was down; leases and counters deleted by hand that
-///   no running holder misses. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each
+/// - The files of the server, or its machine, set back while the server was down; leases and counters deleted by hand
+///   while no process is connected that has used them. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each
 ///   counter at a higher number.
 /// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
 ///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from

@@ -6,7 +6,7 @@ use tokio::task::{JoinHandle, yield_now};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, Statement};
 
-use super::statements::{CHANGE, ENTER, IS_USED, LOOK, PARTS, PUT, SETTINGS, TEXTS};
+use super::statements::{CHANGE, ENTER, IS_USED, LOOK, MARK, PARTS, PUT, SETTINGS, TEXTS};
 use super::tls::connect;
 use super::{Postgres, diagnosis, rights};
 use crate::lease::database::{
@@ -29,6 +29,8 @@ pub(in crate::lease) struct Session {
     fingerprint: String,
     /// Of the tables alone.
     tables: String,
+    /// The kinds of records by whose locks others see that they are there.
+    marks: Vec<i16>,
 }
 
 impl database::Session for Session {
@@ -48,6 +50,7 @@ impl database::Session for Session {
             number: getrandom::u64().map_err(EngineError::unavailable)?,
             fingerprint: String::new(),
             tables: String::new(),
+            marks: Vec::new(),
         })
     }
 
@@ -129,12 +132,10 @@ impl database::Session for Session {
         texts(&self.find(TEXTS, keys, most).await?)
     }
 
-    async fn is_used(&mut self, _: &[Key]) -> Result<bool, Failure> {
-        Ok(self
-            .client
-            .query_typed_one(IS_USED, &[])
-            .await?
-            .try_get(0)?)
+    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
+        let kinds: Vec<_> = missing.iter().map(|key| place(*key).0).collect();
+        let mut rows = self.ask(IS_USED, &[&kinds]).await?;
+        Ok(rows.pop().ok_or_else(emptied)?.try_get(0)?)
     }
 
     async fn write(
@@ -175,11 +176,12 @@ impl database::Session for Session {
             ];
             self.ask(PUT, &values).await?
         };
-        Ok(rows
-            .first()
-            .map(|row| row.try_get(0))
-            .transpose()?
-            .flatten())
+        let now = rows.first().map(|row| row.try_get(0)).transpose()?;
+        let now = now.flatten();
+        if now.is_some() {
+            self.mark(write).await?;
+        }
+        Ok(now)
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
@@ -192,6 +194,19 @@ impl Session {
         let put = |text: String, (name, part): &(&str, &str)| text.replace(name, part);
         let text = PARTS.iter().fold(statement.to_owned(), put);
         text.replace("{session}", &self.number.to_string())
+    }
+
+    /// Lets others see what is there now, in another round trip after a connection's first write.
+    async fn mark(&mut self, write: &Write) -> Result<(), Failure> {
+        for entry in &write.entries {
+            let (kind, _) = place(entry.key);
+            let is_marked = matches!(entry.key, Key::Namespace | Key::Counter);
+            if is_marked && !self.marks.contains(&kind) {
+                self.ask(MARK, &[&kind]).await?;
+                self.marks.push(kind);
+            }
+        }
+        Ok(())
     }
 
     /// The one row of a statement that looks for some keys.

@@ -18,8 +18,13 @@ pub(super) const SETTINGS: &str = "
     SET randflake.session = {session}";
 
 /// What stands in statements between braces; each may stand in those before it.
-pub(super) const PARTS: [(&str, &str); 7] = [
+pub(super) const PARTS: [(&str, &str); 8] = [
     ("{texts}", TEXTS),
+    // Of a kind of record of the namespace.
+    (
+        "{mark}",
+        "hashtextextended('randflake/' || k.kind || '/' || $1, 0)",
+    ),
     // What a write of the session is done in: the tables, and a window of time.
     ("{may}", "{fit} AND {tables} = $2 AND {now} BETWEEN $3 AND $4"),
     // The answers to writes are lost without these.
@@ -77,11 +82,21 @@ pub(super) const ENTER: &str = "
         set_config('application_name', 'randflake ' || coalesce($1, id), false)
     FROM randflake.store";
 
-/// Whether processes are connected that have used a store that was here before this one.
+/// A lock of the session's, by which others see until its end that it has written a record, or others if that was still
+/// there.
+pub(super) const MARK: &str = "
+    SELECT pg_try_advisory_lock_shared({mark}) FROM (SELECT $2::smallint AS kind) AS k";
+
+/// Whether processes are connected that have used a store that was here before this one, or what is not there.
 pub(super) const IS_USED: &str = "
     SELECT EXISTS (
         SELECT FROM randflake.store s JOIN pg_stat_activity a ON a.application_name <> 'randflake ' || s.id
         WHERE a.datname = current_database() AND a.application_name LIKE 'randflake %'
+    ) OR EXISTS (
+        SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        JOIN unnest($2::smallint[]) AS k (kind) ON {mark} = l.classid::bigint << 32 | l.objid::bigint
+        WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 1
+        AND l.pid <> pg_backend_pid()
     )";
 
 /// One record in the place of another, if the namespace's is still so: a renewal, an acquire of a node id that was
