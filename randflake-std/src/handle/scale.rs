@@ -251,3 +251,6 @@ impl<L: AnyLayout> Keeper<L> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,10 +17,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// readers are counted, and former values are freed when there are none.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
-    all: Box<[Slot<T>]>,
-    /// How many threads are reading, if they are counted.
+    /// Slots whose former values are kept until the end, or none.
+    lasting: Box<[Slot<T>]>,
+    /// Slots whose readers are counted, or none.
+    changing: Box<[Slot<T>]>,
+    /// How many threads are reading those.
     readers: AtomicUsize,
-    counts: bool,
     /// From `Box::into_raw`, once each.
     former: Mutex<Vec<NonNull<T>>>,
 }
@@ -37,21 +39,21 @@ unsafe impl<T: Send + Sync> Sync for Slots<T> {}
 impl<T> Slots<T> {
     /// A slot for each value. Former values are kept until the end.
     pub(super) fn lasting(values: Vec<T>) -> Self {
-        Self::new(values.into_iter().map(Slot::new).collect(), false)
+        Self::new(values.into_iter().map(Slot::new).collect(), Box::default())
     }
 
     /// So many slots, the first of them with these values. Former values are freed by [`reclaim`](Slots::reclaim).
     pub(super) fn changing(values: Vec<T>, count: usize) -> Self {
         let vacant = core::iter::repeat_with(Slot::vacant);
         let slots = values.into_iter().map(Slot::new).chain(vacant).take(count);
-        Self::new(slots.collect(), true)
+        Self::new(Box::default(), slots.collect())
     }
 
-    fn new(all: Box<[Slot<T>]>, counts: bool) -> Self {
+    fn new(lasting: Box<[Slot<T>]>, changing: Box<[Slot<T>]>) -> Self {
         Self {
-            all,
+            lasting,
+            changing,
             readers: AtomicUsize::new(0),
-            counts,
             former: Mutex::default(),
         }
     }
@@ -59,16 +61,27 @@ impl<T> Slots<T> {
     /// The value of a slot where former values are kept until the end; `None` where they are not.
     #[inline]
     pub(super) fn get_lasting(&self, index: usize) -> Option<&T> {
-        if self.counts {
-            return None;
+        self.lasting.get(index)?.get()
+    }
+
+    #[inline]
+    fn counts(&self) -> bool {
+        !self.changing.is_empty()
+    }
+
+    #[inline]
+    fn all(&self) -> &[Slot<T>] {
+        if self.counts() {
+            &self.changing
+        } else {
+            &self.lasting
         }
-        self.all.get(index)?.get()
     }
 
     /// The slots, to read while this lives.
     #[inline]
     pub(super) fn read(&self) -> Reading<'_, T> {
-        if self.counts {
+        if self.counts() {
             // Acquire: who begins after `reclaim` found nobody sees what was put in place before that.
             self.readers.fetch_add(1, Ordering::Acquire);
         }
@@ -86,7 +99,7 @@ impl<T> Slots<T> {
     }
 
     fn exchange(&self, index: usize, value: *mut T) {
-        let Some(slot) = self.all.get(index) else {
+        let Some(slot) = self.all().get(index) else {
             return;
         };
         let former = slot.0.swap(value, Ordering::AcqRel);
@@ -96,7 +109,7 @@ impl<T> Slots<T> {
     /// Frees the values that were replaced before, unless somebody is reading.
     pub(super) fn reclaim(&self) {
         let mut former = self.former();
-        if !self.counts || former.is_empty() {
+        if !self.counts() || former.is_empty() {
             return;
         }
         // A write, though of what is there: the count's readers are before it or after it, in one order. Those before
@@ -143,7 +156,8 @@ impl<T> Slot<T> {
 
 impl<T> Drop for Slots<T> {
     fn drop(&mut self) {
-        let current = self.all.iter_mut().map(|slot| *slot.0.get_mut());
+        let slots = self.lasting.iter_mut().chain(&mut self.changing);
+        let current = slots.map(|slot| *slot.0.get_mut());
         free(current.filter_map(NonNull::new));
         free(self.former().drain(..));
     }
@@ -158,14 +172,14 @@ impl<T> Deref for Reading<'_, T> {
 
     #[inline]
     fn deref(&self) -> &Self::Target {
-        &self.0.all
+        self.0.all()
     }
 }
 
 impl<T> Drop for Reading<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if self.0.counts {
+        if self.0.counts() {
             // Release: what was read is done with.
             self.0.readers.fetch_sub(1, Ordering::Release);
         }
@@ -182,7 +196,8 @@ mod tests {
     type Counted = (u32, u32, Arc<()>);
 
     fn read(slots: &Slots<Counted>) -> Option<u32> {
-        let (a, b, _) = slots.read().first()?.get()?;
+        let reading = slots.read();
+        let (a, b, _) = reading.first()?.get()?;
         assert_eq!(a, b);
         Some(*a)
     }

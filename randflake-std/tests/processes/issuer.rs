@@ -42,6 +42,10 @@ const STORE: &str = "PROCESSES_TEST_STORE";
 const NAMESPACE: &str = "PROCESSES_TEST_NAMESPACE";
 const OUTPUT: &str = "PROCESSES_TEST_OUTPUT";
 const MILLIS: &str = "PROCESSES_TEST_MILLIS";
+const MOST: &str = "PROCESSES_TEST_MOST";
+
+/// How long an elastic process is busy, and then quiet: so long that it gives node ids back.
+const TURN: Duration = Duration::from_secs(8);
 
 /// What an issuing process is told through its environment.
 pub(crate) struct Order {
@@ -50,6 +54,8 @@ pub(crate) struct Order {
     namespace: String,
     output: PathBuf,
     time: Duration,
+    /// The most node ids that it takes.
+    most: u32,
 }
 
 impl Order {
@@ -60,7 +66,14 @@ impl Order {
             namespace: namespace.to_owned(),
             output: output.to_owned(),
             time,
+            most: 1,
         }
+    }
+
+    /// To take up to so many node ids, and be busy and quiet in turns.
+    pub(crate) fn elastic(mut self, most: u32) -> Self {
+        self.most = most;
+        self
     }
 
     /// The order of this process, if it is one that issues.
@@ -71,6 +84,7 @@ impl Order {
             namespace: std::env::var(NAMESPACE).ok()?,
             output: std::env::var_os(OUTPUT)?.into(),
             time: Duration::from_millis(millis),
+            most: std::env::var(MOST).ok()?.parse().ok()?,
         })
     }
 
@@ -81,6 +95,7 @@ impl Order {
             .env(NAMESPACE, &self.namespace)
             .env(OUTPUT, &self.output)
             .env(MILLIS, self.time.as_millis().to_string())
+            .env(MOST, self.most.to_string())
             .stdin(Stdio::null());
         command
     }
@@ -119,7 +134,10 @@ pub(crate) fn run(order: &Order) -> ExitCode {
     // Until the store answers and has a node id to grant.
     let handle = loop {
         let store = lease::open(&order.store, &namespace(&order.namespace));
-        let builder = store.map(|store| Builder::<Few>::new(Plain, store).ttl(TTL));
+        let builder = store.map(|store| {
+            let builder = Builder::<Few>::new(Plain, store).ttl(TTL);
+            builder.node_ids(1..=order.most)
+        });
         match builder.map_err(Into::into).and_then(Builder::build) {
             Ok(handle) => break handle,
             Err(_) if started.elapsed() < order.time => thread::sleep(Duration::from_millis(100)),
@@ -130,6 +148,10 @@ pub(crate) fn run(order: &Order) -> ExitCode {
         // A refusal consumes nothing and is no failure: the lease may be over for a while.
         if let Ok(id) = handle.generate_wait(Duration::from_secs(1)) {
             output.write_all(&id.to_u64().to_le_bytes()).unwrap();
+        }
+        let turn = started.elapsed().as_secs() / TURN.as_secs() + u64::from(std::process::id());
+        if order.most > 1 && turn.is_multiple_of(2) {
+            thread::sleep(Duration::from_millis(20));
         }
     }
     output.flush().unwrap();
