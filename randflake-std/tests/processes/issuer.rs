@@ -47,6 +47,10 @@ const PATIENCE_MILLIS: &str = "PROCESSES_TEST_PATIENCE_MILLIS";
 
 /// How late a patient process may have its first id: a busy machine may be slow, but not for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
+const MOST: &str = "PROCESSES_TEST_MOST";
+
+/// How long an elastic process is busy, and then quiet: so long that it gives node ids back.
+const TURN: Duration = Duration::from_secs(8);
 
 /// What an issuing process is told through its environment.
 pub(crate) struct Order {
@@ -57,6 +61,8 @@ pub(crate) struct Order {
     time: Duration,
     /// How much longer it goes on until it has issued; it fails if it has not by then.
     patience: Option<Duration>,
+    /// The most node ids that it takes.
+    most: u32,
 }
 
 impl Order {
@@ -68,6 +74,7 @@ impl Order {
             output: output.to_owned(),
             time,
             patience: None,
+            most: 1,
         }
     }
 
@@ -77,6 +84,12 @@ impl Order {
             patience: Some(PATIENCE),
             ..self
         }
+    }
+
+    /// To take up to so many node ids, and be busy and quiet in turns.
+    pub(crate) fn elastic(mut self, most: u32) -> Self {
+        self.most = most;
+        self
     }
 
     /// The order of this process, if it is one that issues.
@@ -92,6 +105,7 @@ impl Order {
             output: std::env::var_os(OUTPUT)?.into(),
             time: millis(MILLIS)?,
             patience: millis(PATIENCE_MILLIS),
+            most: std::env::var(MOST).ok()?.parse().ok()?,
         })
     }
 
@@ -102,6 +116,7 @@ impl Order {
             .env(NAMESPACE, &self.namespace)
             .env(OUTPUT, &self.output)
             .env(MILLIS, self.time.as_millis().to_string())
+            .env(MOST, self.most.to_string())
             .stdin(Stdio::null());
         if let Some(patience) = self.patience {
             command.env(PATIENCE_MILLIS, patience.as_millis().to_string());
@@ -156,7 +171,10 @@ pub(crate) fn run(order: &Order) -> ExitCode {
     // Until the store answers and has a node id to grant.
     let handle = loop {
         let store = lease::open(&order.store, &namespace(&order.namespace));
-        let builder = store.map(|store| Builder::<Few>::new(Plain, store).ttl(TTL));
+        let builder = store.map(|store| {
+            let builder = Builder::<Few>::new(Plain, store).ttl(TTL);
+            builder.node_ids(1..=order.most)
+        });
         match builder.map_err(Into::into).and_then(Builder::build) {
             Ok(handle) => break handle,
             Err(_) if goes_on(issued) => thread::sleep(Duration::from_millis(100)),
@@ -172,6 +190,10 @@ pub(crate) fn run(order: &Order) -> ExitCode {
                 issued += 1;
             }
             Err(error) => refusal = Some(error),
+        }
+        let turn = started.elapsed().as_secs() / TURN.as_secs() + u64::from(std::process::id());
+        if order.most > 1 && turn.is_multiple_of(2) {
+            thread::sleep(Duration::from_millis(20));
         }
     }
     output.flush().unwrap();

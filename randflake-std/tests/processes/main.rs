@@ -8,6 +8,7 @@
 
 mod assigned;
 mod clocks;
+mod elastic;
 mod issuer;
 mod kills;
 mod suspension;
@@ -35,6 +36,10 @@ fn main() -> ExitCode {
         Trial::test(
             "suspended_for_longer_than_the_lease",
             suspension::longer_than_the_lease,
+        ),
+        Trial::test(
+            "elastic_processes_that_take_from_each_other",
+            elastic::to_and_fro,
         ),
         Trial::test(
             "wall_clocks_an_hour_apart_and_jumping",

@@ -44,7 +44,7 @@ pub(crate) fn longer_than_the_lease() -> Result<(), Failed> {
 }
 
 #[expect(unsafe_code, reason = "sending a signal is a system call")]
-fn signal(process: &Issuer, signal: libc::c_int) {
+pub(crate) fn signal(process: &Issuer, signal: libc::c_int) {
     // SAFETY: the process is a child that was not waited for, so its id is its own.
     assert_eq!(unsafe { libc::kill(process.id(), signal) }, 0);
 }

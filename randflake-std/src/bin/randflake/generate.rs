@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_std::randflake_core::Spec;
-use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id};
+use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
 use crate::form::Format;
@@ -36,6 +36,7 @@ Examples:
   randflake generate -n 3 --format json
   randflake generate --layout snowflake --format int
   randflake generate --layout snowflake --node-id 7
+  randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct Args {
     /// How many
@@ -53,6 +54,8 @@ pub(crate) struct Args {
     format: Format,
     /// How many node ids to lease: each issues 131072 ids a second in the Randflake layout [default: as many
     /// as issue all in a second, at most 64]
+    ///
+    /// A range, such as 1..=8, follows the load: for a reader that takes many ids now and then.
     #[arg(
         long,
         value_name = "K",
@@ -97,12 +100,18 @@ impl Args {
         printed
     }
 
-    fn node_ids(&self, spec: Spec) -> Result<u32, Failure> {
+    fn node_ids(&self, spec: Spec) -> Result<NodeIdCount, Failure> {
+        const ARGUMENT: &str = "--node-ids <K>";
         let all = u64::from(spec.max_node_id()) + 1;
-        match &self.node_ids {
-            Some(asked) => check("--node-ids <K>", asked, 1..=all),
-            None => Ok(enough_for(self.count, spec)),
-        }
+        let Some(asked) = &self.node_ids else {
+            return Ok(enough_for(self.count, spec).into());
+        };
+        let Some((least, most)) = asked.split_once("..=") else {
+            return Ok(check::<u32>(ARGUMENT, asked, 1..=all)?.into());
+        };
+        let least: u32 = check(ARGUMENT, least, 1..=all)?;
+        let most = check(ARGUMENT, most, least.into()..=all)?;
+        Ok((least..=most).into())
     }
 
     fn print(&self, handle: &Handle<Custom>) -> Result<(), Failure> {
