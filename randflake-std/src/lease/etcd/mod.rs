@@ -67,7 +67,8 @@ const TRIES: usize = 100;
 /// | set back, and a process runs that has seen a later state  | quarantine, by that process            |
 /// | set back, and a live lease has vanished                   | quarantine, by the lease's holder      |
 /// | set back between a read and its write                     | the write fails; quarantine            |
-/// | the namespace deleted, and leases or such a process left  | quarantine                             |
+/// | the namespace deleted, and leases left                    | quarantine                             |
+/// | all deleted, and a process runs that has seen them        | quarantine, by that process            |
 /// | the clocks of member and machine differ by more than 10 s | [`StoreError::ClockSkew`]              |
 ///
 /// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
@@ -83,7 +84,10 @@ const TRIES: usize = 100;
 /// - A snapshot restored with the same cluster token and members, which gives the same id, while no process runs that has
 ///   seen a later state: call [`quarantine`](LeaseStore::quarantine) (`randflake lease quarantine`) before any process uses
 ///   it, and [`resume`](SegmentStore::resume) (`randflake segment resume`) each counter at a higher number.
-/// - All keys deleted while no process runs that has seen them.
+/// - The same with `--bump-revision`, by which a restored snapshot shows later revisions than the ones that were lost: only
+///   the holder of a lease that it does not have notices, when it renews.
+/// - All keys deleted, by a process that has not seen them: it grants at once, until one that has seen them asks. Stop all
+///   processes before keys are deleted.
 /// - Members that do not write to their disks (`--unsafe-no-fsync`) and lose power.
 /// ```no_run
 /// use randflake_std::lease::{EtcdStore, Namespace};
