@@ -86,7 +86,7 @@ const TRIES: usize = 100;
 ///   it, and [`resume`](SegmentStore::resume) (`randflake segment resume`) each counter at a higher number.
 /// - The same with `--bump-revision`, by which a restored snapshot shows later revisions than the ones that were lost: only
 ///   the holder of a lease that it does not have notices, when it renews.
-/// - All keys deleted, by a process that has not seen them: it grants at once, until one that has seen them asks. Stop all
+/// - All keys deleted: a process that has not seen them grants at once, until one that has seen them asks. Stop all
 ///   processes before keys are deleted.
 /// - Members that do not write to their disks (`--unsafe-no-fsync`) and lose power.
 /// ```no_run
