@@ -158,6 +158,13 @@ impl Keys {
             Self::Hints(places) => (Key::Hint(*places.start()), Key::Hint(*places.end())),
         }
     }
+
+    /// Each of them.
+    pub fn each(&self) -> impl Iterator<Item = Key> + use<> {
+        let (first, last) = self.bounds();
+        let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
+        (first..=last).filter_map(move |number| Key::of_numbers(kind, number))
+    }
 }
 
 /// What an engine has read.

@@ -97,6 +97,7 @@ impl Hints {
     ) -> impl Iterator<Item = Entry> {
         let gone = self.places.iter().filter(|(_, hint)| hint.leads_to(&gone));
         let gone = gone.map(|(place, _)| (*place, Hint { nonce, node: None }));
+        let spare = spare.take(PLACES as usize);
         let spare = spare.map(|(node_id, text)| left(node_id, text, nonce));
         let hints: BTreeMap<_, _> = gone.chain(spare).collect();
         hints

@@ -248,7 +248,7 @@ pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backe
     let namespace = Namespace::of::<Randflake>("orders").unwrap();
     let all = u32::try_from(namespace.node_ids()).unwrap();
     let mut store = backend.open(&namespace).unwrap();
-    let mut taken = BTreeSet::new();
+    let (mut taken, mut last) = (BTreeSet::new(), Vec::new());
     let mut number = 0;
     for up_to in [0, all / 2, all - all / 100, all - all / 1_000, all - 1] {
         let mut missing = up_to - u32::try_from(taken.len()).unwrap();
@@ -267,8 +267,39 @@ pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backe
             "{grant:?} at {up_to} taken"
         );
         taken.insert(grant.node_id);
+        last.push(Grant {
+            end: grant.start,
+            ..grant
+        });
     }
-    let refused = acquire(&mut *store, number + 1, 1).unwrap_err();
+    let mut other = backend.open(&namespace).unwrap();
+    refuses(&mut *store, number + 1);
+    // What is released is found by others, once.
+    for count in [3, 2] {
+        last.truncate(count);
+        store.release(&last).unwrap();
+        let found: Vec<_> = (0..count)
+            .map(|_| {
+                number += 1;
+                acquire_one(&mut *other, number)
+            })
+            .collect();
+        assert_eq!(node_ids(&found), node_ids(&last));
+        refuses(&mut *store, number + 1);
+        refuses(&mut *other, number + 2);
+        number += 2;
+        let unused = found.iter().map(|grant| Grant {
+            end: grant.start,
+            ..*grant
+        });
+        last = unused.collect();
+        core::mem::swap(&mut store, &mut other);
+    }
+}
+
+/// All is leased, for a TTL at most.
+fn refuses(store: &mut dyn LeaseStore, number: u128) {
+    let refused = acquire(store, number, 1).unwrap_err();
     let StoreError::Exhausted { retry_in } = refused else {
         panic!("{refused:?}")
     };

@@ -156,7 +156,7 @@ impl<'b, B: Backend> World<'b, B> {
         else {
             return;
         };
-        match store.acquire(&ask.request(holder)) {
+        match patiently(|| store.acquire(&ask.request(holder))) {
             Ok(acquired) => {
                 assert_eq!(acquired.grants.len(), ask.count as usize);
                 self.referee.granted(&acquired.grants);
@@ -177,7 +177,7 @@ impl<'b, B: Backend> World<'b, B> {
         } = &mut self.clients[client];
         // Also what is not held any more: a process that was paused does not know.
         let asked: Vec<_> = held.iter().chain(&*former).copied().collect();
-        let ends = match store.renew(&asked, ttl) {
+        let ends = match patiently(|| store.renew(&asked, ttl)) {
             Ok(renewed) => renewed.ends,
             // The store's clock has leapt since: that fails once.
             Err(StoreError::ClockSkew { .. }) => return,
@@ -212,7 +212,7 @@ impl<'b, B: Backend> World<'b, B> {
         let mut grant = held.swap_remove(self.random.usize(..held.len()));
         // Now and then later than it may be.
         grant.end = grant.start + self.random.u64(1..=grant.end - grant.start + 2) - 1;
-        store.release(&[grant]).unwrap();
+        patiently(|| store.release(&[grant])).unwrap();
         self.referee.released(&grant);
         former.push(grant);
     }
@@ -223,7 +223,7 @@ impl<'b, B: Backend> World<'b, B> {
         let Client { store, former, .. } = &mut self.clients[client];
         let random = &mut self.random;
         let late: Vec<_> = former.extract_if(.., |_| random.usize(..4) == 0).collect();
-        store.release(&late).unwrap();
+        patiently(|| store.release(&late)).unwrap();
         for grant in &late {
             self.referee.released(grant);
         }
@@ -259,7 +259,7 @@ impl<'b, B: Backend> World<'b, B> {
                 count: 1,
                 ttl: 1,
             };
-            match client.store.acquire(&ask.request("prober")) {
+            match patiently(|| client.store.acquire(&ask.request("prober"))) {
                 Ok(acquired) => self.referee.granted(&acquired.grants),
                 Err(StoreError::Quarantined { retry_in }) => latest = latest.max(retry_in),
                 Err(StoreError::Exhausted { .. }) => {}
@@ -268,4 +268,12 @@ impl<'b, B: Backend> World<'b, B> {
         }
         self.backend.pass(latest);
     }
+}
+
+/// A loaded machine may take longer than a short TTL allows. What is repeated is known by its token or nonce.
+fn patiently<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    const TRIES: usize = 100;
+    let tries = (0..TRIES).map(|_| ask());
+    let mut answers = tries.skip_while(|answer| matches!(answer, Err(StoreError::Unavailable(_))));
+    answers.next().unwrap_or_else(ask)
 }

@@ -95,9 +95,10 @@ impl World {
             return;
         };
         let mut another = self.map.open(&self.namespace);
-        let store = match self.random.bool() {
-            true => &mut self.store,
-            false => &mut another,
+        let store = if self.random.bool() {
+            &mut self.store
+        } else {
+            &mut another
         };
         let chosen = [u32::try_from(place).unwrap()];
         let grants = acquire(store, NodeIds::These(&chosen)).unwrap();

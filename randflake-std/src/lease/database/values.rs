@@ -16,11 +16,7 @@ pub(in crate::lease) fn check_version(version: u64) -> Result<(), EngineError> {
 
 /// How many texts may be there.
 pub(in crate::lease) fn count(keys: &[Keys]) -> usize {
-    let counts = keys.iter().map(|keys| match keys {
-        Keys::One(_) => 1,
-        Keys::Nodes(range) | Keys::Pages(range) | Keys::Hints(range) => range.clone().count(),
-    });
-    counts.sum()
+    keys.iter().flat_map(Keys::each).count()
 }
 
 /// The key of a row.

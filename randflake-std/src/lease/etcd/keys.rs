@@ -6,7 +6,7 @@
 //! | `randflake/NAME/counter`    | that of [`Key::Counter`]                                     |
 //! | `randflake/NAME/lease/NODE` | those of [`Key::Node`]                                       |
 //! | `randflake/NAME/page/PAGE`  | those of [`Key::Page`]                                       |
-//! | `randflake/NAME/hint/PLACE`  | those of [`Key::Hint`]                                       |
+//! | `randflake/NAME/hint/PLACE` | those of [`Key::Hint`]                                       |
 //! | `randflake/NAME/setbacks`   | how often a process has noticed that the cluster was set back |
 //!
 //! Numbers in keys have eight hexadecimal digits.

@@ -42,9 +42,10 @@ const TRIES: usize = 100;
 /// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
 ///
 /// It uses the members' JSON gateways, and tries the next member if one does not answer. Each of these has one key: the
-/// namespace's record, its counter, each node id from its first lease on, and each page of 64 node ids that was found full.
+/// namespace's record, its counter, each node id from its first lease on, each page of 64 node ids that was found full, and
+/// nine hints to free node ids.
 /// An acquire and a renewal read what they need at one revision, and write if none of it has changed since: two round
-/// trips; an acquire needs three when nearly all node ids are leased.
+/// trips; an acquire needs more when nearly all node ids are leased and none was released lately.
 ///
 /// A request times out after a twelfth of the TTL, at most 5 s. Enable compaction (`--auto-compaction-retention`), or the
 /// renewals fill the cluster's space. When it is full, every operation fails as [`StoreError::Unusable`] until there is

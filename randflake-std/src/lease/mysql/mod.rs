@@ -29,8 +29,8 @@ use crate::segment::SegmentStore;
 /// database that the URL names. The repository's `docs/databases.md` lists the rights that a user needs. Views in place of
 /// the tables, triggers, and tables of another engine than `InnoDB` are refused before any of them is used.
 ///
-/// An acquire is two round trips; when nearly all node ids are leased it is three. A renewal is one. An answered write is
-/// durable: every operation is refused while `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and
+/// An acquire is two round trips; more when nearly all node ids are leased and none was released lately. A renewal is one.
+/// An answered write is durable: every operation is refused while `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and
 /// `sync_binlog` is not 1 (in `MariaDB` it is 0 unless set). Times come from the server's clock.
 ///
 /// # URL
@@ -49,7 +49,7 @@ use crate::segment::SegmentStore;
 ///
 /// The table `randflake_record` has one row of text for each namespace, each counter, and each node id from its first
 /// lease on. A namespace of 256 node ids or more also has one row for each page of 64 node ids that was found full: it says
-/// when the page has free ones again. The table `randflake_store` has one row, with a random number made with the tables.
+/// when the page has free ones again; and nine rows of hints to free node ids. The table `randflake_store` has one row, with a random number made with the tables.
 ///
 /// # What it notices
 ///

@@ -28,8 +28,8 @@ use crate::segment::SegmentStore;
 /// first. A schema that any other role created or changed is refused. The repository's `docs/databases.md` lists the
 /// rights that a role needs.
 ///
-/// An acquire is two statements, a read and a conditional write; when nearly all node ids are leased it is three. A renewal
-/// is one statement. Each statement is a transaction and a round trip of its own, so a client that stops holds no lock. An
+/// An acquire is two statements, a read and a conditional write; more when nearly all node ids are leased and none was
+/// released lately. A renewal is one statement. Each statement is a transaction and a round trip of its own, so a client that stops holds no lock. An
 /// answered write is durable: the session sets `synchronous_commit=on` whatever the server's settings are, and a server
 /// with `fsync=off` is refused, also if that changes later. Times come from the server's clock. The store runs its own
 /// Tokio runtime; it may also be called from a task of the application's runtime.
@@ -49,10 +49,10 @@ use crate::segment::SegmentStore;
 ///
 /// # What it stores
 ///
-/// The table `record` has one row for each namespace, each counter, and each node id from its first lease on: about 210
+/// The table `record` has one row for each namespace, each counter, and each node id from its first lease on: about 180
 /// bytes, and a third as much left free so that a renewal changes no index. A namespace of 256 node ids or more also has
-/// one small row for each page of 64 node ids that was found full: it says when the page has free ones again. The table
-/// `store` has one row, which identifies the store.
+/// one small row for each page of 64 node ids that was found full: it says when the page has free ones again; and nine
+/// rows of hints to free node ids. The table `store` has one row, which identifies the store.
 ///
 /// # What it notices
 ///

@@ -49,10 +49,10 @@ const LISTED_AT_ONCE: u32 = 1_000;
 /// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
 ///
 /// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
-/// its counter, each node id from its first lease on, and each page of 64 node ids that was found full. An acquire is two
-/// round trips, a read and a script that writes if nothing of what was read has changed; when nearly all node ids are
-/// leased it is three. A renewal is one. The cost does not grow with the number of leases. Times come from the server's
-/// clock.
+/// its counter, each node id from its first lease on, each page of 64 node ids that was found full, and nine hints to free
+/// node ids. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
+/// more when nearly all node ids are leased and none was released lately. A renewal is one. The cost does not grow with the
+/// number of leases. Times come from the server's clock.
 ///
 /// A call ends within a quarter of the TTL: connecting may take a twelfth, at most 5 s, and each of two tries as much.
 /// Looking up the server's name has no limit.
@@ -200,7 +200,7 @@ impl Engine for Redis {
     }
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        let keys: Vec<Key> = keys.iter().flat_map(each).collect();
+        let keys: Vec<Key> = keys.iter().flat_map(Keys::each).collect();
         let mut asked = redis::pipe();
         asked.cmd("HMGET").arg(&self.hash).arg(PROMOTED);
         for key in &keys {
@@ -327,16 +327,6 @@ impl Engine for Redis {
 
     fn limit_for(&mut self, ttl: Duration) {
         self.connection.limit_for(ttl);
-    }
-}
-
-/// The keys that stand for several.
-fn each(keys: &Keys) -> Box<dyn Iterator<Item = Key>> {
-    match keys {
-        Keys::One(key) => Box::new(core::iter::once(*key)),
-        Keys::Nodes(nodes) => Box::new(nodes.clone().map(Key::Node)),
-        Keys::Pages(pages) => Box::new(pages.clone().map(Key::Page)),
-        Keys::Hints(places) => Box::new(places.clone().map(Key::Hint)),
     }
 }
 

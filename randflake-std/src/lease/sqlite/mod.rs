@@ -33,7 +33,7 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///
 /// The store is a file, and two more with `.lock` and `-journal` at the end of its name. They are created for their owner
 /// only, with the directory if it is missing. The database has one row of text for each namespace, each counter, each node
-/// id from its first lease on, and each page of 64 node ids that was found full.
+/// id from its first lease on, each page of 64 node ids that was found full, and nine hints to free node ids.
 ///
 /// Each operation opens the database, works in one transaction that is on disk when it returns, and closes the database.
 /// Between operations nothing is held, so any number of threads, processes and their forks can use it.
