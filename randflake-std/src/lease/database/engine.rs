@@ -107,7 +107,7 @@ async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
         return Ok(reading);
     }
     // What is used was there before, so only if it is still missing afterwards it was lost.
-    let is_used = session.is_used(&missing).await?;
+    let is_used = session.ask(&session.is_used(&missing)).await?.is_some();
     let mut reading = session.look(keys).await?;
     reading.continuity.is_absence_certain &= !is_used;
     Ok(reading)

@@ -94,13 +94,6 @@ pub(in crate::lease) fn pooled() -> EngineError {
     )
 }
 
-/// The tables are not as they were made.
-pub(in crate::lease) fn changed(how: &str) -> EngineError {
-    EngineError::unusable(format!(
-        "the lease store was changed: {how}, which no randflake has made: remove it"
-    ))
-}
-
 /// What the store itself refuses leaves the connection as it was.
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {

@@ -10,10 +10,10 @@ use mysql_async::{Conn, Error, Row};
 use randflake_core::Clock;
 
 use super::failure::of_login;
-use super::statements::{self, CHANGED, CLOCK, DURABLE, LOCK, UNLOCK, hex, is_used, mark};
+use super::statements::{self, CHECK, CLOCK, DURABLE, LOCK, UNLOCK, hex, mark};
 use super::{Mysql, diagnosis};
 use crate::lease::database::{
-    self, Failure, Only, Texts, changed, emptied, forgetful, key, pooled, time, window,
+    self, Failure, Only, Texts, emptied, forgetful, key, pooled, time, window,
 };
 use crate::lease::{EngineError, Finding};
 use crate::ledger::{Before, Continuity, Key, Keys, Reading, VERSION, Write, read_clock};
@@ -29,7 +29,7 @@ pub(in crate::lease) struct Session {
     number: u32,
     /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
-    pub(super) known: String,
+    known: String,
     /// The locks by which others see who uses what.
     marks: Vec<Key>,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -37,7 +37,7 @@ pub(in crate::lease) struct Session {
 
 /// What the server says of one statement.
 #[derive(Debug)]
-pub(super) struct Answer {
+struct Answer {
     rows: Vec<Row>,
     affected: u64,
     last_insert_id: u64,
@@ -60,6 +60,9 @@ type Header = (
 impl database::Session for Session {
     type Driver = Mysql;
 
+    const CHECK: &'static str = CHECK;
+    const VERSION: &'static str = "SELECT version FROM randflake_store";
+
     async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, Failure> {
         let connection = Conn::new(mysql.options()?).await;
         Ok(Self {
@@ -72,7 +75,7 @@ impl database::Session for Session {
         })
     }
 
-    async fn prepare(&mut self) -> Result<(), Failure> {
+    async fn prepare(&mut self, _: &Mysql) -> Result<(), Failure> {
         let settings = format!(
             "SET SESSION autocommit = 1, time_zone = '+00:00',
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
@@ -92,21 +95,10 @@ impl database::Session for Session {
         Ok(())
     }
 
-    async fn check(&mut self, _: &Mysql) -> Result<(), Failure> {
-        let answers = self.send(&[CHANGED]).await?;
-        let how = answers[0].first::<(String,)>()?;
-        how.map_or(Ok(()), |(how,)| Err(changed(&how).into()))
-    }
-
-    async fn version(&mut self) -> Result<Option<u64>, Failure> {
-        let question = "SELECT version FROM randflake_store";
-        let answers = self.send(&[question]).await?;
-        Ok(answers[0].first()?.map(|(version,)| version))
-    }
-
     /// If anything fails, the connection's end releases the lock.
     async fn make(&mut self) -> Result<(), Failure> {
-        if self.one::<(u8,)>(LOCK).await? != (1,) {
+        let [is_held] = self.ask_for(LOCK).await?;
+        if is_held != "1" {
             let why = "somebody else is making the tables of the lease store for too long";
             return Err(EngineError::unavailable(why).into());
         }
@@ -126,6 +118,20 @@ impl database::Session for Session {
     async fn close(self) {
         // It may have gone already.
         _ = self.connection.disconnect().await;
+    }
+
+    async fn ask(&mut self, question: &str) -> Result<Option<Vec<String>>, Failure> {
+        let question = question.replace("{known}", &self.known);
+        let answers = self.send(&[question]).await?;
+        let texts = |row: &Row| {
+            let texts = (0..row.len()).map(|column| row.get_opt(column)?.ok().flatten());
+            texts.map(Option::unwrap_or_default).collect()
+        };
+        Ok(answers[0].rows.first().map(texts))
+    }
+
+    fn is_used(&self, missing: &[Key]) -> String {
+        statements::is_used(&self.namespace, missing)
     }
 
     async fn look(&mut self, keys: &[Keys]) -> Result<Reading, Failure> {
@@ -158,11 +164,6 @@ impl database::Session for Session {
     async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure> {
         let statements = statements::read(&self.namespace, keys, most);
         Ok(texts(self.send(&statements).await?)?)
-    }
-
-    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
-        let (is_used,) = self.one(&is_used(&self.namespace, missing)).await?;
-        Ok(is_used)
     }
 
     async fn write(
@@ -204,10 +205,7 @@ impl database::Session for Session {
 
 impl Session {
     /// Sends statements in as few packets as may be, and gives as many answers.
-    pub(super) async fn send(
-        &mut self,
-        statements: &[impl AsRef<str> + Sync],
-    ) -> Result<Vec<Answer>, Error> {
+    async fn send(&mut self, statements: &[impl AsRef<str> + Sync]) -> Result<Vec<Answer>, Error> {
         let mut rest: Vec<_> = statements.iter().map(AsRef::as_ref).collect();
         let mut answers = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
@@ -231,12 +229,6 @@ impl Session {
             rest = later;
         }
         Ok(answers)
-    }
-
-    /// The one row of an answer.
-    pub(super) async fn one<T: FromRow>(&mut self, question: &str) -> Result<T, Failure> {
-        let answers = self.send(&[question]).await?;
-        Ok(answers[0].first()?.ok_or_else(emptied)?)
     }
 
     /// The store's clock, as SQL.

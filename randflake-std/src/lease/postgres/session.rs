@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use tokio::task::{JoinHandle, yield_now};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, Row, Statement};
+use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
+use super::rights::CHECK;
 use super::statements::{CHANGE, ENTER, IS_USED, LOOK, PARTS, PUT, SETTINGS, TEXTS};
 use super::tls::connect;
-use super::{Postgres, diagnosis, rights};
+use super::{Postgres, diagnosis};
 use crate::lease::database::{
     self, Failure, Only, Texts, emptied, expected, forgetful, key, pooled, time, window,
 };
@@ -34,6 +35,9 @@ pub(in crate::lease) struct Session {
 impl database::Session for Session {
     type Driver = Postgres;
 
+    const CHECK: &'static str = CHECK;
+    const VERSION: &'static str = "SELECT version FROM randflake.store";
+
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
         let mut config = postgres.config.clone();
         if let Some(first) = postgres.first {
@@ -51,44 +55,29 @@ impl database::Session for Session {
         })
     }
 
-    async fn prepare(&mut self) -> Result<(), Failure> {
-        self.client.batch_execute(&self.complete(SETTINGS)).await?;
-        let question = "SELECT pg_is_in_recovery()";
-        if self
-            .client
-            .query_typed_one(question, &[])
-            .await?
-            .try_get(0)?
-        {
+    async fn prepare(&mut self, postgres: &Postgres) -> Result<(), Failure> {
+        self.ask(SETTINGS).await?;
+        let owner =
+            "SELECT pg_is_in_recovery(), set_config('randflake.owner', coalesce($1, ''), false)";
+        let values = [(&postgres.owner as _, Type::TEXT)];
+        let row = self.client.query_typed_one(owner, &values).await?;
+        if row.try_get(0)? {
             let why = "the server is a standby, which cannot grant anything";
             return Err(EngineError::unavailable(why).into());
         }
         Ok(())
     }
 
-    async fn check(&mut self, postgres: &Postgres) -> Result<(), Failure> {
-        rights::check(&self.client, postgres.owner.as_deref()).await
-    }
-
-    async fn version(&mut self) -> Result<Option<u64>, Failure> {
-        let question = "SELECT version FROM randflake.store";
-        let row = self.client.query_typed(question, &[]).await?.pop();
-        let version = row.map(|row| row.try_get::<_, i32>(0)).transpose()?;
-        Ok(version.map(|version| version.unsigned_abs().into()))
-    }
-
     async fn make(&mut self) -> Result<(), Failure> {
-        let schema = self.complete(include_str!("schema.sql"));
-        Ok(self.client.batch_execute(&schema).await?)
+        self.ask(include_str!("schema.sql")).await.map(drop)
     }
 
     async fn enter(&mut self, postgres: &mut Postgres) -> Result<(), Failure> {
         let values = [(&postgres.first as _, Type::INT8)];
-        let rows = self
+        let row = self
             .client
-            .query_typed(&self.complete(ENTER), &values)
+            .query_typed_one(&self.complete(ENTER), &values)
             .await?;
-        let row = rows.first().ok_or_else(emptied)?;
         postgres.first.get_or_insert(row.try_get(0)?);
         self.fingerprint = row.try_get(1)?;
         self.tables = row.try_get(2)?;
@@ -100,6 +89,23 @@ impl database::Session for Session {
         yield_now().await;
         yield_now().await;
         !self.client.is_closed()
+    }
+
+    async fn ask(&mut self, question: &str) -> Result<Option<Vec<String>>, Failure> {
+        let answer = self.client.simple_query(&self.complete(question)).await?;
+        let row = answer.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        let texts = |row: &SimpleQueryRow| {
+            let texts = (0..row.len()).map(|column| row.get(column).unwrap_or_default());
+            texts.map(str::to_owned).collect()
+        };
+        Ok(row.map(texts))
+    }
+
+    fn is_used(&self, _: &[Key]) -> String {
+        IS_USED.to_owned()
     }
 
     async fn look(&mut self, keys: &[Keys]) -> Result<Reading, Failure> {
@@ -129,14 +135,6 @@ impl database::Session for Session {
         texts(&self.find(TEXTS, keys, most).await?)
     }
 
-    async fn is_used(&mut self, _: &[Key]) -> Result<bool, Failure> {
-        Ok(self
-            .client
-            .query_typed_one(IS_USED, &[])
-            .await?
-            .try_get(0)?)
-    }
-
     async fn write(
         &mut self,
         write: &Write,
@@ -157,7 +155,8 @@ impl database::Session for Session {
             } = only;
             let texts: [&(dyn ToSql + Sync); 3] = [&before, &after, &kept];
             let places: [&(dyn ToSql + Sync); 5] = [&tables, &from, &to, &kind, &number];
-            self.ask(CHANGE, &[&places[..], &texts].concat()).await?
+            self.execute(CHANGE, &[&places[..], &texts].concat())
+                .await?
         } else {
             // In one order, or two writes might wait for each other.
             let mut entries: Vec<_> = write.entries.iter().collect();
@@ -173,7 +172,7 @@ impl database::Session for Session {
             let values: [&(dyn ToSql + Sync); 8] = [
                 &tables, &from, &to, &kinds, &numbers, &befores, &afters, &blind,
             ];
-            self.ask(PUT, &values).await?
+            self.execute(PUT, &values).await?
         };
         Ok(rows
             .first()
@@ -183,7 +182,7 @@ impl database::Session for Session {
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
-        diagnosis::findings(&self.client, &self.fingerprint).await
+        diagnosis::findings(self).await
     }
 }
 
@@ -207,14 +206,14 @@ impl Session {
         let lasts: Vec<_> = lasts.into_iter().map(|(_, number)| number).collect();
         let most = most.and_then(|most| i64::try_from(most).ok());
         let mut rows = self
-            .ask(statement, &[&kinds, &firsts, &lasts, &most])
+            .execute(statement, &[&kinds, &firsts, &lasts, &most])
             .await?;
         Ok(rows.pop().ok_or_else(emptied)?)
     }
 
-    /// Asks of the namespace in one round trip; another one before a statement's first use, so that the server reads and
+    /// Executes a statement on the namespace in one round trip; another one before a statement's first use, so that the server reads and
     /// plans it once.
-    async fn ask(
+    async fn execute(
         &mut self,
         statement: &'static str,
         values: &[&(dyn ToSql + Sync)],

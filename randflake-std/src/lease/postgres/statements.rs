@@ -79,10 +79,8 @@ pub(super) const ENTER: &str = "
 
 /// Whether processes are connected that have used a store that was here before this one.
 pub(super) const IS_USED: &str = "
-    SELECT EXISTS (
-        SELECT FROM randflake.store s JOIN pg_stat_activity a ON a.application_name <> 'randflake ' || s.id
-        WHERE a.datname = current_database() AND a.application_name LIKE 'randflake %'
-    )";
+    SELECT 1 FROM randflake.store s JOIN pg_stat_activity a ON a.application_name <> 'randflake ' || s.id
+    WHERE a.datname = current_database() AND a.application_name LIKE 'randflake %' LIMIT 1";
 
 /// One record in the place of another, if the namespace's is still so: a renewal, an acquire of a node id that was
 /// leased before, a counter.
