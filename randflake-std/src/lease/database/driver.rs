@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Failure, Only};
 use crate::lease::url::{Engine as Scheme, Server};
 use crate::lease::{EngineError, Finding, StoreError};
-use crate::ledger::{Key, Keys, Reading, Write};
+use crate::ledger::{Key, Keys, Write};
 
 /// How servers of one kind are reached, and what a process remembers of them.
 pub(in crate::lease) trait Driver: Debug + Send + Sized {
@@ -27,6 +27,10 @@ pub(in crate::lease) trait Driver: Debug + Send + Sized {
 
 /// Texts by their keys.
 pub(in crate::lease) type Texts = BTreeMap<Key, String>;
+
+/// The clock in microseconds; 1 if the server knows the session; what it is known by, and was when the tables were made; their
+/// number; and the setting by which answered writes are lost, with what to do. No row if the tables have none.
+pub(in crate::lease) type State = Option<Vec<String>>;
 
 /// A connection to a server, for one namespace. It is used for one operation after the other; after an error of its own it
 /// is dropped.
@@ -74,9 +78,8 @@ pub(in crate::lease) trait Session: Sized + Send {
     /// says that none is.
     fn is_used(&self, missing: &[Key]) -> String;
 
-    /// Reads the texts of some keys and how things stand, in one round trip. An absence is certain if the server is the one
-    /// that the tables were made on.
-    async fn look(&mut self, keys: &[Keys]) -> Result<Reading, Failure>;
+    /// Reads the texts of some keys and how things stand, in one round trip.
+    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure>;
 
     /// Reads the texts of some keys, the first ones of each range if `most` says so.
     async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure>;
@@ -96,13 +99,6 @@ pub(in crate::lease) trait Session: Sized + Send {
     async fn roll_back(&mut self) -> Result<(), Failure> {
         Ok(())
     }
-}
-
-/// A fault's sentence.
-pub(in crate::lease) fn forgetful(product: &str, settings: &str, remedy: &str) -> String {
-    format!(
-        "the {product} server runs with {settings}, and would forget leases in a crash: {remedy}"
-    )
 }
 
 /// The tables have no row.

@@ -33,7 +33,7 @@ pub(in crate::lease) enum Sort {
     Lasting,
     /// Nothing was written, because others were faster or the tables are gone.
     Overtaken,
-    /// A statement was prepared in another session.
+    /// It was prepared in another session.
     Pooled,
 }
 

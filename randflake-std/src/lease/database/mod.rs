@@ -17,11 +17,11 @@ use core::time::Duration;
 
 use tokio::time::timeout;
 
-pub(super) use self::driver::{Driver, Session, Texts, emptied, forgetful, whole_pages};
+pub(super) use self::driver::{Driver, Session, State, Texts, emptied, whole_pages};
 pub(super) use self::failure::{Failure, Sort, pooled};
 use self::runtime::Blocking;
 use self::values::check_version;
-pub(super) use self::values::{Only, expected, key, time, window};
+pub(super) use self::values::{Only, expected, key, window};
 use super::url::Server;
 use super::{EngineError, Namespace};
 

@@ -28,11 +28,15 @@ pub(super) const CHECK: &str = r#"
         WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\_%'
     ) AS changed LIMIT 1"#;
 
-/// How server and session stand.
-pub(super) fn header(clock: &str, known: &str) -> String {
+/// How server and session stand, and whether the server is read-only. In a recovery, what the engine has prepared and the
+/// binary log does not have is rolled back.
+pub(super) fn state(clock: &str, session: u32, known: &str) -> String {
     format!(
-        "SELECT {clock}, @randflake_session, {known}, fingerprint, id, @@GLOBAL.innodb_flush_log_at_trx_commit,
-            @@GLOBAL.log_bin, @@GLOBAL.sync_binlog, @@GLOBAL.read_only
+        "SELECT {clock}, @randflake_session = {session}, {known}, fingerprint, id, CASE WHEN {DURABLE} THEN ''
+            WHEN @@GLOBAL.innodb_flush_log_at_trx_commit <> 1 THEN CONCAT('innodb_flush_log_at_trx_commit=',
+                @@GLOBAL.innodb_flush_log_at_trx_commit, ': set innodb_flush_log_at_trx_commit to 1')
+            ELSE CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog, ': set sync_binlog to 1') END,
+            @@GLOBAL.read_only
         FROM randflake_store"
     )
 }

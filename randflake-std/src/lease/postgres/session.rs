@@ -10,11 +10,9 @@ use super::rights::CHECK;
 use super::statements::{CHANGE, ENTER, IS_USED, LOOK, PARTS, PUT, SETTINGS, TEXTS};
 use super::tls::connect;
 use super::{Postgres, diagnosis};
-use crate::lease::database::{
-    self, Failure, Only, Texts, emptied, expected, forgetful, key, pooled, time, window,
-};
+use crate::lease::database::{self, Failure, Only, State, Texts, emptied, expected, key, window};
 use crate::lease::{EngineError, Finding};
-use crate::ledger::{Before, Continuity, Key, Keys, Reading, Write};
+use crate::ledger::{Before, Key, Keys, Write};
 
 /// A connection that was found fit, and the store behind it.
 #[derive(Debug)]
@@ -108,27 +106,14 @@ impl database::Session for Session {
         IS_USED.to_owned()
     }
 
-    async fn look(&mut self, keys: &[Keys]) -> Result<Reading, Failure> {
+    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
         let row = self.find(LOOK, keys, None).await?;
-        let (is_same, fingerprint): (bool, String) = (row.try_get(4)?, row.try_get(7)?);
-        if !is_same {
-            return Err(Failure::of_the_connection(pooled()));
-        }
-        if fingerprint != self.fingerprint {
+        let state: Vec<String> = row.try_get(3)?;
+        if state[1] == "1" && format!("{}/{}", state[2], state[4]) != self.fingerprint {
             let why = "the schema randflake was replaced meanwhile";
             return Err(Failure::of_the_connection(EngineError::unavailable(why)));
         }
-        let (is_fit, settings): (bool, &str) = (row.try_get(5)?, row.try_get(6)?);
-        Ok(Reading {
-            now: time(row.try_get(3)?),
-            continuity: Continuity {
-                fingerprint,
-                is_absence_certain: row.try_get(8)?,
-                known_end_unix_ms: 0,
-                fault: (!is_fit).then(|| forgetful("PostgreSQL", settings, "turn them on")),
-            },
-            texts: texts(&row)?,
-        })
+        Ok((Some(state), texts(&row)?))
     }
 
     async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure> {
@@ -174,11 +159,8 @@ impl database::Session for Session {
             ];
             self.execute(PUT, &values).await?
         };
-        Ok(rows
-            .first()
-            .map(|row| row.try_get(0))
-            .transpose()?
-            .flatten())
+        let now = rows.first().map(|row| row.try_get(0));
+        Ok(now.transpose()?.flatten())
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
@@ -211,8 +193,8 @@ impl Session {
         Ok(rows.pop().ok_or_else(emptied)?)
     }
 
-    /// Executes a statement on the namespace in one round trip; another one before a statement's first use, so that the server reads and
-    /// plans it once.
+    /// Executes a statement on the namespace in one round trip; another one before its first use, so that the server
+    /// reads and plans it once.
     async fn execute(
         &mut self,
         statement: &'static str,

@@ -66,14 +66,14 @@ pub(super) const TEXTS: &str = "
 
 /// The same, and what the server says of itself.
 pub(super) const LOOK: &str = "
-    SELECT r.*, {now}, {same}, {fit}, 'fsync=' || current_setting('fsync')
-            || ' and synchronous_commit=' || current_setting('synchronous_commit'),
-        f.fingerprint, s.fingerprint = f.fingerprint
+    SELECT r.*, ARRAY[{now}::text, ({same})::int::text, f.fingerprint, s.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
+        'fsync=' || current_setting('fsync') || ' and synchronous_commit=' || current_setting('synchronous_commit')
+        || ': turn them on' END]
     FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN ({texts}) r";
 
 /// What is remembered of the tables. The connection says which ones its process has used first.
 pub(super) const ENTER: &str = "
-    SELECT id, {fingerprint}, {tables},
+    SELECT id, {fingerprint} || '/' || id, {tables},
         set_config('application_name', 'randflake ' || coalesce($1, id), false)
     FROM randflake.store";
 
