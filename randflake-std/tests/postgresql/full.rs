@@ -74,10 +74,6 @@ fn a_full_namespace_is_quick() {
         };
         assert!(retry_in <= Duration::from_secs(300), "{retry_in:?}");
     });
-    assert!(
-        refusal < Duration::from_millis(250),
-        "refused in {refusal:?}"
-    );
 
     store.release(&[unused(last)]).unwrap();
     let again = shortest(|| {
@@ -85,12 +81,13 @@ fn a_full_namespace_is_quick() {
         assert_eq!(grant.node_id, last.node_id);
         store.release(&[unused(grant)]).unwrap();
     });
-    assert!(again < Duration::from_millis(250), "{again:?}");
-
+    // Which reads all of them.
     let begun = Instant::now();
     assert_eq!(store.list().unwrap().len(), all as usize);
     let listed = begun.elapsed();
-    assert!(listed < Duration::from_secs(10), "listed in {listed:?}");
+    for (what, span) in [("a refusal", refusal), ("an acquire", again)] {
+        assert!(span < listed / 2, "{what}: {span:?}, a list: {listed:?}");
+    }
     let renewed = store.renew(&taken[..1_000], 300).unwrap().ends;
     assert!(renewed.iter().all(Result::is_ok));
 }
