@@ -106,14 +106,14 @@ impl Finding {
         feature = "mysql"
     ))]
     pub(super) fn of_a_store(
-        server: impl Into<String>,
+        server: String,
         version: impl Display,
         settings: impl IntoIterator<Item = Self>,
-        fingerprint: impl Into<String>,
+        fingerprint: String,
         failover: Option<Self>,
     ) -> Vec<Self> {
-        let version = format!("version {version}");
-        let mut findings = vec![Self::fine("server", server), Self::fine("schema", version)];
+        let schema = Self::fine("schema", format!("version {version}"));
+        let mut findings = vec![Self::fine("server", server), schema];
         findings.extend(settings);
         findings.push(Self::fine("fingerprint", fingerprint));
         findings.extend(failover);

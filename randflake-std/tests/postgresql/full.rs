@@ -60,10 +60,6 @@ fn a_namespace_of_many_node_ids_opens_without_making_them() {
 fn a_full_namespace_is_quick() {
     let server = PostgresServer::start();
     let mut store = open(&server);
-    let when_empty = shortest(|| {
-        let grant = acquire(&mut store, 1).unwrap()[0];
-        store.release(&[unused(grant)]).unwrap();
-    });
     let all = u32::try_from(namespace().node_ids()).unwrap();
     let taken = acquire(&mut store, all - 1).unwrap();
     let last = acquire(&mut store, 1).unwrap()[0];
@@ -82,18 +78,13 @@ fn a_full_namespace_is_quick() {
         assert_eq!(grant.node_id, last.node_id);
         store.release(&[unused(grant)]).unwrap();
     });
+    // Which reads all of them.
     let begun = Instant::now();
     assert_eq!(store.list().unwrap().len(), all as usize);
-    let listing = begun.elapsed();
-    // Ratios, so that they hold on any machine: who searched through all of them would take as long as a listing.
-    assert!(
-        refusal * 4 < listing,
-        "refused in {refusal:?}, listed in {listing:?}"
-    );
-    assert!(
-        again < when_empty * 4 + listing / 4,
-        "{again:?}, {when_empty:?} when it is empty, listed in {listing:?}"
-    );
+    let listed = begun.elapsed();
+    for (what, span) in [("a refusal", refusal), ("an acquire", again)] {
+        assert!(span < listed / 2, "{what}: {span:?}, a list: {listed:?}");
+    }
     let renewed = store.renew(&taken[..1_000], 300).unwrap().ends;
     assert!(renewed.iter().all(Result::is_ok));
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Failure, Only};
 use crate::lease::url::{Engine as Scheme, Server};
 use crate::lease::{EngineError, Finding, StoreError};
-use crate::ledger::{Key, Keys, Reading, Write};
+use crate::ledger::{Key, Keys, Write};
 
 /// How servers of one kind are reached, and what a process remembers of them.
 pub(in crate::lease) trait Driver: Debug + Send + Sized {
@@ -28,23 +28,26 @@ pub(in crate::lease) trait Driver: Debug + Send + Sized {
 /// Texts by their keys.
 pub(in crate::lease) type Texts = BTreeMap<Key, String>;
 
+/// The clock in microseconds; 1 if the server knows the session; what it is known by, and was when the tables were made; their
+/// number; and the setting by which answered writes are lost, with what to do. No row if the tables have none.
+pub(in crate::lease) type State = Option<Vec<String>>;
+
 /// A connection to a server, for one namespace. It is used for one operation after the other; after an error of its own it
 /// is dropped.
 pub(in crate::lease) trait Session: Sized + Send {
     type Driver;
 
+    /// The question for a sentence on tables that no randflake has made, or nobody who is trusted. It is asked before any is
+    /// read: what stands in their place may run functions with the rights of whoever looks.
+    const CHECK: &'static str;
+    /// The question for the version of the tables. If they are not there, that is an
+    /// [overtaken](super::Sort::Overtaken) failure.
+    const VERSION: &'static str;
+
     async fn connect(driver: &Self::Driver, namespace: &str) -> Result<Self, Failure>;
 
     /// Makes it independent of the settings of the server, the database and the user.
-    async fn prepare(&mut self) -> Result<(), Failure>;
-
-    /// Refuses tables that no randflake has made, or nobody who is trusted, before any is read: what stands in their
-    /// place may run functions with the rights of whoever looks.
-    async fn check(&mut self, driver: &Self::Driver) -> Result<(), Failure>;
-
-    /// The version of the tables. None where they have no row; if they are not there, that is an
-    /// [overtaken](super::Sort::Overtaken) failure.
-    async fn version(&mut self) -> Result<Option<u64>, Failure>;
+    async fn prepare(&mut self, driver: &Self::Driver) -> Result<(), Failure>;
 
     /// Makes the tables. One client does; the others wait, and find them made.
     async fn make(&mut self) -> Result<(), Failure>;
@@ -62,15 +65,24 @@ pub(in crate::lease) trait Session: Sized + Send {
     /// Says goodbye.
     async fn close(self) {}
 
-    /// Reads the texts of some keys and how things stand, in one round trip. An absence is certain if the server is the one
-    /// that the tables were made on.
-    async fn look(&mut self, keys: &[Keys]) -> Result<Reading, Failure>;
+    /// The first row of an answer, with nothing for `NULL`.
+    async fn ask(&mut self, question: &str) -> Result<Option<Vec<String>>, Failure>;
+
+    /// A row that must be there.
+    async fn ask_for<const N: usize>(&mut self, question: &str) -> Result<[String; N], Failure> {
+        let row = self.ask(question).await?.unwrap_or_default();
+        Ok(row.try_into().map_err(|_| emptied())?)
+    }
+
+    /// The question whether processes are connected that have used what is not there: it was there before then. No row
+    /// says that none is.
+    fn is_used(&self, missing: &[Key]) -> String;
+
+    /// Reads the texts of some keys and how things stand, in one round trip.
+    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure>;
 
     /// Reads the texts of some keys, the first ones of each range if `most` says so.
     async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure>;
-
-    /// Whether processes are connected that have used what is not there: it was there before then.
-    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure>;
 
     /// Writes in one round trip, unless it is large, and by one statement if it is the most frequent write. The server's
     /// time in microseconds, if it was done.
@@ -80,20 +92,13 @@ pub(in crate::lease) trait Session: Sized + Send {
         only: Option<Only<'_>>,
     ) -> Result<Option<i64>, Failure>;
 
+    /// What the server says of itself, for people.
+    async fn findings(&mut self) -> Result<Vec<Finding>, Failure>;
+
     /// Others were faster: nothing of a write remains.
     async fn roll_back(&mut self) -> Result<(), Failure> {
         Ok(())
     }
-
-    /// What the server says of itself, for people.
-    async fn findings(&mut self) -> Result<Vec<Finding>, Failure>;
-}
-
-/// A fault's sentence.
-pub(in crate::lease) fn forgetful(product: &str, settings: &str, remedy: &str) -> String {
-    format!(
-        "the {product} server runs with {settings}, and would forget leases in a crash: {remedy}"
-    )
 }
 
 /// The tables have no row.
@@ -101,9 +106,9 @@ pub(in crate::lease) fn emptied() -> EngineError {
     EngineError::unavailable("the tables of the lease store were emptied meanwhile")
 }
 
-/// The setting by which a server mends pages that a crash has torn, and how it is said that it does not.
-pub(in crate::lease) fn whole_pages(name: &'static str, value: String, off: &[&str]) -> Finding {
-    if !off.contains(&&*value) {
+/// The setting by which a server mends pages that a crash has torn.
+pub(in crate::lease) fn whole_pages(name: &'static str, value: String, is_on: bool) -> Finding {
+    if is_on {
         return Finding::fine(name, value);
     }
     let sentence = "a crash keeps every lease only on a file system that never tears a page";

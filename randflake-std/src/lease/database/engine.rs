@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::values::{count, time};
-use super::{Database, Driver, Failure, Only, Session};
+use super::{Database, Driver, Failure, Only, Session, emptied, pooled};
 use crate::lease::url::Server;
 use crate::lease::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write};
@@ -100,17 +100,38 @@ async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
             texts: session.texts(keys, None).await?,
         });
     }
-    let reading = session.look(keys).await?;
+    let reading = look(session, keys).await?;
     let is_missing = |key: &Key| !reading.texts.contains_key(key);
     let missing: Vec<_> = records.into_iter().filter(is_missing).collect();
     if missing.is_empty() {
         return Ok(reading);
     }
     // What is used was there before, so only if it is still missing afterwards it was lost.
-    let is_used = session.is_used(&missing).await?;
-    let mut reading = session.look(keys).await?;
+    let is_used = session.ask(&session.is_used(&missing)).await?.is_some();
+    let mut reading = look(session, keys).await?;
     reading.continuity.is_absence_certain &= !is_used;
     Ok(reading)
+}
+
+async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
+    let (state, texts) = session.look(keys).await?;
+    let state = state.and_then(|state| <[String; 6]>::try_from(state).ok());
+    let [unix_us, is_same, known, original, id, fault] = state.ok_or_else(emptied)?;
+    if is_same != "1" {
+        return Err(Failure::of_the_connection(pooled()));
+    }
+    Ok(Reading {
+        now: time(unix_us.parse().unwrap_or(0)),
+        continuity: Continuity {
+            fingerprint: format!("{known}/{id}"),
+            is_absence_certain: known == original,
+            known_end_unix_ms: 0,
+            fault: (!fault.is_empty()).then(|| {
+                format!("the server would forget leases in a crash: it runs with {fault}")
+            }),
+        },
+        texts,
+    })
 }
 
 async fn commit<S: Session>(session: &mut S, write: &Write) -> Result<Committed, Failure> {

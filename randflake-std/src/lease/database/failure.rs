@@ -33,7 +33,7 @@ pub(in crate::lease) enum Sort {
     Lasting,
     /// Nothing was written, because others were faster or the tables are gone.
     Overtaken,
-    /// A statement was prepared in another session.
+    /// It was prepared in another session.
     Pooled,
 }
 
@@ -92,13 +92,6 @@ pub(in crate::lease) fn pooled() -> EngineError {
         "a connection pooler in transaction mode gives each statement another session, but the store needs one of \
          its own: let it pool sessions (PgBouncer: pool_mode=session), or connect to the server itself",
     )
-}
-
-/// The tables are not as they were made.
-pub(in crate::lease) fn changed(how: &str) -> EngineError {
-    EngineError::unusable(format!(
-        "the lease store was changed: {how}, which no randflake has made: remove it"
-    ))
 }
 
 /// What the store itself refuses leaves the connection as it was.

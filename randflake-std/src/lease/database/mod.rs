@@ -17,11 +17,11 @@ use core::time::Duration;
 
 use tokio::time::timeout;
 
-pub(super) use self::driver::{Driver, Session, Texts, emptied, forgetful, whole_pages};
-pub(super) use self::failure::{Failure, Sort, changed, pooled};
+pub(super) use self::driver::{Driver, Session, State, Texts, emptied, whole_pages};
+pub(super) use self::failure::{Failure, Sort, pooled};
 use self::runtime::Blocking;
 use self::values::check_version;
-pub(super) use self::values::{Only, expected, key, time, window};
+pub(super) use self::values::{Only, expected, key, window};
 use super::url::Server;
 use super::{EngineError, Namespace};
 
@@ -131,12 +131,10 @@ async fn open_session<D: Driver>(driver: &mut D, namespace: &str) -> Result<D::S
 
 /// Makes what is missing, and checks what is there.
 async fn set_up<S: Session>(session: &mut S, driver: &mut S::Driver) -> Result<(), Failure> {
-    session.prepare().await?;
-    session.check(driver).await?;
+    session.prepare(driver).await?;
     if !is_made(session).await? {
         session.make().await?;
         // Another user may have been quicker.
-        session.check(driver).await?;
         if !is_made(session).await? {
             return Err(emptied().into());
         }
@@ -144,12 +142,18 @@ async fn set_up<S: Session>(session: &mut S, driver: &mut S::Driver) -> Result<(
     session.enter(driver).await
 }
 
+/// Whether there are tables, which can be used.
 async fn is_made<S: Session>(session: &mut S) -> Result<bool, Failure> {
-    match session.version().await {
+    if let Some(sentence) = session.ask(S::CHECK).await? {
+        return Err(EngineError::unusable(sentence.concat()).into());
+    }
+    match session.ask(S::VERSION).await {
         Err(failure) if failure.is_overtaken() => Ok(false),
-        Ok(None) => Ok(false),
-        Ok(Some(version)) => Ok(check_version(version).map(|()| true)?),
-        Err(failure) => Err(failure),
+        row => {
+            let version = row?.map(|row| row.concat().parse().unwrap_or(u64::MAX));
+            version.map(check_version).transpose()?;
+            Ok(version.is_some())
+        }
     }
 }
 

@@ -2,41 +2,36 @@
 
 use super::session::Session;
 use crate::lease::Finding;
-use crate::lease::database::{Failure, whole_pages};
+use crate::lease::database::{Failure, Session as _, whole_pages};
 use crate::ledger::VERSION;
 
 const QUESTION: &str = "
-    SELECT VERSION(), CAST(@@GLOBAL.innodb_flush_log_at_trx_commit AS CHAR),
+    SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit,
         CONCAT(@@GLOBAL.sync_binlog, IF(@@GLOBAL.log_bin, '', ', unused: log_bin is off')),
-        CAST(@@GLOBAL.innodb_doublewrite AS CHAR), ";
+        @@GLOBAL.innodb_doublewrite, {known}";
 
 pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Failure> {
-    let question = format!("{QUESTION}{}", session.known);
-    let (server, flushes, syncs, doublewrite, fingerprint): (
-        String,
-        String,
-        String,
-        String,
-        String,
-    ) = session.one(&question).await?;
+    let row = session.ask_for(QUESTION).await?;
+    let [server, flushes, syncs, doublewrite, fingerprint] = row;
     let once = |name, value: String| match &*value {
         "1" => Finding::fine(name, value),
         unused if unused.contains("unused") => Finding::fine(name, value),
         _ => Finding::wrong(name, value, "a crash loses answered leases: set it to 1"),
     };
+    let is_whole = doublewrite != "0" && doublewrite != "OFF";
     let settings = [
         once("innodb_flush_log_at_trx_commit", flushes),
         once("sync_binlog", syncs),
-        whole_pages("innodb_doublewrite", doublewrite, &["0", "OFF"]),
+        whole_pages("innodb_doublewrite", doublewrite, is_whole),
     ];
-    let failover =
+    let sentence =
         "a promoted replica is in quarantine, but the former primary must be down before";
-    let failover = Finding::caution("failover", "not known here", failover);
+    let failover = Some(Finding::caution("failover", "not known here", sentence));
     Ok(Finding::of_a_store(
         server,
         VERSION,
         settings,
         fingerprint,
-        Some(failover),
+        failover,
     ))
 }

@@ -5,18 +5,16 @@
 
 use std::sync::Arc;
 
-use mysql_async::prelude::{FromRow, Queryable};
-use mysql_async::{Conn, Error, Row};
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Error, Row, from_row_opt};
 use randflake_core::Clock;
 
 use super::failure::of_login;
-use super::statements::{self, CHANGED, CLOCK, DURABLE, LOCK, UNLOCK, hex, is_used, mark};
+use super::statements::{self, CHECK, CLOCK, DURABLE, LOCK, UNLOCK, hex, mark};
 use super::{Mysql, diagnosis};
-use crate::lease::database::{
-    self, Failure, Only, Texts, changed, emptied, forgetful, key, pooled, time, window,
-};
+use crate::lease::database::{self, Failure, Only, State, Texts, key, window};
 use crate::lease::{EngineError, Finding};
-use crate::ledger::{Before, Continuity, Key, Keys, Reading, VERSION, Write, read_clock};
+use crate::ledger::{Before, Key, Keys, VERSION, Write, read_clock};
 
 /// How long a packet may become before it is sent.
 const PACKET: usize = 1 << 20;
@@ -29,7 +27,7 @@ pub(in crate::lease) struct Session {
     number: u32,
     /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
-    pub(super) known: String,
+    known: String,
     /// The locks by which others see who uses what.
     marks: Vec<Key>,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -37,28 +35,17 @@ pub(in crate::lease) struct Session {
 
 /// What the server says of one statement.
 #[derive(Debug)]
-pub(super) struct Answer {
+struct Answer {
     rows: Vec<Row>,
     affected: u64,
     last_insert_id: u64,
 }
 
-/// The clock, the session's number, what the server is known by, the row of the tables, `innodb_flush_log_at_trx_commit`,
-/// `log_bin`, `sync_binlog` and `read_only`.
-type Header = (
-    i64,
-    Option<u32>,
-    Option<String>,
-    String,
-    u64,
-    u32,
-    bool,
-    u32,
-    String,
-);
-
 impl database::Session for Session {
     type Driver = Mysql;
+
+    const CHECK: &'static str = CHECK;
+    const VERSION: &'static str = "SELECT version FROM randflake_store";
 
     async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, Failure> {
         let connection = Conn::new(mysql.options()?).await;
@@ -72,7 +59,7 @@ impl database::Session for Session {
         })
     }
 
-    async fn prepare(&mut self) -> Result<(), Failure> {
+    async fn prepare(&mut self, _: &Mysql) -> Result<(), Failure> {
         let settings = format!(
             "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00',
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
@@ -93,21 +80,10 @@ impl database::Session for Session {
         Ok(())
     }
 
-    async fn check(&mut self, _: &Mysql) -> Result<(), Failure> {
-        let answers = self.send(&[CHANGED]).await?;
-        let how = answers[0].first::<(String,)>()?;
-        how.map_or(Ok(()), |(how,)| Err(changed(&how).into()))
-    }
-
-    async fn version(&mut self) -> Result<Option<u64>, Failure> {
-        let question = "SELECT version FROM randflake_store";
-        let answers = self.send(&[question]).await?;
-        Ok(answers[0].first()?.map(|(version,)| version))
-    }
-
     /// If anything fails, the connection's end releases the lock.
     async fn make(&mut self) -> Result<(), Failure> {
-        if self.one::<(u8,)>(LOCK).await? != (1,) {
+        let [is_held] = self.ask_for(LOCK).await?;
+        if is_held != "1" {
             let why = "somebody else is making the tables of the lease store for too long";
             return Err(EngineError::unavailable(why).into());
         }
@@ -129,41 +105,32 @@ impl database::Session for Session {
         _ = self.connection.disconnect().await;
     }
 
-    async fn look(&mut self, keys: &[Keys]) -> Result<Reading, Failure> {
-        let mut statements = vec![statements::header(&self.clock()?, &self.known)];
-        statements.extend(statements::read(&self.namespace, keys, None));
+    async fn ask(&mut self, question: &str) -> Result<Option<Vec<String>>, Failure> {
+        let question = question.replace("{known}", &self.known);
+        Ok(self.send(&[question]).await?[0].first())
+    }
+
+    fn is_used(&self, missing: &[Key]) -> String {
+        statements::is_used(&self.namespace, missing)
+    }
+
+    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
+        let state = statements::state(&self.clock()?, self.number, &self.known);
+        let mut statements = statements::read(&self.namespace, keys, None);
+        statements.insert(0, state);
         let mut answers = self.send(&statements).await?.into_iter();
-        let header: Option<Header> = answers.next().map_or(Ok(None), |answer| answer.first())?;
-        let (unix_us, number, known, original, id, flushes, has_log, syncs, read_only) =
-            header.ok_or_else(emptied)?;
-        if number != Some(self.number) {
-            return Err(Failure::of_the_connection(pooled()));
-        }
-        if read_only != "0" && read_only != "OFF" {
+        let mut state = answers.next().and_then(|answer| answer.first());
+        let read_only = state.as_mut().and_then(Vec::pop);
+        if read_only.is_some_and(|value| value != "0" && value != "OFF") {
             let why = "the server is read-only, as replicas are, and cannot grant anything";
             return Err(EngineError::unavailable(why).into());
         }
-        let known = known.ok_or_else(emptied)?;
-        Ok(Reading {
-            now: time(unix_us),
-            texts: texts(answers)?,
-            continuity: Continuity {
-                fingerprint: format!("{known}/{id}"),
-                is_absence_certain: known == original,
-                known_end_unix_ms: 0,
-                fault: fault(flushes, has_log, syncs),
-            },
-        })
+        Ok((state, texts(answers)?))
     }
 
     async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure> {
         let statements = statements::read(&self.namespace, keys, most);
         Ok(texts(self.send(&statements).await?)?)
-    }
-
-    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
-        let (is_used,) = self.one(&is_used(&self.namespace, missing)).await?;
-        Ok(is_used)
     }
 
     async fn write(
@@ -189,8 +156,8 @@ impl database::Session for Session {
             &may,
         ));
         let answers = self.send(&statements).await?;
-        let now = answers.iter().find_map(|answer| answer.first().transpose());
-        Ok(now.transpose()?.map(|(now,): (i64,)| now))
+        let now = answers.iter().find_map(Answer::first);
+        Ok(now.and_then(|now| now.concat().parse().ok()))
     }
 
     async fn roll_back(&mut self) -> Result<(), Failure> {
@@ -205,10 +172,7 @@ impl database::Session for Session {
 
 impl Session {
     /// Sends statements in as few packets as may be, and gives as many answers.
-    pub(super) async fn send(
-        &mut self,
-        statements: &[impl AsRef<str> + Sync],
-    ) -> Result<Vec<Answer>, Error> {
+    async fn send(&mut self, statements: &[impl AsRef<str> + Sync]) -> Result<Vec<Answer>, Error> {
         let mut rest: Vec<_> = statements.iter().map(AsRef::as_ref).collect();
         let mut answers = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
@@ -232,12 +196,6 @@ impl Session {
             rest = later;
         }
         Ok(answers)
-    }
-
-    /// The one row of an answer.
-    pub(super) async fn one<T: FromRow>(&mut self, question: &str) -> Result<T, Failure> {
-        let answers = self.send(&[question]).await?;
-        Ok(answers[0].first()?.ok_or_else(emptied)?)
     }
 
     /// The store's clock, as SQL.
@@ -279,41 +237,19 @@ impl Session {
 fn texts(answers: impl IntoIterator<Item = Answer>) -> Result<Texts, EngineError> {
     let rows = answers.into_iter().flat_map(|answer| answer.rows);
     let texts = rows.map(|row| {
-        let (kind, number, value): (u8, u32, Vec<u8>) = typed(row)?;
-        let text = String::from_utf8(value).map_err(|_| damaged())?;
+        let record = from_row_opt::<(u8, u32, String)>(row);
+        let damaged = |_| EngineError::unusable("the lease store was damaged");
+        let (kind, number, text) = record.map_err(damaged)?;
         Ok((key(kind, number)?, text))
     });
     texts.collect()
 }
 
-/// The setting by which answered writes are lost. In a recovery, what the engine has prepared and the binary log does not
-/// have is rolled back.
-fn fault(flushes: u32, has_log: bool, syncs: u32) -> Option<String> {
-    let (log, setting, value) = match (flushes, has_log, syncs) {
-        (1, false, _) | (1, true, 1) => return None,
-        (1, true, _) => ("log_bin and ", "sync_binlog", syncs),
-        _ => ("", "innodb_flush_log_at_trx_commit", flushes),
-    };
-    let settings = format!("{log}{setting}={value}");
-    Some(forgetful(
-        "MySQL",
-        &settings,
-        &format!("set {setting} to 1"),
-    ))
-}
-
 impl Answer {
-    /// Its first row.
-    fn first<T: FromRow>(&self) -> Result<Option<T>, EngineError> {
-        self.rows.first().cloned().map(typed).transpose()
+    /// Its first row, with nothing for `NULL`.
+    fn first(&self) -> Option<Vec<String>> {
+        let row = self.rows.first()?;
+        let texts = (0..row.len()).map(|column| row.get_opt(column)?.ok().flatten());
+        Some(texts.map(Option::unwrap_or_default).collect())
     }
-}
-
-/// A row of the types that it should have, unless somebody has edited the tables.
-fn typed<T: FromRow>(row: Row) -> Result<T, EngineError> {
-    T::from_row_opt(row).map_err(|_| damaged())
-}
-
-fn damaged() -> EngineError {
-    EngineError::unusable("the lease store was damaged")
 }

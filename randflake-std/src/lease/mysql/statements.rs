@@ -16,22 +16,27 @@ pub(super) const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
     AND NOT (@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1)";
 
 /// Held by who makes the tables.
-pub(super) const LOCK: &str =
-    "SELECT COALESCE(GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15), 0)";
+pub(super) const LOCK: &str = "SELECT GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15)";
 pub(super) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
 
 /// What no randflake has made.
-pub(super) const CHANGED: &str = r#"
-    SELECT CONCAT('"', table_name, '" is no table of InnoDB') FROM information_schema.tables
-    WHERE table_schema = DATABASE() AND table_name LIKE 'randflake\_%' AND COALESCE(engine, '') <> 'InnoDB'
-    UNION ALL SELECT CONCAT('it has a trigger "', trigger_name, '"') FROM information_schema.triggers
-    WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\_%' LIMIT 1"#;
+pub(super) const CHECK: &str = r#"
+    SELECT CONCAT('the lease store was changed: ', how, ', which no randflake has made: remove it') FROM (
+        SELECT CONCAT('"', table_name, '" is no table of InnoDB') AS how FROM information_schema.tables
+        WHERE table_schema = DATABASE() AND table_name LIKE 'randflake\_%' AND COALESCE(engine, '') <> 'InnoDB'
+        UNION ALL SELECT CONCAT('it has a trigger "', trigger_name, '"') FROM information_schema.triggers
+        WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\_%'
+    ) AS changed LIMIT 1"#;
 
-/// How server and session stand.
-pub(super) fn header(clock: &str, known: &str) -> String {
+/// How server and session stand, and whether the server is read-only. In a recovery, what the engine has prepared and the
+/// binary log does not have is rolled back.
+pub(super) fn state(clock: &str, session: u32, known: &str) -> String {
     format!(
-        "SELECT {clock}, @randflake_session, {known}, fingerprint, id, @@GLOBAL.innodb_flush_log_at_trx_commit,
-            @@GLOBAL.log_bin, @@GLOBAL.sync_binlog, @@GLOBAL.read_only
+        "SELECT {clock}, @randflake_session = {session}, {known}, fingerprint, id, CASE WHEN {DURABLE} THEN ''
+            WHEN @@GLOBAL.innodb_flush_log_at_trx_commit <> 1 THEN CONCAT('innodb_flush_log_at_trx_commit=',
+                @@GLOBAL.innodb_flush_log_at_trx_commit, ': set innodb_flush_log_at_trx_commit to 1')
+            ELSE CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog, ': set sync_binlog to 1') END,
+            @@GLOBAL.read_only
         FROM randflake_store"
     )
 }
@@ -41,7 +46,7 @@ pub(super) fn header(clock: &str, known: &str) -> String {
 pub(super) fn is_used(name: &str, missing: &[Key]) -> String {
     let is_locked = |key: &Key| format!("IS_USED_LOCK({}) = id", mark(name, *key, "id"));
     let is_locked = joined(missing.iter().map(is_locked), " OR ");
-    format!("SELECT EXISTS (SELECT 1 FROM information_schema.processlist WHERE {is_locked})")
+    format!("SELECT 1 FROM information_schema.processlist WHERE {is_locked} LIMIT 1")
 }
 
 /// The name of a connection's lock.
@@ -71,17 +76,10 @@ pub(super) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<String
 
 /// The one statement of the most frequent write. `may` is what must hold besides.
 pub(super) fn update(name: &str, only: &Only<'_>, may: &str) -> String {
-    let still = only.kept.map_or("TRUE".to_owned(), |kept| {
-        // MySQL reads the table that it updates only in a table within the statement.
-        format!(
-            "(SELECT found FROM (SELECT COUNT(*) AS found FROM randflake_record
-                WHERE namespace = '{name}' AND {} LOCK IN SHARE MODE) AS checked) = 1",
-            there(Key::Namespace, kept)
-        )
-    });
+    let kept = only.kept.map(|kept| there(Key::Namespace, kept));
+    let kept = kept.map_or_else(String::new, |kept| holds(name, &kept, 1));
     format!(
-        "UPDATE randflake_record SET value = {}
-        WHERE namespace = '{name}' AND {} AND {still} AND {may}",
+        "UPDATE randflake_record SET value = {} WHERE namespace = '{name}' AND {} AND {may} {kept}",
         hex(only.after.as_bytes()),
         there(only.key, only.before)
     )
@@ -89,38 +87,38 @@ pub(super) fn update(name: &str, only: &Only<'_>, may: &str) -> String {
 
 /// Any write as a transaction that fails as a whole unless all is as expected, and gives the time.
 pub(super) fn transaction(name: &str, write: &Write, clock: &str, may: &str) -> Vec<String> {
-    let (puts, checks): (Vec<_>, Vec<_>) = write
-        .entries
-        .iter()
-        .partition(|entry| entry.after.is_some());
-    let mut found = 0;
-    let mut statements = vec!["START TRANSACTION".to_owned(), set("found", "0")];
-    // Where nothing should be, whatever is there counts against what is found.
-    for (entries, lock) in [(&puts, "FOR UPDATE"), (&checks, "LOCK IN SHARE MODE")] {
-        let texts: Vec<_> = entries
-            .iter()
-            .filter_map(|entry| Some(there(entry.key, expected(entry)?)))
-            .collect();
-        found += texts.len();
-        statements.extend(count(name, '+', &texts, lock));
-    }
-    let absent = checks
-        .iter()
-        .filter(|entry| entry.before == Before::Nothing)
-        .map(|entry| place(entry.key));
-    statements.extend(count(
-        name,
-        '-',
-        &absent.collect::<Vec<_>>(),
-        "LOCK IN SHARE MODE",
-    ));
-    statements.push(set("now", clock));
-    statements.push(format!(
-        "SELECT CAST(IF(@randflake_found = {found} AND {may}, @randflake_now, (SELECT 1 UNION SELECT 2)) AS UNSIGNED)"
-    ));
+    let entries = write.entries.iter();
+    let (puts, checks): (Vec<_>, Vec<_>) = entries.partition(|entry| entry.after.is_some());
     let (new, others): (Vec<_>, Vec<_>) = puts
         .into_iter()
         .partition(|entry| entry.before == Before::Nothing);
+    let texts = others
+        .iter()
+        .filter_map(|entry| Some((entry.key, expected(entry)?)));
+    let texts: Vec<_> = texts.map(|(key, text)| there(key, text)).collect();
+    let checks = checks.iter().map(|entry| match &entry.before {
+        Before::Anything => String::new(),
+        Before::Nothing => holds(name, &place(entry.key), 0),
+        Before::Text(text) => holds(name, &there(entry.key, text), 1),
+    });
+    let mut statements = vec![
+        "START TRANSACTION".to_owned(),
+        "SET @randflake_found = 0".to_owned(),
+    ];
+    statements.extend(texts.chunks(ROWS).map(|texts| {
+        format!(
+            "SELECT @randflake_found + COUNT(*) INTO @randflake_found FROM randflake_record
+            WHERE namespace = '{name}' AND ({}) FOR UPDATE",
+            texts.join(" OR ")
+        )
+    }));
+    statements.push(format!("SET @randflake_now = {clock}"));
+    statements.push(format!(
+        "SELECT CAST(IF(@randflake_found = {} AND {may} {}, @randflake_now, (SELECT 1 UNION SELECT 2)) AS UNSIGNED)",
+        texts.len(),
+        joined(checks, " ")
+    ));
+    // Fails where there is one.
     statements.extend(insert(name, &new, ""));
     let replaces = " ON DUPLICATE KEY UPDATE value = VALUES(value)";
     statements.extend(insert(name, &others, replaces));
@@ -128,8 +126,13 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &str, may: &str) -> 
     statements
 }
 
-fn set(variable: &str, value: &str) -> String {
-    format!("SET @randflake_{variable} = {value}")
+/// A further condition: so many rows are as they should be, until the write is done. `MySQL` reads the table that it updates
+/// only in a table within the statement.
+fn holds(name: &str, condition: &str, rows: usize) -> String {
+    format!(
+        "AND (SELECT found FROM (SELECT COUNT(*) AS found FROM randflake_record
+            WHERE namespace = '{name}' AND {condition} LOCK IN SHARE MODE) AS checked) = {rows}"
+    )
 }
 
 /// A key as a condition.
@@ -141,21 +144,6 @@ fn place(key: Key) -> String {
 /// A key and its text as a condition.
 fn there(key: Key, text: &str) -> String {
     format!("{} AND value = {}", place(key), hex(text.as_bytes()))
-}
-
-fn count<'a>(
-    name: &'a str,
-    sign: char,
-    conditions: &'a [String],
-    lock: &'a str,
-) -> impl Iterator<Item = String> + 'a {
-    conditions.chunks(ROWS).map(move |conditions| {
-        format!(
-            "SELECT @randflake_found {sign} COUNT(*) INTO @randflake_found FROM randflake_record
-            WHERE namespace = '{name}' AND ({}) {lock}",
-            conditions.join(" OR ")
-        )
-    })
 }
 
 fn insert<'a>(

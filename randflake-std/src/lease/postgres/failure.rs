@@ -8,7 +8,9 @@ use tokio_postgres::error::SqlState;
 use crate::lease::database::{Failure, Sort};
 
 /// What errors of the server mean that do not pass.
-const SORTS: [(SqlState, Sort); 13] = [
+const SORTS: [(SqlState, Sort); 14] = [
+    // A setting that was made in another session.
+    (SqlState::UNDEFINED_OBJECT, Sort::Pooled),
     (SqlState::INVALID_SQL_STATEMENT_NAME, Sort::Pooled),
     (SqlState::DUPLICATE_PSTATEMENT, Sort::Pooled),
     (SqlState::INVALID_PASSWORD, Sort::Lasting),

@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 
 use tokio::task::{JoinHandle, yield_now};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, Row, Statement};
+use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
-use super::statements::{CHANGE, ENTER, IS_USED, LOOK, MARK, PARTS, PUT, SETTINGS, TEXTS};
+use super::rights::CHECK;
+use super::statements::{CHANGE, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS, is_used, mark};
 use super::tls::connect;
-use super::{Postgres, diagnosis, rights};
-use crate::lease::database::{
-    self, Failure, Only, Texts, emptied, expected, forgetful, key, pooled, time, window,
-};
+use super::{Postgres, diagnosis};
+use crate::lease::database::{self, Failure, Only, State, Texts, emptied, expected, key, window};
 use crate::lease::{EngineError, Finding};
-use crate::ledger::{Before, Continuity, Key, Keys, Reading, Write};
+use crate::ledger::{Before, Key, Keys, Write};
 
 /// A connection that was found fit, and the store behind it.
 #[derive(Debug)]
@@ -30,11 +29,14 @@ pub(in crate::lease) struct Session {
     /// Of the tables alone.
     tables: String,
     /// The kinds of records by whose locks others see that they are there.
-    marks: Vec<i16>,
+    marks: Vec<Key>,
 }
 
 impl database::Session for Session {
     type Driver = Postgres;
+
+    const CHECK: &'static str = CHECK;
+    const VERSION: &'static str = "SELECT version FROM randflake.store";
 
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
         let mut config = postgres.config.clone();
@@ -54,44 +56,29 @@ impl database::Session for Session {
         })
     }
 
-    async fn prepare(&mut self) -> Result<(), Failure> {
-        self.client.batch_execute(&self.complete(SETTINGS)).await?;
-        let question = "SELECT pg_is_in_recovery()";
-        if self
-            .client
-            .query_typed_one(question, &[])
-            .await?
-            .try_get(0)?
-        {
+    async fn prepare(&mut self, postgres: &Postgres) -> Result<(), Failure> {
+        self.ask(SETTINGS).await?;
+        let owner =
+            "SELECT pg_is_in_recovery(), set_config('randflake.owner', coalesce($1, ''), false)";
+        let values = [(&postgres.owner as _, Type::TEXT)];
+        let row = self.client.query_typed_one(owner, &values).await?;
+        if row.try_get(0)? {
             let why = "the server is a standby, which cannot grant anything";
             return Err(EngineError::unavailable(why).into());
         }
         Ok(())
     }
 
-    async fn check(&mut self, postgres: &Postgres) -> Result<(), Failure> {
-        rights::check(&self.client, postgres.owner.as_deref()).await
-    }
-
-    async fn version(&mut self) -> Result<Option<u64>, Failure> {
-        let question = "SELECT version FROM randflake.store";
-        let row = self.client.query_typed(question, &[]).await?.pop();
-        let version = row.map(|row| row.try_get::<_, i32>(0)).transpose()?;
-        Ok(version.map(|version| version.unsigned_abs().into()))
-    }
-
     async fn make(&mut self) -> Result<(), Failure> {
-        let schema = self.complete(include_str!("schema.sql"));
-        Ok(self.client.batch_execute(&schema).await?)
+        self.ask(include_str!("schema.sql")).await.map(drop)
     }
 
     async fn enter(&mut self, postgres: &mut Postgres) -> Result<(), Failure> {
         let values = [(&postgres.first as _, Type::INT8)];
-        let rows = self
+        let row = self
             .client
-            .query_typed(&self.complete(ENTER), &values)
+            .query_typed_one(&self.complete(ENTER), &values)
             .await?;
-        let row = rows.first().ok_or_else(emptied)?;
         postgres.first.get_or_insert(row.try_get(0)?);
         self.fingerprint = row.try_get(1)?;
         self.tables = row.try_get(2)?;
@@ -105,37 +92,35 @@ impl database::Session for Session {
         !self.client.is_closed()
     }
 
-    async fn look(&mut self, keys: &[Keys]) -> Result<Reading, Failure> {
+    async fn ask(&mut self, question: &str) -> Result<Option<Vec<String>>, Failure> {
+        let answer = self.client.simple_query(&self.complete(question)).await?;
+        let row = answer.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        let texts = |row: &SimpleQueryRow| {
+            let texts = (0..row.len()).map(|column| row.get(column).unwrap_or_default());
+            texts.map(str::to_owned).collect()
+        };
+        Ok(row.map(texts))
+    }
+
+    fn is_used(&self, missing: &[Key]) -> String {
+        is_used(&self.namespace, missing)
+    }
+
+    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
         let row = self.find(LOOK, keys, None).await?;
-        let (is_same, fingerprint): (bool, String) = (row.try_get(4)?, row.try_get(7)?);
-        if !is_same {
-            return Err(Failure::of_the_connection(pooled()));
-        }
-        if fingerprint != self.fingerprint {
+        let state: Vec<String> = row.try_get(3)?;
+        if state[1] == "1" && format!("{}/{}", state[2], state[4]) != self.fingerprint {
             let why = "the schema randflake was replaced meanwhile";
             return Err(Failure::of_the_connection(EngineError::unavailable(why)));
         }
-        let (is_fit, settings): (bool, &str) = (row.try_get(5)?, row.try_get(6)?);
-        Ok(Reading {
-            now: time(row.try_get(3)?),
-            continuity: Continuity {
-                fingerprint,
-                is_absence_certain: row.try_get(8)?,
-                known_end_unix_ms: 0,
-                fault: (!is_fit).then(|| forgetful("PostgreSQL", settings, "turn them on")),
-            },
-            texts: texts(&row)?,
-        })
+        Ok((Some(state), texts(&row)?))
     }
 
     async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure> {
         texts(&self.find(TEXTS, keys, most).await?)
-    }
-
-    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
-        let kinds: Vec<_> = missing.iter().map(|key| place(*key).0).collect();
-        let mut rows = self.ask(IS_USED, &[&kinds]).await?;
-        Ok(rows.pop().ok_or_else(emptied)?.try_get(0)?)
     }
 
     async fn write(
@@ -158,7 +143,8 @@ impl database::Session for Session {
             } = only;
             let texts: [&(dyn ToSql + Sync); 3] = [&before, &after, &kept];
             let places: [&(dyn ToSql + Sync); 5] = [&tables, &from, &to, &kind, &number];
-            self.ask(CHANGE, &[&places[..], &texts].concat()).await?
+            self.execute(CHANGE, &[&places[..], &texts].concat())
+                .await?
         } else {
             // In one order, or two writes might wait for each other.
             let mut entries: Vec<_> = write.entries.iter().collect();
@@ -174,7 +160,7 @@ impl database::Session for Session {
             let values: [&(dyn ToSql + Sync); 8] = [
                 &tables, &from, &to, &kinds, &numbers, &befores, &afters, &blind,
             ];
-            self.ask(PUT, &values).await?
+            self.execute(PUT, &values).await?
         };
         let now = rows.first().map(|row| row.try_get(0)).transpose()?;
         let now = now.flatten();
@@ -185,7 +171,7 @@ impl database::Session for Session {
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
-        diagnosis::findings(&self.client, &self.fingerprint).await
+        diagnosis::findings(self).await
     }
 }
 
@@ -199,11 +185,12 @@ impl Session {
     /// Lets others see what is there now, in another round trip after a connection's first write.
     async fn mark(&mut self, write: &Write) -> Result<(), Failure> {
         for entry in &write.entries {
-            let (kind, _) = place(entry.key);
             let is_marked = matches!(entry.key, Key::Namespace | Key::Counter);
-            if is_marked && !self.marks.contains(&kind) {
-                self.ask(MARK, &[&kind]).await?;
-                self.marks.push(kind);
+            if is_marked && !self.marks.contains(&entry.key) {
+                let mark = mark(&self.namespace, entry.key);
+                self.ask(&format!("SELECT pg_try_advisory_lock_shared({mark})"))
+                    .await?;
+                self.marks.push(entry.key);
             }
         }
         Ok(())
@@ -222,14 +209,14 @@ impl Session {
         let lasts: Vec<_> = lasts.into_iter().map(|(_, number)| number).collect();
         let most = most.and_then(|most| i64::try_from(most).ok());
         let mut rows = self
-            .ask(statement, &[&kinds, &firsts, &lasts, &most])
+            .execute(statement, &[&kinds, &firsts, &lasts, &most])
             .await?;
         Ok(rows.pop().ok_or_else(emptied)?)
     }
 
-    /// Asks of the namespace in one round trip; another one before a statement's first use, so that the server reads and
-    /// plans it once.
-    async fn ask(
+    /// Executes a statement on the namespace in one round trip; another one before its first use, so that the server
+    /// reads and plans it once.
+    async fn execute(
         &mut self,
         statement: &'static str,
         values: &[&(dyn ToSql + Sync)],

@@ -18,7 +18,7 @@ pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, Engi
     );
     let policy: String = info.get("maxmemory_policy").unwrap_or_default();
     let settings = [eviction(&policy), durability(connection, &info)];
-    let fingerprint: String = info.get("run_id").unwrap_or_default();
+    let fingerprint = info.get("run_id").unwrap_or_default();
     let failover = Some(failover(&info));
     Ok(Finding::of_a_store(
         version,
