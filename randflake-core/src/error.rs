@@ -439,6 +439,24 @@ impl Display for DecodeError {
     }
 }
 
+/// A buffer is too short for the text of all ids. Nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct BufferTooShort {
+    /// The bytes of the buffer.
+    pub len: usize,
+    /// The bytes that the ids take with their separators.
+    pub needed: usize,
+}
+
+impl Display for BufferTooShort {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { len, needed } = self;
+        write!(f, "the text takes {needed} bytes: the buffer has {len}")
+    }
+}
+
 /// Why a layout cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -522,5 +540,6 @@ impl core::error::Error for ExtendError {}
 impl core::error::Error for TicketError {}
 impl core::error::Error for SetClockError {}
 impl core::error::Error for FieldError {}
+impl core::error::Error for BufferTooShort {}
 impl core::error::Error for DecodeError {}
 impl core::error::Error for LayoutError {}

@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-#![forbid(unsafe_code)]
 #![warn(clippy::arithmetic_side_effects)]
 
 mod base;
@@ -17,6 +16,7 @@ mod id;
 mod lane;
 pub mod layout;
 mod lease;
+mod lines;
 mod permutation;
 mod pool;
 mod run;
@@ -36,8 +36,8 @@ pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
 pub use codec::{Codec, Parts};
 pub use error::{
-    DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError, LeaseError,
-    SetClockError, TicketError,
+    BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError,
+    LeaseError, SetClockError, TicketError,
 };
 pub use generator::{Generator, Strict, Tolerance};
 pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
@@ -48,6 +48,7 @@ pub use layout::{
     Mastodon, NodeField, Randflake, RandflakeOnTheFly, Snowflake, Sonyflake, Spec,
 };
 pub use lease::Lease;
+pub use lines::Notation;
 pub use permutation::{Permutation, Plain};
 pub use pool::{Pool, first_ready, first_ready_within};
 pub use run::Run;

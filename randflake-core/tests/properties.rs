@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use proptest::prelude::*;
 use randflake_core::{
-    Codec, FieldError, Fields, Layout, Parts, Permutation, Plain, Randflake, Sparx64, Spec,
+    AnyPermutation, Codec, FieldError, Fields, Layout, Parts, Permutation, Plain, Randflake,
+    Sparx64, Sparx64OnTheFly, Spec,
 };
 
 fn config() -> ProptestConfig {
@@ -52,6 +53,25 @@ proptest! {
         prop_assert_eq!(cipher.permute(cipher.invert(number)), number);
         prop_assert_eq!(Plain.permute(number), number);
         prop_assert_eq!(Plain.invert(number), number);
+    }
+
+    #[test]
+    fn many_at_once_are_the_same_as_one_by_one(key: [u8; 16], numbers in prop::collection::vec(any::<u64>(), 0..100)) {
+        fn check(permutation: &impl Permutation, numbers: &[u64]) {
+            let (mut many, mut raw) = (numbers.to_vec(), numbers.to_vec());
+            permutation.permute_all(&mut many);
+            permutation.invert_all(&mut raw);
+            for ((&number, many), raw) in numbers.iter().zip(many).zip(raw) {
+                assert_eq!(many, permutation.permute(number));
+                assert_eq!(raw, permutation.invert(number));
+            }
+        }
+        let cipher = Sparx64::new(&key);
+        check(&&cipher, &numbers);
+        check(&AnyPermutation::Sparx64(cipher), &numbers);
+        check(&AnyPermutation::Plain, &numbers);
+        check(&Plain, &numbers);
+        check(&Sparx64OnTheFly::new(&key), &numbers);
     }
 }
 

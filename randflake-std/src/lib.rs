@@ -19,7 +19,9 @@ pub mod segment;
 pub use clock::{ExactSystemClock, SystemClock};
 pub use error::GenerateError;
 pub use generation::Generation;
-pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, MAX_TOLERANCE_MS};
+pub use handle::{
+    BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, MAX_TOLERANCE_MS, NodeIdCount,
+};
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;
 pub use randflake_core::{

@@ -13,9 +13,12 @@ use randflake_core::{Clock, Field, Fields, GenerateError as Refusal, Layout, Pla
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace};
 use randflake_std::{
     Builder, Encrypted, ExactSystemClock, GenerateError, Handle, Id, Randflake, Secret, Snowflake,
+    SystemClock,
 };
 
 const TTL: Duration = Duration::from_secs(3);
+/// Far longer than what is waited for takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
 const SEALED: GenerateError = GenerateError::Refused(Refusal::Sealed);
 
@@ -31,7 +34,7 @@ fn builder(store: &MemoryStore) -> Builder {
 /// Leaves a thread in the middle of a block of 256.
 fn warm_up(handle: &Handle) -> HashSet<Id> {
     (0..600)
-        .map(|_| handle.generate_wait(TTL).unwrap())
+        .map(|_| handle.generate_wait(PATIENCE).unwrap())
         .collect()
 }
 
@@ -51,14 +54,14 @@ fn threads_and_buffers_never_repeat_an_id() {
     let handle = builder(&store()).node_ids(4).build().unwrap();
     let single = |_| {
         (0..EACH)
-            .map(|_| handle.generate_wait(TTL).unwrap())
+            .map(|_| handle.generate_wait(PATIENCE).unwrap())
             .collect::<Vec<Id>>()
     };
     let filled = |_| {
         let mut ids = vec![Id::from_u64(0); EACH];
         let mut rest = &mut ids[..];
         while !rest.is_empty() {
-            let count = handle.fill_wait(rest, TTL).unwrap();
+            let count = handle.fill_wait(rest, PATIENCE).unwrap();
             rest = &mut rest[count..];
         }
         ids
@@ -80,13 +83,13 @@ fn an_id_has_the_second_in_which_it_was_asked_for() {
     for _ in 0..2_000 {
         // Pauses in the middle of blocks, some of them over the turn of a second.
         (0..300).for_each(|_| {
-            let before = now();
-            let id = handle.generate_wait(TTL).unwrap();
+            // Late by as much as the handle's.
+            let before = SystemClock.now().unwrap();
+            let id = handle.generate_wait(PATIENCE).unwrap();
             let time = Duration::from_millis(handle.codec().unix_ms(id));
-            // The coarse clock is some milliseconds late.
-            let earliest = second(before.saturating_sub(Duration::from_millis(50)));
-            // And a handle's is ahead by at most what an answer of the store took.
-            let latest = now() + Duration::from_secs(1);
+            let earliest = second(before);
+            // A handle's is ahead by at most what an answer of the store took.
+            let latest = now() + TTL;
             assert!(
                 (earliest..=latest).contains(&time),
                 "{time:?} at {before:?}"
@@ -149,12 +152,12 @@ fn at_the_end_of_a_lease_that_cannot_be_renewed_a_block_ends_too() {
             Err(GenerateError::Refused(Refusal::SequenceExhausted { .. })) => {}
             Err(error) => break error,
         }
-        assert!(started.elapsed() < TTL * 2, "it goes on after its lease");
+        assert!(started.elapsed() < PATIENCE, "it goes on after its lease");
     };
     let is_over = matches!(error, GenerateError::Refused(Refusal::LeaseOver { .. }));
     assert!(is_over, "{error}");
     store.fail_next(0);
-    assert!(ids.insert(handle.generate_wait(TTL).unwrap()));
+    assert!(ids.insert(handle.generate_wait(PATIENCE).unwrap()));
 }
 
 /// A copy renews first: what this one has left of its block may be the copy's, too.
@@ -168,7 +171,7 @@ fn a_contested_lease_drops_every_block() {
     copy.quarantine().unwrap();
     let started = Instant::now();
     while handle.lease().contested == 0 {
-        assert!(started.elapsed() < TTL * 4, "nobody has noticed");
+        assert!(started.elapsed() < PATIENCE, "nobody has noticed");
         thread::sleep(Duration::from_millis(1));
         if handle.lease().contested == 0 {
             let _fills_another_block = handle.generate();
@@ -188,12 +191,12 @@ fn a_lost_lease_leaves_no_id_behind_and_another_is_used() {
     store.clone().release(&granted(&store)).unwrap();
     let started = Instant::now();
     while handle.lease().leases[0].start() == first.start() {
-        assert!(started.elapsed() < TTL * 4, "it is not replaced");
+        assert!(started.elapsed() < PATIENCE, "it is not replaced");
         thread::sleep(Duration::from_millis(1));
     }
     let next = handle.lease().leases[0];
     for _ in 0..1_000 {
-        let id = handle.generate_wait(TTL).unwrap();
+        let id = handle.generate_wait(PATIENCE).unwrap();
         assert!(ids.insert(id));
         let parts = handle.inspect(id);
         assert!(parts.tick >= next.start() && parts.node_id == next.node_id());
@@ -290,7 +293,11 @@ fn a_thread_issues_from_many_handles_in_turn() {
     let store = store();
     let handles: Vec<Handle> = (0..5).map(|_| builder(&store).build().unwrap()).collect();
     let ids: HashSet<Id> = (0..2_000)
-        .flat_map(|_| handles.iter().map(|handle| handle.generate().unwrap()))
+        .flat_map(|_| {
+            handles
+                .iter()
+                .map(|handle| handle.generate_wait(PATIENCE).unwrap())
+        })
         .collect();
     assert_eq!(ids.len(), 10_000);
 }
@@ -305,7 +312,7 @@ fn encrypted_ticks_of_a_millisecond_have_blocks_too() {
     let mut ids = HashSet::new();
     for _ in 0..50_000 {
         let before = now();
-        let id = handle.generate_wait(TTL).unwrap();
+        let id = handle.generate_wait(PATIENCE).unwrap();
         assert!(ids.insert(id));
         let time = Duration::from_millis(handle.codec().unix_ms(id));
         assert!(

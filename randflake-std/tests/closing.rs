@@ -9,7 +9,7 @@ use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, GenerateError, Health, Layout, Randflake};
 
 /// Far longer than any of this takes.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_secs(36_000);
 
 /// The store answers when nobody has the lock.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Clock for Gate {
     }
 }
 
-/// Four ids in a tick of a minute: exhausted for the rest of a test.
+/// Four ids in a tick of an hour: exhausted for the rest of a test, which hardly any turn of a tick will meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Slow;
 
@@ -30,7 +30,7 @@ impl Layout for Slow {
     type Permutation = Plain;
     const SPEC: Spec = Spec::declare(Fields {
         sequence: Field { bits: 2, shift: 0 },
-        tick_ms: 60_000,
+        tick_ms: 3_600_000,
         epoch_unix_ms: 0,
         ..Randflake::SPEC.fields()
     });

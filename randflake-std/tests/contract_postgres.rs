@@ -17,7 +17,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use postgres::Client;
-use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError};
+use randflake_std::lease::{
+    Database as Engine, LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError,
+};
 use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
 
@@ -58,7 +60,7 @@ impl Database {
     }
 
     fn client(&self, namespace: &Namespace) -> Result<PostgresStore, StoreError> {
-        let engine = Postgres::new(&self.server.url(&self.name), namespace)?;
+        let engine = Engine::<Postgres>::new(&self.server.url(&self.name), namespace)?;
         let mut store = Ledger::over(engine, namespace.clone());
         store.check()?;
         Ok(store)

@@ -14,6 +14,8 @@ use randflake_std::{
 };
 
 const TTL: Duration = Duration::from_secs(3);
+/// Far longer than what is waited for takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn store() -> MemoryStore {
     let namespace = Namespace::of::<Randflake>("test").unwrap();
@@ -63,7 +65,7 @@ fn nothing_more_is_issued_under_the_leases_from_before_and_others_are_acquired()
     );
 
     store.clone().end_quarantine().unwrap();
-    ids.extend((0..100).map(|_| handle.generate_wait(TTL * 4).unwrap()));
+    ids.extend((0..100).map(|_| handle.generate_wait(PATIENCE).unwrap()));
     assert_eq!(ids.len(), 200);
     // The keeper clears its last error a moment after it has a lease.
     while !matches!(handle.health(), Health::Ready { .. }) {
@@ -103,16 +105,19 @@ fn a_handle_that_is_closed_after_a_copy_releases_nothing_of_before() {
 #[test]
 fn no_call_that_begins_after_a_change_has_an_id_of_before() {
     let (store, word) = (store(), word());
-    let handle = builder(&store, word).build().unwrap();
+    // A lease that expired would be replaced by another of the same generation.
+    let handle = builder(&store, word).ttl(PATIENCE).build().unwrap();
     let issue = |number: usize| {
         let mut issued = Vec::new();
         let mut buffer = [Id::from_u64(0); 3];
         for n in 0..60_000 {
             let generation = word.load(Ordering::SeqCst);
             let ids = if (n + number).is_multiple_of(4) {
-                handle.fill_wait(&mut buffer, TTL).map(|n| &buffer[..n])
+                handle
+                    .fill_wait(&mut buffer, PATIENCE)
+                    .map(|n| &buffer[..n])
             } else {
-                handle.generate_wait(TTL).map(|id| {
+                handle.generate_wait(PATIENCE).map(|id| {
                     buffer[0] = id;
                     &buffer[..1]
                 })

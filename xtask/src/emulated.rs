@@ -1,5 +1,6 @@
 //! `emulated`: the tests of what depends on the machine, run as programs of others: NEON, a big-endian machine under
-//! QEMU's user mode, and WebAssembly's simd128 under Node.js; and a module that has no system at all.
+//! QEMU's user mode, and WebAssembly's simd128 under Node.js; a module that has no system at all; and what a fork does
+//! where QEMU's user mode stands for the kernel.
 
 use std::path::Path;
 
@@ -7,7 +8,9 @@ use crate::cargo::{OPTIMISED, cargo, root};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::size::wasm;
-use crate::tools::{AARCH64_LINKER, NODE, NODE_WASI, QEMU_AARCH64, QEMU_S390X, S390X_LINKER, Tool};
+use crate::tools::{
+    AARCH64_LINKER, NODE, NODE_WASI, QEMU_AARCH64, QEMU_OWN, QEMU_S390X, S390X_LINKER, Tool,
+};
 
 struct Machine {
     what: &'static str,
@@ -56,7 +59,7 @@ const TESTS: &[(&str, &[&str])] = &[
 ];
 
 pub(crate) fn needs() -> Vec<Need> {
-    let mut needs = vec![Need::Target(wasm::TARGET)];
+    let mut needs = vec![Need::Target(wasm::TARGET), Need::Tool(&QEMU_OWN)];
     for machine in MACHINES {
         needs.push(Need::Target(machine.target));
         needs.push(Need::Tool(machine.emulator));
@@ -67,6 +70,7 @@ pub(crate) fn needs() -> Vec<Need> {
 
 pub(crate) fn run(report: &mut Report) {
     wasm::run(report);
+    forks(report);
     for machine in MACHINES {
         if let Some(settings) = settings(report, machine) {
             for (package, tests) in TESTS {
@@ -80,6 +84,19 @@ pub(crate) fn run(report: &mut Report) {
                 report.tests(&format!("{package}, {}", machine.what), &mut command);
             }
         }
+    }
+}
+
+/// The tests of forks as they are built for this machine, under the emulator of its own processor: containers of
+/// another processor's images run so.
+fn forks(report: &mut Report) {
+    let what = "forks under QEMU's user mode";
+    if let Some(emulator) = report.tool(&QEMU_OWN, what) {
+        let mut command = cargo(&["test", "--package", "randflake-std", "--test", "fork"]);
+        let own = format!("target.'cfg(all())'.runner={:?}", text(&emulator));
+        // It runs one thread at a time, and forks best where there is but one.
+        command.args(["--config", &own, "--", "--test-threads=1"]);
+        report.tests(what, &mut command);
     }
 }
 

@@ -10,6 +10,7 @@ mod boards;
 mod cargo;
 mod copies;
 mod counts;
+mod cpu;
 mod deny;
 mod emulated;
 mod engines;

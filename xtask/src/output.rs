@@ -1,16 +1,20 @@
 //! Where the commands of a part write: to the terminal, or to a file that is shown when the part's turn comes.
 
+use core::time::Duration;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write as _};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::cargo::shown;
+use crate::cpu;
 
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     /// `None` is the terminal.
     kept: Option<File>,
+    /// What commands took of the processors.
+    spent: Duration,
 }
 
 impl Output {
@@ -23,7 +27,15 @@ impl Output {
             .append(true)
             .create_new(true)
             .open(path)?;
-        Ok(Self { kept: Some(file) })
+        Ok(Self {
+            kept: Some(file),
+            ..Self::default()
+        })
+    }
+
+    /// What commands took of the processors since the last time this was asked.
+    pub(crate) fn take_spent(&mut self) -> Duration {
+        core::mem::take(&mut self.spent)
     }
 
     /// Shows what was kept.
@@ -48,7 +60,8 @@ impl Output {
         if let Some(kept) = &self.kept {
             command.stdout(kept.try_clone()?);
         }
-        command.status()
+        let mut child = command.spawn()?;
+        self.wait(&mut child)
     }
 
     /// Runs a command, and tells of each line of its standard output.
@@ -68,6 +81,11 @@ impl Output {
                 line.clear();
             }
         }
+        self.wait(&mut child)
+    }
+
+    fn wait(&mut self, child: &mut Child) -> io::Result<ExitStatus> {
+        self.spent += cpu::spent(child).unwrap_or_default();
         child.wait()
     }
 

@@ -1,5 +1,6 @@
 //! Runs the commands of the parts, counts what passed and failed, and sums up.
 
+use core::time::Duration;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
@@ -16,6 +17,8 @@ struct Tally {
     begun: Instant,
     /// Once it has ended.
     seconds: Option<u64>,
+    /// Of the processors, taken by its commands.
+    spent: Duration,
 }
 
 /// The running count.
@@ -73,6 +76,7 @@ impl Report {
             failed: 0,
             begun: Instant::now(),
             seconds: None,
+            spent: Duration::ZERO,
         });
     }
 
@@ -81,6 +85,7 @@ impl Report {
         if let Some(part) = self.parts.last_mut() {
             let elapsed = || part.begun.elapsed().as_secs();
             part.seconds.get_or_insert_with(elapsed);
+            part.spent += self.output.take_spent();
         }
     }
 
@@ -185,16 +190,17 @@ impl Report {
     pub(crate) fn finish(&mut self) -> bool {
         self.end();
         println!(
-            "\n{:10} {:>7} {:>7} {:>8}",
-            "part", "passed", "failed", "seconds"
+            "\n{:10} {:>7} {:>7} {:>8} {:>8}",
+            "part", "passed", "failed", "seconds", "of CPU"
         );
         for part in &self.parts {
             println!(
-                "{:10} {:7} {:7} {:8}",
+                "{:10} {:7} {:7} {:8} {:8}",
                 part.name,
                 part.passed,
                 part.failed,
-                part.seconds.unwrap_or_default()
+                part.seconds.unwrap_or_default(),
+                part.spent.as_secs()
             );
         }
         let passed: usize = self.parts.iter().map(|part| part.passed).sum();

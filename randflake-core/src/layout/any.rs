@@ -149,4 +149,10 @@ impl Permutation for AnyPermutation {
             Self::Sparx64(cipher) => cipher.invert(public),
         }
     }
+
+    fn invert_all(&self, ids: &mut [u64]) {
+        if let Self::Sparx64(cipher) = self {
+            cipher.invert_all(ids);
+        }
+    }
 }

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 /// Belongs to the process that made it.
 #[derive(Debug)]
 pub(crate) struct ForkGuard {
-    /// Holds the generation of the process that looks, 0 in a child that has none yet. On kernels before 4.14, which
-    /// cannot empty pages, it is 0 everywhere.
+    /// Holds the generation of the process that looks, 0 in a child that has none yet. On kernels before 4.14 and under
+    /// emulators, which cannot empty pages, it is 0 everywhere.
     page: &'static AtomicU32,
     /// Names the process, and is never 0.
     generation: u32,
@@ -87,6 +87,12 @@ mod wiped_page {
         .ok()?;
         // SAFETY: the range is the mapping just made; the advice changes nothing in this process.
         unsafe { madvise(page, PAGE_SIZE, Advice::LinuxWipeOnFork) }.ok()?;
+        // QEMU, where it runs another processor's programs, accepts any advice and ignores it. The kernel refuses this
+        // one, which is for files.
+        // SAFETY: the range is the mapping just made, in which nothing is yet.
+        if unsafe { madvise(page, PAGE_SIZE, Advice::LinuxRemove) }.is_ok() {
+            return None;
+        }
         // SAFETY: the mapping is aligned to a page, zeroed, readable and writable, never unmapped,
         // and nothing but atomic operations ever reaches it.
         Some(unsafe { AtomicU32::from_ptr(page.cast()) })

@@ -8,6 +8,7 @@ use std::{io, thread};
 
 use randflake_core::{AnyLayout, Codec, Layout, LeaseError, Randflake};
 
+use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
 use super::keeper::Keeper;
 use super::shared::Shared;
@@ -37,7 +38,7 @@ const ACQUIRE_PAUSE: Duration = Duration::from_millis(100);
 pub struct Builder<L: AnyLayout = Randflake> {
     codec: Codec<L>,
     store: Box<dyn LeaseStore>,
-    node_ids: u32,
+    node_ids: NodeIdCount,
     chosen: Option<Box<[u32]>>,
     ttl: Duration,
     tolerance: u32,
@@ -66,7 +67,7 @@ impl<L: AnyLayout> Builder<L> {
         Self {
             codec,
             store: Box::new(store),
-            node_ids: 1,
+            node_ids: 1.into(),
             chosen: None,
             ttl: DEFAULT_TTL,
             tolerance: 0,
@@ -77,15 +78,53 @@ impl<L: AnyLayout> Builder<L> {
 
     /// How many node ids to lease, 1 unless set. Each issues a full tick's sequences: 131,072 ids a
     /// second in the Randflake layout.
-    pub fn node_ids(mut self, count: u32) -> Self {
-        self.node_ids = count;
+    ///
+    /// With a range, such as `1..=64`, the number follows the load: for a service that needs one node id most of the
+    /// time and many in a burst. The handle begins with the smallest number.
+    ///
+    /// - **More** are taken as soon as a call finds no id left of a tick: as many again as are held, in the time of one
+    ///   acquire. Until then calls borrow within the [tolerance](Builder::tolerance), wait, or are refused. With ticks
+    ///   of a second or longer, more are taken ahead of that when half of the ids of a tick were used: the keeper looks
+    ///   ten times a second.
+    /// - **Given back** are those that were not needed for one TTL: after one to two TTLs without load. What a node id
+    ///   has issued is never issued again: its lease is sealed, then released from its first unused tick on.
+    /// - **A namespace that is full** leaves the handle with what it has. It says so as [`Health::Short`], in
+    ///   [`LeaseStatus::shortage`], an event and a metric, and asks again after a pause of a sixth of the TTL at most.
+    ///
+    /// All node ids are renewed in one call. One that is lost is replaced if fewer than the smallest number would be
+    /// left, or when the load asks for it.
+    ///
+    /// Take a number instead where the load is known: then nothing is refused while the store is asked. The largest
+    /// number costs 8 bytes for each node id that is not leased.
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace};
+    /// use randflake_std::{ExactSystemClock, Handle, Randflake, Secret};
+    /// use std::time::Duration;
+    ///
+    /// let store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, ExactSystemClock.into());
+    /// let ids = Handle::builder(&Secret::generate()?, store).node_ids(1..=64).build()?;
+    /// assert_eq!(ids.lease().leases.len(), 1);
+    ///
+    /// // More than one node id has in a second.
+    /// for _ in 0..200_000 {
+    ///     ids.generate_wait(Duration::from_secs(2))?;
+    /// }
+    /// assert!(ids.lease().leases.len() > 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`Health::Short`]: crate::Health::Short
+    /// [`LeaseStatus::shortage`]: crate::LeaseStatus::shortage
+    pub fn node_ids(mut self, count: impl Into<NodeIdCount>) -> Self {
+        self.node_ids = count.into();
         self
     }
 
     /// Leases these node ids and no others, such as those of a machine's address. They come from the same records
     /// as free ones, so who chooses and who takes any that is free exclude each other: while another process
     /// has one of them, the handle is refused as [`StoreError::Exhausted`]. After a crash they are free again when
-    /// their leases expire.
+    /// their leases expire. [`node_ids`](Builder::node_ids) has no effect then.
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace, StoreError};
@@ -169,7 +208,11 @@ impl<L: AnyLayout> Builder<L> {
         let mut tenant = Tenant::new(self.store, holder, self.ttl);
         let wanted = match &self.chosen {
             Some(chosen) => NodeIds::These(chosen),
-            None => NodeIds::Any(self.node_ids),
+            None => NodeIds::Any(self.node_ids.least),
+        };
+        let count = match &self.chosen {
+            Some(_) => wanted.count().into(),
+            None => self.node_ids,
         };
         let generation = self.generation.now();
         let (acquired, sent) = acquire_first(&mut tenant, wanted)?;
@@ -181,6 +224,7 @@ impl<L: AnyLayout> Builder<L> {
         let issuers = issuers.inspect_err(|_| tenant.release_unused(&acquired.grants))?;
         let shared = Arc::new(Shared::new(
             issuers,
+            count,
             self.codec,
             self.tolerance,
             self.generation,
@@ -192,6 +236,7 @@ impl<L: AnyLayout> Builder<L> {
             tenant,
             acquired.grants,
             is_chosen,
+            count,
         ));
         Ok(Handle(Arc::new(Owner(shared))))
     }
@@ -202,6 +247,15 @@ impl<L: AnyLayout> Builder<L> {
         if namespace.spec() != spec {
             return Err(BuildError::Layout {
                 namespace: namespace.name().to_owned(),
+            });
+        }
+        let NodeIdCount { least, most } = self.node_ids;
+        // A store refuses a number by itself.
+        if least != most && (least == 0 || least > most || u64::from(most) > namespace.node_ids()) {
+            return Err(BuildError::NodeIds {
+                least,
+                most,
+                max: namespace.node_ids(),
             });
         }
         if let Some(name) = self.holder.as_ref().filter(|name| !is_name_allowed(name)) {
@@ -250,6 +304,15 @@ pub enum BuildError {
         /// The namespace.
         namespace: String,
     },
+    /// The range of node ids is empty or too large.
+    NodeIds {
+        /// The smallest number given.
+        least: u32,
+        /// The largest number given.
+        most: u32,
+        /// The largest that is allowed: as many as the namespace has.
+        max: u64,
+    },
     /// The TTL is too short.
     Ttl {
         /// The TTL given.
@@ -296,6 +359,10 @@ impl Display for BuildError {
                 f,
                 "the store was opened for namespace {namespace:?} of another layout than the handle's"
             ),
+            Self::NodeIds { least, most, max } => write!(
+                f,
+                "{least} to {most} node ids asked for: a range within 1 to {max} is allowed, the smaller number first"
+            ),
             Self::Ttl { ttl, min } => {
                 write!(
                     f,
@@ -328,6 +395,7 @@ impl Error for BuildError {
             Self::Lease(source) => Some(source),
             Self::Thread(source) => Some(source),
             Self::Layout { .. }
+            | Self::NodeIds { .. }
             | Self::Ttl { .. }
             | Self::Holder { .. }
             | Self::Tolerance { .. } => None,

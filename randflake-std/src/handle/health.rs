@@ -14,6 +14,15 @@ pub enum Health {
         /// How long until the last lease ends, unless it is renewed.
         remaining: Duration,
     },
+    /// It issues and its leases are renewed, but the load asks for more node ids than the store has granted of the
+    /// [range that is allowed](super::Builder::node_ids): a namespace is full. Calls are refused, or wait, where a tick
+    /// runs out.
+    Short {
+        /// How long until the last lease ends, unless it is renewed.
+        remaining: Duration,
+        /// Why the store granted no more.
+        error: Arc<StoreError>,
+    },
     /// It issues, until its leases end: the last call of the store failed.
     Degraded {
         /// How long until the last lease ends.
@@ -36,6 +45,9 @@ impl Health {
     /// Whether the handle can issue now: what a readiness probe asks.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
-        matches!(self, Self::Ready { .. } | Self::Degraded { .. })
+        matches!(
+            self,
+            Self::Ready { .. } | Self::Short { .. } | Self::Degraded { .. }
+        )
     }
 }

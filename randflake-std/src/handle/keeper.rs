@@ -2,11 +2,15 @@
 
 use core::time::Duration;
 use std::sync::Arc;
+use std::time::Instant;
 
 use randflake_core::AnyLayout;
 
+use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
-use super::shared::Shared;
+use super::scale::Scale;
+use super::shared::{Shared, Wake};
+use super::slots::Slot;
 use super::tenant::Tenant;
 use crate::lease::{Grant, NodeIds, StoreError};
 use crate::ledger::Loss;
@@ -20,30 +24,38 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE_PER_TTL: u32 = 6;
 
 pub(super) struct Keeper<L: AnyLayout> {
-    shared: Arc<Shared<L>>,
-    tenant: Tenant,
-    /// One for each slot.
-    holdings: Vec<Holding>,
+    pub(super) shared: Arc<Shared<L>>,
+    pub(super) tenant: Tenant,
+    /// One for each slot that is not vacant.
+    pub(super) holdings: Vec<Holding>,
     /// The node ids were chosen: no others do in their place.
     is_chosen: bool,
-    failures: u32,
+    /// What an elastic handle takes and gives back.
+    pub(super) scale: Option<Scale>,
+    /// How often renewing or replacing failed since it succeeded.
+    pub(super) failures: u32,
 }
 
 /// What is known of a slot's grant.
-struct Holding {
-    grant: Grant,
+pub(super) struct Holding {
+    pub(super) slot: usize,
+    pub(super) grant: Grant,
     /// The store says that it is ours.
-    held: bool,
+    pub(super) held: bool,
     /// It cannot be renewed any further, so the slot needs another.
     ending: bool,
+    /// The tick and sequence of its next id at the last look.
+    pub(super) position: (u64, u32),
 }
 
 impl Holding {
-    fn new(grant: Grant) -> Self {
+    pub(super) fn new(slot: usize, grant: Grant) -> Self {
         Self {
+            slot,
             grant,
             held: true,
             ending: false,
+            position: (grant.start, 0),
         }
     }
 }
@@ -54,13 +66,17 @@ impl<L: AnyLayout> Keeper<L> {
         tenant: Tenant,
         grants: Vec<Grant>,
         is_chosen: bool,
+        count: NodeIdCount,
     ) -> Self {
-        let holdings = grants.into_iter().map(Holding::new).collect();
+        let holding = |(slot, grant)| Holding::new(slot, grant);
+        let holdings = grants.into_iter().enumerate().map(holding).collect();
+        let scale = count.is_elastic().then(|| Scale::new(count, tenant.ttl()));
         Self {
             shared,
             tenant,
             holdings,
             is_chosen,
+            scale,
             failures: 0,
         }
     }
@@ -69,18 +85,21 @@ impl<L: AnyLayout> Keeper<L> {
     pub(super) fn run(mut self) {
         // However this ends, those who wait for it get to know.
         let _ended = EndedOnDrop(Arc::clone(&self.shared));
-        let mut pause = self.renewal_pause();
+        let mut due = Instant::now() + self.renewal_pause();
         self.report();
-        while !self.shared.pause(pause) {
-            self.forsake_copied();
-            let outcome = self.renew().and_then(|()| self.replace());
-            pause = match &outcome {
-                Ok(()) => self.renewal_pause(),
-                Err(error) => self.failure_pause(error),
-            };
-            self.shared
-                .change(|phase| phase.last_error = outcome.err().map(Arc::new));
-            self.report();
+        loop {
+            let mut pause = due.saturating_duration_since(Instant::now());
+            if self.scale.is_some() {
+                pause = pause.min(Scale::PERIOD);
+            }
+            let wake = self.shared.pause(pause);
+            if wake == Wake::Close {
+                break;
+            }
+            if wake == Wake::Copy || due <= Instant::now() {
+                due = Instant::now() + self.tend();
+            }
+            self.scale();
         }
         self.forsake_copied();
         let released = self.release_all();
@@ -89,12 +108,30 @@ impl<L: AnyLayout> Keeper<L> {
             .change(|phase| phase.release_error = released.err());
     }
 
+    /// Renews and replaces, and says how long to wait before that is done again.
+    fn tend(&mut self) -> Duration {
+        self.forsake_copied();
+        let outcome = self.renew().and_then(|()| {
+            self.drop_lost();
+            self.replace()
+        });
+        let pause = match &outcome {
+            Ok(()) => self.renewal_pause(),
+            Err(error) => self.failure_pause(error),
+        };
+        self.shared
+            .change(|phase| phase.last_error = outcome.err().map(Arc::new));
+        self.report();
+        pause
+    }
+
     /// Brings the metrics up to date.
-    fn report(&self) {
+    pub(super) fn report(&self) {
         let namespace = self.tenant.namespace();
-        let slots = self.holdings.iter().zip(&self.shared.slots);
-        let held = slots.filter(|(holding, _)| holding.held);
-        let remaining = held.map(|(_, slot)| slot.get().remaining());
+        let slots = self.shared.read();
+        let held = self.holdings.iter().filter(|holding| holding.held);
+        let issuers = held.filter_map(|holding| slots.get(holding.slot)?.get());
+        let remaining = issuers.map(Issuer::remaining);
         let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
         let longest = live.iter().max().copied().unwrap_or_default();
         figures::leases(namespace, live.len(), longest);
@@ -107,28 +144,26 @@ impl<L: AnyLayout> Keeper<L> {
     }
 
     fn failure_pause(&mut self, error: &StoreError) -> Duration {
-        let longest = self.tenant.ttl() / LONGEST_PAUSE_PER_TTL;
-        let pause = match error {
-            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in } => *retry_in,
-            _ => FIRST_PAUSE * 2_u32.saturating_pow(self.failures.min(16)),
-        };
+        let pause = failure_pause(error, self.failures, self.tenant.ttl());
         self.failures = self.failures.saturating_add(1);
-        with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
+        pause
     }
 
     /// Gives up what was leased before this machine was copied, without a word to the store: whatever this copy said
     /// of these leases, another one might be using them.
     fn forsake_copied(&mut self) {
         let generation = self.shared.generation.now();
-        let slots = self.holdings.iter_mut().zip(&self.shared.slots);
+        let slots = self.shared.read();
         let mut contested = 0;
-        for (holding, slot) in slots {
-            if holding.held && !slot.get().is_of(generation) {
-                self.shared.lose(slot.get());
+        for holding in self.holdings.iter_mut().filter(|holding| holding.held) {
+            let issuer = slots.get(holding.slot).and_then(Slot::get);
+            if let Some(issuer) = issuer.filter(|issuer| !issuer.is_of(generation)) {
+                self.shared.lose(issuer);
                 holding.lost(Loss::Contested, self.tenant.namespace());
                 contested += 1;
             }
         }
+        drop(slots);
         self.contested(contested);
     }
 
@@ -154,10 +189,13 @@ impl<L: AnyLayout> Keeper<L> {
         }
         let (renewed, sent) = self.tenant.renew(&grants)?;
         let layout = self.shared.codec.layout();
-        let slots = self.holdings.iter_mut().zip(&self.shared.slots);
+        let slots = self.shared.read();
         let mut contested = 0;
-        for ((holding, slot), end) in slots.filter(|(holding, _)| holding.held).zip(renewed.ends) {
-            let issuer = slot.get();
+        let held = self.holdings.iter_mut().filter(|holding| holding.held);
+        for (holding, end) in held.zip(renewed.ends) {
+            let Some(issuer) = slots.get(holding.slot).and_then(Slot::get) else {
+                continue;
+            };
             let end = match end {
                 Ok(end) => end,
                 Err(loss) => {
@@ -177,25 +215,18 @@ impl<L: AnyLayout> Keeper<L> {
             // than waiting for the clock.
             holding.ending = !extended || issuer.remaining() < self.tenant.ttl() / RENEWALS_PER_TTL;
         }
+        drop(slots);
         self.contested(contested);
         Ok(())
     }
 
     /// Puts new grants in the place of those that are ending, and releases what is still held of these.
     fn replace(&mut self) -> Result<(), StoreError> {
-        let mut ending: Vec<_> = self
-            .holdings
-            .iter_mut()
-            .zip(&self.shared.slots)
-            .filter(|(h, _)| h.ending)
-            .collect();
+        let mut ending: Vec<_> = self.holdings.iter_mut().filter(|h| h.ending).collect();
         if ending.is_empty() {
             return Ok(());
         }
-        let former: Vec<_> = ending
-            .iter()
-            .map(|(holding, _)| holding.grant.node_id)
-            .collect();
+        let former: Vec<_> = ending.iter().map(|h| h.grant.node_id).collect();
         let wanted = if self.is_chosen {
             NodeIds::These(&former)
         } else {
@@ -204,18 +235,18 @@ impl<L: AnyLayout> Keeper<L> {
         let generation = self.shared.generation.now();
         let (acquired, sent) = self.tenant.acquire(wanted)?;
         self.shared.clock.anchor(acquired.now, sent);
+        let slots = self.shared.read();
         let mut to_release = Vec::new();
-        for ((holding, slot), grant) in ending.iter_mut().zip(acquired.grants) {
+        for (holding, grant) in ending.iter_mut().zip(acquired.grants) {
             let layout = self.shared.codec.layout();
             let issuer = Issuer::new(layout, &grant, acquired.now, sent, generation)
                 .map_err(|error| StoreError::unusable(format!("the store's grant: {error}")))?;
-            let former = slot.get();
-            slot.replace(issuer);
-            // A copy's may be in use by another one.
-            let retired = holding.retire(&self.shared, former);
-            to_release.extend(retired.filter(|_| former.is_of(self.shared.generation.now())));
-            **holding = Holding::new(grant);
+            let former = slots.get(holding.slot).and_then(Slot::get);
+            self.shared.slots.replace(holding.slot, issuer);
+            to_release.extend(former.and_then(|former| holding.retire(&self.shared, former)));
+            **holding = Holding::new(holding.slot, grant);
         }
+        drop(slots);
         self.shared.change(|phase| {
             phase.replaced = phase.replaced.wrapping_add(1);
             // Who is woken by this finds the handle ready.
@@ -225,10 +256,13 @@ impl<L: AnyLayout> Keeper<L> {
     }
 
     fn release_all(&mut self) -> Result<(), StoreError> {
-        let slots = self.holdings.iter().zip(&self.shared.slots);
-        let grants: Vec<Grant> = slots
-            .filter_map(|(holding, slot)| holding.retire(&self.shared, slot.get()))
-            .collect();
+        let slots = self.shared.read();
+        let retired = self.holdings.iter().filter_map(|holding| {
+            let issuer = slots.get(holding.slot)?.get()?;
+            holding.retire(&self.shared, issuer)
+        });
+        let grants: Vec<Grant> = retired.collect();
+        drop(slots);
         for holding in &mut self.holdings {
             holding.held = false; // Sealed, whatever becomes of the release.
         }
@@ -244,14 +278,30 @@ impl Holding {
         figures::lost(namespace, loss);
     }
 
-    /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release.
-    fn retire<L: AnyLayout>(&self, shared: &Shared<L>, issuer: &Issuer<L>) -> Option<Grant> {
+    /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release: not one that a
+    /// copy of this machine may have in use.
+    pub(super) fn retire<L: AnyLayout>(
+        &self,
+        shared: &Shared<L>,
+        issuer: &Issuer<L>,
+    ) -> Option<Grant> {
         let unused_from = shared.seal(issuer)?;
-        self.held.then_some(Grant {
+        let is_ours = self.held && issuer.is_of(shared.generation.now());
+        is_ours.then_some(Grant {
             end: unused_from,
             ..self.grant
         })
     }
+}
+
+/// How long to wait after one more failure of an operation.
+pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Duration) -> Duration {
+    let longest = ttl / LONGEST_PAUSE_PER_TTL;
+    let pause = match error {
+        StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in } => *retry_in,
+        _ => FIRST_PAUSE * 2_u32.saturating_pow(former_failures.min(16)),
+    };
+    with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }
 
 /// Up to a tenth more or less, so that the holders of a fleet do not renew in step.

@@ -2,12 +2,15 @@
 
 mod blocks;
 mod builder;
+mod demand;
+mod elastic;
 mod health;
 mod issuer;
 mod keeper;
 mod per_thread;
+mod scale;
 mod shared;
-mod slot;
+mod slots;
 mod tenant;
 
 use core::fmt::{self, Debug, Formatter};
@@ -17,8 +20,11 @@ use std::sync::Arc;
 use randflake_core::{AnyLayout, Codec, GenerateError as Refusal, Id, Lease, Parts, Randflake};
 
 pub use builder::{BuildError, Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
+use demand::Demand;
+pub use elastic::NodeIdCount;
 pub use health::Health;
 use shared::{Deadline, Shared};
+use slots::Slot;
 
 use crate::error::GenerateError;
 use crate::lease::StoreError;
@@ -149,6 +155,8 @@ impl<L: AnyLayout> Handle<L> {
                 _ => match error.retry_in_ms().map(Duration::from_millis) {
                     // To the beginning of the tick, not of the millisecond after.
                     Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
+                    // The keeper is taking another node id.
+                    Some(_) if shared.demand.as_ref().is_some_and(Demand::can_take) => left,
                     _ => return Err(error),
                 },
             };
@@ -163,7 +171,8 @@ impl<L: AnyLayout> Handle<L> {
     #[must_use]
     pub fn lease(&self) -> LeaseStatus<L> {
         let shared = &*self.0.0;
-        let issuers = shared.slots.iter().map(slot::Slot::get);
+        let slots = shared.read();
+        let issuers = slots.iter().filter_map(Slot::get);
         let phase = shared.phase();
         LeaseStatus {
             remaining: issuers
@@ -174,6 +183,7 @@ impl<L: AnyLayout> Handle<L> {
             leases: issuers.map(issuer::Issuer::lease).collect(),
             contested: phase.contested,
             last_error: phase.last_error.clone(),
+            shortage: phase.shortage.clone(),
         }
     }
 
@@ -205,20 +215,25 @@ impl<L: AnyLayout> Handle<L> {
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &*self.0.0;
-        let (closing, error) = {
+        let (closing, error, shortage) = {
             let phase = shared.phase();
-            (phase.closing, phase.last_error.clone())
+            let error = phase.last_error.clone();
+            (phase.closing, error, phase.shortage.clone())
         };
         if closing {
             return Health::Closed;
         }
-        let issuers = || shared.slots.iter().map(slot::Slot::get);
+        let slots = shared.read();
+        let issuers = || slots.iter().filter_map(Slot::get);
         let generation = shared.generation.now();
         let begun =
             issuers().filter(|issuer| issuer.begins_in().is_zero() && issuer.is_of(generation));
         let remaining = begun.map(issuer::Issuer::remaining).max();
         match (remaining.filter(|left| !left.is_zero()), error) {
-            (Some(remaining), None) => Health::Ready { remaining },
+            (Some(remaining), None) => match shortage {
+                None => Health::Ready { remaining },
+                Some(error) => Health::Short { remaining, error },
+            },
             (Some(remaining), Some(error)) => Health::Degraded { remaining, error },
             (None, error) => {
                 let waits = issuers().map(issuer::Issuer::begins_in);
@@ -254,9 +269,9 @@ impl<L: AnyLayout> Handle<L> {
         shared.close();
         shared.wait_until(Duration::MAX, |phase| phase.ended);
         // The keeper has sealed them, unless a panic in the store has ended it.
-        shared.slots.iter().for_each(|slot| {
-            shared.seal(slot.get());
-        });
+        for issuer in shared.read().iter().filter_map(Slot::get) {
+            shared.seal(issuer);
+        }
         // The clone that closed first has the result, another finds that all is closed.
         shared.phase().release_error.take().map_or(Ok(()), Err)
     }
@@ -297,4 +312,7 @@ pub struct LeaseStatus<L> {
     pub contested: u64,
     /// Why the last call of the store failed; `None` when it succeeded.
     pub last_error: Option<Arc<StoreError>>,
+    /// Why the store has not granted as many node ids as the load asks for, of a
+    /// [range that is allowed](Builder::node_ids); `None` when it has.
+    pub shortage: Option<Arc<StoreError>>,
 }

@@ -66,14 +66,20 @@ impl PerThread {
         Some(unsafe { value.as_ref() })
     }
 
-    /// Gives this thread a value, if it has none; not while it ends.
+    /// Gives this thread a value, if it has none; not while it ends, nor to the handler of a signal that interrupts it
+    /// here.
     #[cold]
     pub(super) fn insert(&self, value: Mine) {
         // An error is a thread that ends.
-        let _ended = ALL.try_with(|all| {
+        let _ended = ALL.try_with(|ValuesOfThread(all)| {
+            // Before the lock, which the interrupted thread may have.
+            let Ok(mut all) = all.try_borrow_mut() else {
+                return;
+            };
             let value = NonNull::from(Box::leak(Box::new(RefCell::new(value))));
             self.values.all().push(value);
-            all.insert(self.number, value, Arc::downgrade(&self.values));
+            all.retain(|(_, _, values)| values.strong_count() > 0);
+            all.push((self.number, value, Arc::downgrade(&self.values)));
         });
     }
 }
@@ -131,12 +137,6 @@ impl ValuesOfThread {
         let all = self.0.try_borrow().ok()?;
         let &(_, value, _) = all.iter().find(|(owner, ..)| *owner == number)?;
         Some(value)
-    }
-
-    fn insert(&self, number: u64, value: Value, values: Weak<Values>) {
-        let mut all = self.0.borrow_mut();
-        all.retain(|(_, _, values)| values.strong_count() > 0);
-        all.push((number, value, values));
     }
 }
 
@@ -216,6 +216,20 @@ mod tests {
         }
         let listed = ALL.with(|all| all.0.borrow().len());
         assert!(listed <= 2, "{listed} of owners that have ended");
+    }
+
+    /// As the handler of a signal finds it that interrupts its thread there.
+    #[test]
+    fn a_value_that_is_asked_for_while_one_is_inserted_is_none() {
+        let owner = PerThread::new();
+        ALL.with(|all| {
+            let _inserting = all.0.borrow_mut();
+            owner.insert(Mine::new());
+            assert!(owner.get().is_none());
+        });
+        assert_eq!(live(&owner), 0);
+        hand_out(&owner, 1);
+        assert_eq!((handed_out(&owner), live(&owner)), (1, 1));
     }
 
     #[test]

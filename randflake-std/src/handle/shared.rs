@@ -1,5 +1,6 @@
 //! What a handle's threads share with its keeper.
 
+use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,8 +11,10 @@ use randflake_core::{
 };
 
 use super::blocks::{Blocks, Stamp};
+use super::demand::Demand;
+use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
-use super::slot::Slot;
+use super::slots::{Reading, Slot, Slots};
 use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
@@ -27,7 +30,7 @@ type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, Refusal>;
 
 #[derive(Debug)]
 pub(super) struct Shared<L: AnyLayout> {
-    pub(super) slots: Box<[Slot<Issuer<L>>]>,
+    pub(super) slots: Slots<Issuer<L>>,
     pub(super) codec: Codec<L>,
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
@@ -37,6 +40,8 @@ pub(super) struct Shared<L: AnyLayout> {
     pub(super) clock: AnchoredClock<L>,
     /// The slot that issued last.
     cursor: AtomicU64,
+    /// What an elastic handle's callers tell its keeper.
+    pub(super) demand: Option<Demand>,
     blocks: Blocks,
     /// Not where there is nothing to encrypt, nor where looking for a fork costs more than encrypting.
     has_blocks: bool,
@@ -65,11 +70,25 @@ pub(super) struct Phase {
     told_of: Option<u64>,
     /// Why the last call of the store failed, until one succeeds.
     pub(super) last_error: Option<Arc<StoreError>>,
+    /// Why the store has not granted as many node ids as the load asks for, while it does.
+    pub(super) shortage: Option<Arc<StoreError>>,
+}
+
+/// Why the keeper's pause ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// The handle is being closed.
+    Close,
+    /// The machine was copied.
+    Copy,
+    /// The time is up, or a tick ran out.
+    Other,
 }
 
 impl<L: AnyLayout> Shared<L> {
     pub(super) fn new(
         issuers: Vec<Issuer<L>>,
+        count: NodeIdCount,
         codec: Codec<L>,
         tolerance: u32,
         generation: Generation,
@@ -78,11 +97,18 @@ impl<L: AnyLayout> Shared<L> {
         let fork_guard = ForkGuard::new();
         let is_plain = Seal::of(codec.permutation()) == Seal::Plain;
         let has_blocks = !is_plain && fork_guard.is_cheap();
+        let most = usize::try_from(count.most).unwrap_or(usize::MAX);
+        let is_elastic = count.is_elastic();
         Self {
             clock: AnchoredClock::new(codec.layout(), now, sent),
             blocks: Blocks::new(),
             seals: AtomicU64::new(0),
-            slots: issuers.into_iter().map(Slot::new).collect(),
+            slots: if is_elastic {
+                Slots::changing(issuers, most)
+            } else {
+                Slots::lasting(issuers)
+            },
+            demand: is_elastic.then(Demand::new),
             codec,
             tolerance,
             has_blocks,
@@ -116,7 +142,7 @@ impl<L: AnyLayout> Shared<L> {
     fn generate_one(&self) -> Result<Id, GenerateError> {
         self.check_process()?;
         // Most calls need no other slot than the one that issued last.
-        if let Some(issuer) = self.last_used()
+        if let Some(issuer) = self.slots.get_lasting(self.last_used())
             && let Ok(raw) = issuer.take(0)
         {
             let id = self.codec.id(raw);
@@ -142,7 +168,8 @@ impl<L: AnyLayout> Shared<L> {
             .tick_at(Duration::from_nanos(now_ns));
         let first = tick.and_then(|tick| {
             self.blocks.refill(tick, |mine| {
-                let issuer = self.last_used()?;
+                let slots = self.slots.read();
+                let issuer = slots.get(self.last_used())?.get()?;
                 // Before anything is taken: what is sealed or copied meanwhile is dropped.
                 let stamp = self.stamp();
                 if !issuer.is_of(stamp.generation) {
@@ -209,9 +236,29 @@ impl<L: AnyLayout> Shared<L> {
             };
             raw.map(|raw| self.codec.id(raw))
         });
-        let id = id.inspect_err(|error| self.tally.refused(*error))?;
+        let id = id.inspect_err(|error| self.refused(*error))?;
         self.tally.issued(1);
         Ok(id)
+    }
+
+    /// Notes a refusal.
+    #[cold]
+    fn refused(&self, error: GenerateError) {
+        self.tally.refused(error);
+        if let GenerateError::Refused(Refusal::SequenceExhausted { .. }) = error {
+            self.tell_of_demand();
+        }
+    }
+
+    /// Wakes the keeper of an elastic handle: a tick ran out.
+    #[cold]
+    fn tell_of_demand(&self) {
+        if self.demand.as_ref().is_some_and(Demand::ran_out) {
+            // Under the lock, if that takes no waiting: then the keeper waits already, or has not looked yet. Else it
+            // may miss this, and looks a tenth of a second later.
+            drop(self.phase.try_lock());
+            self.changed.notify_all();
+        }
     }
 
     /// What was taken in one generation; nothing if that ended before this returns.
@@ -224,7 +271,11 @@ impl<L: AnyLayout> Shared<L> {
         let is_copied = match &taken {
             Ok(_) => self.generation.now() != generation,
             // Those that were left out might have had an id.
-            Err(_) => !self.slots.iter().all(|slot| slot.get().is_of(generation)),
+            Err(_) => {
+                let slots = self.slots.read();
+                let mut issuers = slots.iter().filter_map(Slot::get);
+                !issuers.all(|issuer| issuer.is_of(generation))
+            }
         };
         if is_copied && self.tell_of_copy() {
             return Err(GenerateError::Copied);
@@ -232,10 +283,10 @@ impl<L: AnyLayout> Shared<L> {
         taken
     }
 
+    /// The slot that issued last.
     #[inline]
-    fn last_used(&self) -> Option<&Issuer<L>> {
-        let index = usize::try_from(self.cursor.load(Ordering::Acquire)).ok()?;
-        self.slots.get(index).map(Slot::get)
+    pub(super) fn last_used(&self) -> usize {
+        usize::try_from(self.cursor.load(Ordering::Acquire)).unwrap_or(usize::MAX)
     }
 
     /// Fills a buffer from the front, from one slot after another.
@@ -254,7 +305,10 @@ impl<L: AnyLayout> Shared<L> {
                 }
             })
         });
-        let count = count.inspect_err(|error| self.tally.refused(*error))?;
+        let count = count.inspect_err(|error| self.refused(*error))?;
+        if count < ids.len() {
+            self.tell_of_demand();
+        }
         self.tally.issued(count as u64);
         Ok(count)
     }
@@ -273,28 +327,21 @@ impl<L: AnyLayout> Shared<L> {
         generation: u64,
         mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, Refusal>,
     ) -> Result<T, GenerateError> {
-        first_ready_within(
-            &self.slots,
-            &self.cursor,
-            self.tolerance,
-            |slot, tolerance| {
-                let issuer = slot.get();
-                if issuer.is_of(generation) {
-                    ask(issuer, tolerance)
-                } else {
-                    Err(Refusal::Sealed)
-                }
-            },
-        )
+        let slots = self.slots.read();
+        first_ready_within(&slots, &self.cursor, self.tolerance, |slot, tolerance| {
+            let issuer = slot.get().filter(|issuer| issuer.is_of(generation));
+            let answer = ask(issuer.ok_or(Refusal::Sealed)?, tolerance);
+            if tolerance > 0 && answer.is_ok() {
+                self.tell_of_demand(); // It is borrowed.
+            }
+            answer
+        })
         .map_err(GenerateError::Refused)
     }
 
     /// How much of its millisecond is over: waits are told in whole ones, rounded up.
     pub(super) fn past_millisecond(&self) -> Duration {
-        let now = self
-            .slots
-            .first()
-            .and_then(|slot| slot.get().clock.exact().now());
+        let now = self.clock.exact().now();
         Duration::from_nanos(now.map_or(0, |now| u64::from(now.subsec_nanos() % NANOS_PER_MS)))
     }
 
@@ -316,12 +363,22 @@ impl<L: AnyLayout> Shared<L> {
         !phase.closing
     }
 
-    /// The keeper's pause, which a copy of the machine cuts short. Says whether the handle is being closed.
-    pub(super) fn pause(&self, time: Duration) -> bool {
-        self.wait_until(time, |phase| phase.closing || phase.copied);
+    /// The keeper's pause, which a copy of the machine cuts short, and a tick that ran out if more node ids can be had.
+    pub(super) fn pause(&self, time: Duration) -> Wake {
+        let is_asked = || self.demand.as_ref().is_some_and(Demand::is_urgent);
+        self.wait_until(time, |phase| phase.closing || phase.copied || is_asked());
         let mut phase = self.phase();
-        phase.copied = false;
-        phase.closing
+        let copied = mem::take(&mut phase.copied);
+        match (phase.closing, copied) {
+            (true, _) => Wake::Close,
+            (false, true) => Wake::Copy,
+            (false, false) => Wake::Other,
+        }
+    }
+
+    /// The slots, to read while the result lives.
+    pub(super) fn read(&self) -> Reading<'_, Issuer<L>> {
+        self.slots.read()
     }
 
     pub(super) fn phase(&self) -> MutexGuard<'_, Phase> {

@@ -1,5 +1,12 @@
 //! What a store says of itself.
 
+#[cfg(any(
+    feature = "sqlite",
+    feature = "redis",
+    feature = "postgres",
+    feature = "mysql"
+))]
+use core::fmt::Display;
 use core::time::Duration;
 
 /// One thing that a store has found about itself and the server behind it.
@@ -89,6 +96,28 @@ impl Finding {
             verdict: Verdict::Wrong(sentence.into()),
             ..Self::fine(name, value)
         }
+    }
+
+    /// Those of a store, in the order that all have.
+    #[cfg(any(
+        feature = "sqlite",
+        feature = "redis",
+        feature = "postgres",
+        feature = "mysql"
+    ))]
+    pub(super) fn of_a_store(
+        server: impl Into<String>,
+        version: impl Display,
+        settings: impl IntoIterator<Item = Self>,
+        fingerprint: impl Into<String>,
+        failover: Option<Self>,
+    ) -> Vec<Self> {
+        let version = format!("version {version}");
+        let mut findings = vec![Self::fine("server", server), Self::fine("schema", version)];
+        findings.extend(settings);
+        findings.push(Self::fine("fingerprint", fingerprint));
+        findings.extend(failover);
+        findings
     }
 
     /// The finding `quarantine`, of how long nothing is granted.

@@ -43,6 +43,8 @@ mod volume;
 use core::time::Duration;
 
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub use database::Database;
 pub use engine_error::{EngineError, EngineErrorKind};
 pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "etcd")]

@@ -67,16 +67,41 @@ pub(super) struct Carried {
     store: Duration,
     sent: Duration,
     received: Duration,
+    compared: Compared,
+}
+
+/// When the store's clock was last compared with this machine's wall clock: the wall clock, and the monotonic one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Compared {
+    pub(super) wall: Duration,
+    pub(super) steady: Duration,
+}
+
+impl Compared {
+    /// What the wall clock would show now if nobody had set it since.
+    fn at(&self, steady: Duration) -> Duration {
+        self.wall + steady.saturating_sub(self.steady)
+    }
 }
 
 impl Carried {
     /// An answer to a request.
-    pub(super) fn new(store: Duration, sent: Duration, received: Duration) -> Self {
+    pub(super) fn new(
+        store: Duration,
+        sent: Duration,
+        received: Duration,
+        compared: Compared,
+    ) -> Self {
         Self {
             store,
             sent,
             received,
+            compared,
         }
+    }
+
+    pub(super) fn compared(&self) -> Compared {
+        self.compared
     }
 
     /// What it shows at a time, at the least.
@@ -90,5 +115,20 @@ impl Carried {
             least: self.at(sent).saturating_sub(LEAP),
             most: self.store + received.saturating_sub(self.sent) + LEAP,
         }
+    }
+
+    /// Whether it has come to show this in small steps, none of which is a leap, and has to be compared anew.
+    pub(super) fn has_drifted_to(
+        &self,
+        store: Duration,
+        sent: Duration,
+        received: Duration,
+    ) -> bool {
+        self.expected(sent, received).allows(store) && !self.near(sent, received).allows(store)
+    }
+
+    /// What it may show without being compared anew.
+    pub(super) fn near(&self, sent: Duration, received: Duration) -> Expected {
+        Expected::of_machine(self.compared.at(sent), self.compared.at(received))
     }
 }

@@ -24,7 +24,8 @@ pub trait Engine: Send + Debug {
     /// What it is and where, for errors: `the Redis server at 10.0.0.1:6379`.
     fn place(&self) -> String;
 
-    /// Reads the texts that are there under some keys.
+    /// Reads the texts that are there under some keys. If neither the namespace nor the counter is one of them, only texts
+    /// are looked at, not the time or the continuity.
     ///
     /// # Errors
     ///
@@ -102,6 +103,8 @@ pub enum Key {
     Node(u32),
     /// A hint: from when on a page of node ids may have free ones.
     Page(u32),
+    /// A hint for all clients: a node id that may be free.
+    Hint(u32),
 }
 
 impl Key {
@@ -113,6 +116,7 @@ impl Key {
             Self::Counter => (1, 0),
             Self::Node(node_id) => (2, node_id),
             Self::Page(page) => (3, page),
+            Self::Hint(place) => (4, place),
         }
     }
 
@@ -124,6 +128,7 @@ impl Key {
             (1, 0) => Some(Self::Counter),
             (2, node_id) => Some(Self::Node(node_id)),
             (3, page) => Some(Self::Page(page)),
+            (4, place) => Some(Self::Hint(place)),
             _ => None,
         }
     }
@@ -138,6 +143,8 @@ pub enum Keys {
     Nodes(RangeInclusive<u32>),
     /// [`Key::Page`] of these.
     Pages(RangeInclusive<u32>),
+    /// [`Key::Hint`] of these.
+    Hints(RangeInclusive<u32>),
 }
 
 impl Keys {
@@ -148,6 +155,7 @@ impl Keys {
             Self::One(key) => (*key, *key),
             Self::Nodes(nodes) => (Key::Node(*nodes.start()), Key::Node(*nodes.end())),
             Self::Pages(pages) => (Key::Page(*pages.start()), Key::Page(*pages.end())),
+            Self::Hints(places) => (Key::Hint(*places.start()), Key::Hint(*places.end())),
         }
     }
 }

@@ -9,12 +9,14 @@
 //! under any clock.
 
 mod acquire;
+mod base36;
 mod carried;
 mod change;
 mod client;
 mod counter;
 mod engine;
 mod fresh;
+mod hints;
 mod moment;
 mod quarantine;
 mod record;

@@ -1,8 +1,8 @@
 //! An engine's texts as records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::search::{LOOKS, SPANS, Search, cleared};
+use super::search::{LOOKS, SPANS, Search, freed};
 use super::{
     Before, Change, Committed, CounterRecord, CounterView, Engine, Entry, Key, Keys,
     NamespaceRecord, Node, NodeRecord, Reading, View, Wanted, Write,
@@ -25,6 +25,8 @@ pub struct Records<E> {
     fingerprint: String,
     /// The last read's, for the notes of its commit.
     search: Option<Search>,
+    /// Node ids that hints called free, where the write found otherwise.
+    doubted: BTreeSet<u32>,
 }
 
 impl<E: Engine> Records<E> {
@@ -35,6 +37,7 @@ impl<E: Engine> Records<E> {
             namespace: namespace.clone(),
             fingerprint: String::new(),
             search: None,
+            doubted: BTreeSet::new(),
         }
     }
 
@@ -93,7 +96,7 @@ impl<E: Engine> Records<E> {
         let mut free_from = None;
         if let Some(mut search) = search {
             let tick = self.namespace.spec().tick_at(now).unwrap_or(0);
-            search.take_first(&texts, tick);
+            search.take_first(&texts, tick, &self.doubted, wanted.seen);
             self.search(&mut search)?;
             for (node_id, text) in search.chosen() {
                 nodes.push(self.node(node_id, text)?);
@@ -113,9 +116,21 @@ impl<E: Engine> Records<E> {
 
     /// Looks at pages until enough is found, or at all.
     fn search(&mut self, search: &mut Search) -> Result<(), EngineError> {
+        if search.missing() == 0 || search.is_full() || search.is_small() {
+            return Ok(());
+        }
         let (mut from, mut to) = (0, SPANS[0].min(search.pages()));
         let mut looks = LOOKS[0].max(search.missing() / LOOKS[1]);
+        // Beside the notes, the first page is worth a look, whatever its note says.
+        let first = search.first_page();
+        let mut keys = search.page_keys(&[first]);
         loop {
+            keys.extend(search.note_keys(from..to));
+            let texts = self.engine.read(&keys)?.texts;
+            search.take_notes(&texts);
+            if from == 0 {
+                search.take_page(first, &texts);
+            }
             let mut ready = search.ready(from..to);
             while search.missing() > 0 && !ready.is_empty() {
                 let pages: Vec<_> = ready.drain(..looks.min(ready.len())).collect();
@@ -132,8 +147,7 @@ impl<E: Engine> Records<E> {
                 return self.note_all(search);
             }
             (from, to) = (to, to.saturating_add(SPANS[1]).min(search.pages()));
-            let texts = self.engine.read(&search.note_keys(from..to))?.texts;
-            search.take_notes(&texts);
+            keys.clear();
         }
     }
 
@@ -141,7 +155,9 @@ impl<E: Engine> Records<E> {
     fn note_all(&mut self, search: &Search) -> Result<(), EngineError> {
         let nonce = getrandom::u64().map_err(EngineError::unavailable)?;
         let notes = search.notes(&BTreeMap::new(), nonce);
-        for entries in notes.chunks(self.engine.at_once().min(NOTES_AT_ONCE)) {
+        let full = search.full_hint(&self.doubted, nonce);
+        let notes = notes.chunks(self.engine.at_once().min(NOTES_AT_ONCE));
+        for entries in notes.chain(full.chunks(full.len().max(1))) {
             // If one of them has changed meanwhile, the next search is slower.
             self.engine.write(&Write {
                 fingerprint: self.fingerprint.clone(),
@@ -149,6 +165,7 @@ impl<E: Engine> Records<E> {
                 ..Write::default()
             })?;
         }
+        self.doubted.clear();
         Ok(())
     }
 
@@ -171,30 +188,37 @@ impl<E: Engine> Records<E> {
             after: Some(node.after.to_text()),
         }));
         let written = || change.nodes.iter().map(|node| &node.after);
+        let search = self.search.take();
         if let Some(nonce) = written().next().map(|record| record.nonce) {
-            if let Some(search) = self.search.take() {
+            if let Some(search) = &search {
                 let taken = written().map(|record| (record.node_id, record.end));
-                entries.extend(
-                    search
-                        .notes(&taken.collect(), nonce)
-                        .into_iter()
-                        .take(NOTES),
-                );
+                let taken: BTreeMap<_, _> = taken.collect();
+                let is_gone =
+                    |node_id| taken.contains_key(&node_id) || self.doubted.contains(&node_id);
+                entries.extend(search.changed_hints(is_gone, nonce));
+                let notes = search.notes(&taken, nonce).into_iter();
+                entries.extend(notes.take(NOTES.max(taken.len() / NOTES)));
             }
             let max_node_id = self.namespace.spec().max_node_id();
-            entries.extend(cleared(max_node_id, change, nonce));
+            entries.extend(freed(max_node_id, change, nonce));
         }
         let latest_end = written().map(|record| record.end).max();
         let fingerprint = match before.filter(|_| change.window.is_some()) {
             Some(before) => &before.fingerprint,
             None => &self.fingerprint,
         };
-        self.engine.write(&Write {
+        let committed = self.engine.write(&Write {
             fingerprint: fingerprint.clone(),
             window: change.window,
             entries,
             latest_end_unix_ms: latest_end.map_or(0, |end| self.namespace.spec().unix_ms(end)),
-        })
+        })?;
+        match (committed, &search) {
+            (Committed::Stale, Some(search)) => self.doubted.extend(search.hinted()),
+            (Committed::Done { .. }, Some(_)) => self.doubted.clear(),
+            (_, None) => {}
+        }
+        Ok(committed)
     }
 
     /// All records, in the order of node ids.

@@ -1,17 +1,20 @@
 //! Finding free node ids, by hints.
 //!
-//! A page is 64 adjacent node ids. It may have a note: the tick before which none of its node ids is free. First some
-//! adjacent node ids are looked at, at a random place, together with the notes of the pages from there on; that is
-//! enough up to high occupancy. Then whole pages are looked at that are not noted as full, more and more at a time.
-//! Who finds a page full notes it; who ends a lease early clears its page's note, so that nobody notes what was so
-//! before.
+//! First some adjacent node ids are looked at, at a random place, which is enough up to high occupancy; and with them
+//! the [`Hints`], which lead to what others have released, or say that all is leased.
+//!
+//! Else pages of 64 adjacent node ids are looked at, one at first, then more and more at a time. A page may have a note:
+//! the tick before which none of its node ids is free. Who finds a page full notes it; who ends a lease early clears its
+//! page's note, so that nobody notes what was so before.
 //!
 //! All of this is a hint: a wrong one costs another try or a wait, and never an id.
 
 use core::ops::{Range, RangeInclusive};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Before, Change, Entry, Key, Keys, NodeRecord};
+use super::base36::{self, Base36};
+use super::hints::{self, Hints};
+use super::{Before, Change, Entry, Key, Keys, NodeRecord, Seen};
 
 /// Node ids of a page.
 const PAGE: u32 = 64;
@@ -19,8 +22,8 @@ const PAGE: u32 = 64;
 const SMALL: u32 = 4;
 /// Adjacent node ids that are looked at first.
 const WINDOW: u32 = 16;
-/// Pages whose notes are read with these; and with each further read.
-pub(super) const SPANS: [u32; 2] = [64, 512];
+/// Pages whose notes are read with the first page; and with each further read.
+pub(super) const SPANS: [u32; 2] = [64, 1_024];
 /// Whole pages that are looked at together: at first, and at most. One that was cleared has a free one, as a rule.
 pub(super) const LOOKS: [usize; 2] = [1, 64];
 
@@ -39,6 +42,9 @@ pub(super) struct Search {
     /// Node ids that are free, but for those that are known already, with their texts.
     free: BTreeMap<u32, Option<String>>,
     known: BTreeSet<u32>,
+    hints: Hints,
+    /// Node ids that only a hint calls free.
+    hinted: BTreeSet<u32>,
     /// What notes say, by page.
     notes: BTreeMap<u32, String>,
     /// The ends of live leases, of each page that was looked at as a whole.
@@ -57,6 +63,8 @@ impl Search {
             now: 0,
             free: BTreeMap::new(),
             known: known.iter().copied().collect(),
+            hints: Hints::default(),
+            hinted: BTreeSet::new(),
             notes: BTreeMap::new(),
             ends: BTreeMap::new(),
         }
@@ -67,7 +75,7 @@ impl Search {
         self.pages
     }
 
-    fn is_small(&self) -> bool {
+    pub(super) fn is_small(&self) -> bool {
         self.pages <= SMALL
     }
 
@@ -86,9 +94,7 @@ impl Search {
         if self.is_small() {
             return vec![Keys::Nodes(0..=self.max_node_id)];
         }
-        let mut keys = self.note_keys(0..SPANS[0].min(self.pages));
-        keys.push(Keys::Nodes(self.window()));
-        keys
+        vec![Hints::keys(), Keys::Nodes(self.window())]
     }
 
     fn window(&self) -> RangeInclusive<u32> {
@@ -97,15 +103,52 @@ impl Search {
         first.min(*nodes.end())..=(first + (WINDOW - 1)).min(*nodes.end())
     }
 
-    /// Takes what is there of `first_keys`, at a tick.
-    pub(super) fn take_first(&mut self, texts: &Texts, now: u64) {
+    /// Takes what is there of `first_keys`, at a tick. Hints to node ids are not followed that are `doubted`, or that
+    /// this process has leased.
+    pub(super) fn take_first(
+        &mut self,
+        texts: &Texts,
+        now: u64,
+        doubted: &BTreeSet<u32>,
+        seen: Option<&Seen>,
+    ) {
         self.now = now;
-        self.take_notes(texts);
         if self.is_small() {
-            (0..self.pages).for_each(|page| self.take_page(page, texts));
-        } else {
-            self.take(self.window(), texts);
+            return (0..self.pages).for_each(|page| self.take_page(page, texts));
         }
+        let window = self.window();
+        self.take(window.clone(), texts);
+        self.hints = Hints::read(texts);
+        if self.missing() == 0 || self.is_full() {
+            return;
+        }
+        let is_free = |text: Option<&str>| {
+            text.is_none_or(|text| NodeRecord::end_of(text).is_some_and(|end| end <= now))
+        };
+        let is_leased = |node_id| seen.is_some_and(|seen| seen.end_of(node_id) > now);
+        for (node_id, text) in self.hints.nodes() {
+            let is_looked_at = window.contains(&node_id) || self.known.contains(&node_id);
+            let is_wrong = is_looked_at || doubted.contains(&node_id) || is_leased(node_id);
+            if !is_wrong && node_id <= self.max_node_id && is_free(text) {
+                self.free.insert(node_id, text.map(str::to_owned));
+                self.hinted.insert(node_id);
+            }
+        }
+    }
+
+    /// Whether all is leased, as somebody has found before.
+    pub(super) fn is_full(&self) -> bool {
+        self.full_until().is_some()
+    }
+
+    fn full_until(&self) -> Option<u64> {
+        self.hints.full_until().filter(|until| *until > self.now)
+    }
+
+    /// Of those chosen, the ones that only a hint calls free.
+    pub(super) fn hinted(&self) -> impl Iterator<Item = u32> {
+        let chosen = self.chosen().map(|(node_id, _)| node_id);
+        chosen.filter(|node_id| self.hinted.contains(node_id))
     }
 
     /// The notes of pages, which are counted from the first one on and around to it.
@@ -150,6 +193,11 @@ impl Search {
         self.notes.get(&page).map_or(0, |note| said(note))
     }
 
+    /// The first page.
+    pub(super) fn first_page(&self) -> u32 {
+        self.first.0
+    }
+
     /// All node ids of some pages.
     pub(super) fn page_keys(&self, pages: &[u32]) -> Vec<Keys> {
         let nodes = pages.iter().map(|page| self.nodes(*page));
@@ -189,6 +237,9 @@ impl Search {
     /// The first tick at which as many may be free as are wanted.
     pub(super) fn free_from(&self) -> Option<u64> {
         let missing = self.missing().checked_sub(1)?;
+        if self.full_until().is_some() {
+            return self.full_until();
+        }
         let ends = self.ends.values().flatten().copied();
         let noted = self.notes.values().map(|note| said(note));
         let mut later: Vec<_> = ends.chain(noted).filter(|tick| *tick > self.now).collect();
@@ -198,10 +249,13 @@ impl Search {
         later.get(place).or(later.last()).copied()
     }
 
-    /// The notes of pages that are full once some node ids are taken, each until a tick.
+    /// What is to be written when some node ids are taken, each until a tick: the notes of pages that are full then, and
+    /// hints.
     pub(super) fn notes(&self, taken: &BTreeMap<u32, u64>, nonce: u64) -> Vec<Entry> {
-        let looked = self.ends.iter().filter(|_| !self.is_small());
-        let full = looked.filter_map(|(page, ends)| {
+        if self.is_small() {
+            return Vec::new();
+        }
+        let full = self.ends.iter().filter_map(|(page, ends)| {
             let free = self
                 .free
                 .range(self.nodes(*page))
@@ -218,32 +272,55 @@ impl Search {
         });
         full.collect()
     }
+
+    /// The hints that change when some node ids are taken: those that lead to them, or in vain; and if a search was
+    /// needed, it leaves what else it has found.
+    pub(super) fn changed_hints(&self, is_gone: impl Fn(u32) -> bool, nonce: u64) -> Vec<Entry> {
+        let is_searched = self.ends.len() > 1 && !self.is_small();
+        let spare = self.free.iter().filter(|_| is_searched);
+        let spare = spare.filter(|(node_id, _)| !is_gone(**node_id));
+        let spare = spare.map(|(node_id, text)| (*node_id, text.clone()));
+        self.hints.changed(&is_gone, spare, nonce).collect()
+    }
+
+    /// What is to be written after a search in vain, so that the next one is spared; hints to some node ids were wrong.
+    pub(super) fn full_hint(&self, doubted: &BTreeSet<u32>, nonce: u64) -> Vec<Entry> {
+        let is_full = self.free.is_empty() && self.known.is_empty() && !self.is_small();
+        let until = self.free_from().filter(|_| is_full);
+        until.map_or_else(Vec::new, |until| {
+            self.hints.clone().full(until, doubted, nonce)
+        })
+    }
 }
 
-/// The notes of pages in which a change ends a lease early: cleared.
-pub(super) fn cleared(max_node_id: u32, change: &Change, nonce: u64) -> Vec<Entry> {
+/// Where a change ends leases early: the notes of their pages, cleared, and hints.
+pub(super) fn freed(max_node_id: u32, change: &Change, nonce: u64) -> Vec<Entry> {
+    if max_node_id / PAGE < SMALL {
+        return Vec::new();
+    }
     let is_early = |before: &NodeRecord, after: &NodeRecord| after.end < before.end;
     let freed = change.nodes.iter().filter(|node| {
         let before = node.before.as_ref();
         before.is_some_and(|before| is_early(before, &node.after))
     });
-    let pages: BTreeSet<_> = freed.map(|node| node.after.node_id / PAGE).collect();
-    let pages = pages.into_iter().filter(|_| max_node_id / PAGE >= SMALL);
-    let entries = pages.map(|page| Entry {
+    let freed: Vec<_> = freed.map(|node| &node.after).collect();
+    let pages: BTreeSet<_> = freed.iter().map(|after| after.node_id / PAGE).collect();
+    let entries = pages.into_iter().map(|page| Entry {
         key: Key::Page(page),
         before: Before::Anything,
         after: Some(note(0, nonce)),
     });
-    entries.collect()
+    let hints = hints::released(freed.into_iter());
+    hints.into_iter().chain(entries).collect()
 }
 
 /// A note, which no other equals.
 fn note(tick: u64, nonce: u64) -> String {
-    format!("{tick}:{nonce:016x}")
+    format!("{}:{}", Base36(tick.into()), Base36(nonce.into()))
 }
 
 /// The tick of a note; what is not understood counts for nothing.
 fn said(note: &str) -> u64 {
     let (tick, _) = note.split_once(':').unwrap_or_default();
-    tick.parse().unwrap_or(0)
+    base36::number(tick).unwrap_or(0)
 }

@@ -39,10 +39,15 @@ impl Expected {
         }
     }
 
+    /// Whether a clock may show this.
+    pub(super) fn allows(&self, store: Duration) -> bool {
+        (self.least..=self.most).contains(&store)
+    }
+
     /// A store whose clock leapt ahead would grant node ids far into the future, and one whose clock went back would
     /// end a quarantine too early.
     fn check(&self, store: Duration) -> Result<(), StoreError> {
-        if store < self.least || store > self.most {
+        if !self.allows(store) {
             let middle = (self.least + self.most) / 2;
             return Err(StoreError::ClockSkew {
                 store,

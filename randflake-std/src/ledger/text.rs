@@ -4,14 +4,22 @@ use core::str::FromStr;
 
 use randflake_core::{Field, Fields, Spec};
 
+use super::base36::{self, Base36};
 use super::{CounterRecord, NamespaceRecord, NodeRecord, Seal, Terms};
 use crate::lease::Token;
 
 /// Of what is kept, in all engines: another one is a newer program's.
 pub const VERSION: u32 = 1;
 
+/// States of a lease: held; held, and a copy of the holder has tried to renew; released; and both.
+const HELD: &str = "h";
+const CONTESTED: &str = "c";
+const RELEASED: &str = "r";
+const BOTH: &str = "b";
+
 impl NodeRecord {
-    /// The record without its node id. It begins with the end, so that texts sort by it.
+    /// The record without its node id: its end, state, length, the token's lead over the start, serial, token and
+    /// nonce in base 36, and the holder. It begins with the end, which a search looks at alone.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Self {
@@ -19,41 +27,57 @@ impl NodeRecord {
             end,
             fencing_token,
             serial,
-            token,
             nonce,
-            held,
-            contested,
             holder,
             ..
         } = self;
-        let (held, contested) = (u8::from(*held), u8::from(*contested));
-        format!(
-            "{end:016x}:{held}:{contested}:{start}:{fencing_token}:{serial}:{token}:{nonce:016x}:{holder}"
-        )
+        let [end, length, lead, serial, nonce] = [
+            *end,
+            end.wrapping_sub(*start),
+            fencing_token.wrapping_sub(*start),
+            *serial,
+            *nonce,
+        ]
+        .map(|number| Base36(number.into()));
+        let state = match (self.held, self.contested) {
+            (true, false) => HELD,
+            (true, true) => CONTESTED,
+            (false, false) => RELEASED,
+            (false, true) => BOTH,
+        };
+        let token = Base36(u128::from_be_bytes(self.token.to_bytes()));
+        format!("{end}:{state}:{length}:{lead}:{serial}:{token}:{nonce}:{holder}")
     }
 
     /// The end in a record's text, which begins with it.
     pub(super) fn end_of(text: &str) -> Option<u64> {
-        hex(text.split_once(':')?.0)
+        base36::number(text.split_once(':')?.0)
     }
 
     /// The record of a node id; `None` for another text.
     #[must_use]
     pub fn from_text(node_id: u32, text: &str) -> Option<Self> {
-        let mut parts = text.splitn(9, ':');
+        let mut parts = text.splitn(8, ':');
         let mut part = || parts.next();
+        let end = base36::number(part()?)?;
+        let (held, contested) = match part()? {
+            HELD => (true, false),
+            CONTESTED => (true, true),
+            RELEASED => (false, false),
+            BOTH => (false, true),
+            _ => return None,
+        };
+        let start = end.wrapping_sub(base36::number(part()?)?);
         let record = Self {
             node_id,
-            end: hex(part()?)?,
-            held: flag(part()?)?,
-            contested: flag(part()?)?,
-            start: number(part()?)?,
-            fencing_token: number(part()?)?,
-            serial: number(part()?)?,
-            token: u128::from_str_radix(part()?, 16)
-                .ok()
-                .map(|token| Token::from_bytes(token.to_be_bytes()))?,
-            nonce: hex(part()?)?,
+            start,
+            end,
+            fencing_token: start.wrapping_add(base36::number(part()?)?),
+            serial: base36::number(part()?)?,
+            token: Token::from_bytes(base36::long(part()?)?.to_be_bytes()),
+            nonce: base36::number(part()?)?,
+            held,
+            contested,
             holder: part()?.to_owned(),
         };
         // Engines compare texts: one that is spelled differently could never be changed.
@@ -217,14 +241,6 @@ fn hex(text: &str) -> Option<u64> {
     u64::from_str_radix(text, 16).ok()
 }
 
-fn flag(text: &str) -> Option<bool> {
-    match text {
-        "0" => Some(false),
-        "1" => Some(true),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,7 +266,8 @@ mod tests {
     fn a_node_s_record_is_read_as_it_was_written() {
         let text = node().to_text();
         assert_eq!(NodeRecord::from_text(7, &text), Some(node()));
-        for (at, _) in text.char_indices().take_while(|(at, _)| *at < 60) {
+        let holder = text.len() - node().holder.len();
+        for at in 0..holder {
             assert_eq!(NodeRecord::from_text(7, &text[..at]), None, "{at}");
         }
     }

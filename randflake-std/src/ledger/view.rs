@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{NamespaceRecord, NodeRecord};
+use super::{NamespaceRecord, NodeRecord, Seen};
 
 /// What to read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,6 +13,8 @@ pub struct Wanted<'a> {
     /// wrong one costs another try, never an id. But a record of this process's own that is taken for absent without a
     /// look counts as forgotten.
     pub free: usize,
+    /// What this process has seen, so that it does not follow a hint to a node id that it has leased itself meanwhile.
+    pub seen: Option<&'a Seen>,
 }
 
 /// A namespace as an engine has it, at one moment.

@@ -11,18 +11,22 @@
 //! | `lease acquired`      | info  | `node_id`, `start`, `end`, `fencing_token` |
 //! | `leases renewed`      | debug | `count`                                    |
 //! | `lease lost`          | warn  | `node_id`, `reason`: see [`Loss`]          |
+//! | `node ids held`       | info  | `held`, `wanted`: of an elastic handle, when they change |
+//! | `short of node ids`   | warn  | `held`, `wanted`, `error`: the store grants no more |
 //! | `store clock stepped` | warn  | `by_ms`: positive when it leapt ahead      |
 //! | `store call failed`   | warn  | `error`                                    |
 //!
 //! # Metrics (feature `metrics`)
 //!
 //! They have the label `namespace`, and go to the recorder that is installed when they change, in the
-//! keeper's thread: at the build of a handle, at each renewal, and at its end.
+//! keeper's thread: at the build of a handle, at each renewal, when an elastic handle takes or gives back node ids, and
+//! at its end.
 //!
 //! | name                                | kind    | what                                                |
 //! |-------------------------------------|---------|-----------------------------------------------------|
 //! | `randflake_lease_remaining_seconds` | gauge   | until the last lease ends, as of the last renewal   |
 //! | `randflake_leases_held`             | gauge   | node ids of the handle whose leases are not over    |
+//! | `randflake_node_ids_wanted`         | gauge   | node ids that the load of an elastic handle asks for |
 //! | `randflake_acquires_total`          | counter | calls that were granted                             |
 //! | `randflake_renewals_total`          | counter | calls that were answered                            |
 //! | `randflake_store_failures_total`    | counter | calls that failed, label `operation`                |

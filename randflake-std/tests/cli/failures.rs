@@ -120,6 +120,18 @@ fn a_wrong_number_is_said_with_its_range() {
             "1 to 131072",
         ),
         (
+            "generate --node-ids 0..=3",
+            "0",
+            "--node-ids <K>",
+            "1 to 131072",
+        ),
+        (
+            "generate --node-ids 9..=8",
+            "8",
+            "--node-ids <K>",
+            "9 to 131072",
+        ),
+        (
             &compose.replace("17", "16"),
             "1630000000",
             "--time <UNIX>",

@@ -67,6 +67,16 @@ fn leases_are_listed_and_counted() {
 }
 
 #[test]
+fn a_range_of_node_ids_begins_with_the_smallest_number() {
+    let user = User::new();
+    let mut endless = user.endless(&["--node-ids", "2..=100000"]);
+    endless.read(1);
+    assert!((2..100).contains(&nodes(&user).len()));
+    endless.stop_reading().ok();
+    assert!(nodes(&user).is_empty());
+}
+
+#[test]
 fn a_lease_is_released_by_hand_only_when_its_holder_is_gone() {
     let user = User::new();
     let mut endless = user.endless(&["--node-ids", "2"]);

@@ -29,7 +29,7 @@ const MKFS: &str = "RANDFLAKE_MKFS_EXT4";
 const SHUTDOWN: libc::Ioctl = 0x8004_587d;
 const WITHOUT_FLUSH: u32 = 2;
 /// A process that was killed may keep its files open for a moment.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A file system, mounted until dropped. Whoever uses it must end before.
 pub(crate) struct Disk {

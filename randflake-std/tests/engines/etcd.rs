@@ -14,7 +14,7 @@ use super::server::Server;
 use super::{free_port, program};
 
 const PROGRAM: &str = "RANDFLAKE_ETCD";
-const TIME_LIMIT: Duration = Duration::from_secs(5);
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) struct EtcdCluster {
     pub(crate) members: Vec<Member>,

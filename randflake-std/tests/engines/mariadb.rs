@@ -1,8 +1,6 @@
 //! A MariaDB server.
 
-use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use mysql_async::prelude::{FromRow, Queryable};
@@ -14,7 +12,7 @@ use super::certificates::Authority;
 use super::clock::WallClock;
 use super::server::Server;
 use super::unprivileged::Unprivileged;
-use super::{free_port, program};
+use super::{free_port, program, template};
 
 /// The server's program, and the one that makes its data directory.
 const PROGRAM: &str = "RANDFLAKE_MARIADBD";
@@ -178,23 +176,20 @@ impl Client {
 
 /// A folder with an empty data directory in it.
 fn fresh() -> TempDir {
-    let folder = TempDir::new().unwrap();
-    if let Some(user) = Unprivileged::needed() {
-        chown(folder.path(), Some(user.uid), Some(user.gid)).unwrap();
-    }
-    let mut create: Command = Unprivileged::command(&program(INSTALL));
-    create
-        .args([
-            "--no-defaults",
-            "--skip-test-db",
-            "--auth-root-authentication-method=normal",
-        ])
-        .args(MODEST)
-        .arg(format!("--datadir={}", data(folder.path()).display()))
-        .arg(temporary(folder.path()));
-    let output = create.output().unwrap();
-    assert!(output.status.success(), "{create:?}: {output:?}");
-    folder
+    template::copied(&program(PROGRAM), |folder| {
+        let mut create = Unprivileged::command(&program(INSTALL));
+        create
+            .args([
+                "--no-defaults",
+                "--skip-test-db",
+                "--auth-root-authentication-method=normal",
+            ])
+            .args(MODEST)
+            .arg(format!("--datadir={}", data(folder).display()))
+            .arg(temporary(folder));
+        let output = create.output().unwrap();
+        assert!(output.status.success(), "{create:?}: {output:?}");
+    })
 }
 
 /// A server that starts removes all temporary tables that it finds, those of others too.

@@ -15,6 +15,7 @@ pub(crate) mod postgres;
 pub(crate) mod preloaded_clock;
 pub(crate) mod redis;
 pub(crate) mod server;
+pub(crate) mod template;
 pub(crate) mod unprivileged;
 
 use std::collections::BTreeSet;

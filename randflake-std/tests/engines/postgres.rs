@@ -1,7 +1,6 @@
 //! A PostgreSQL server.
 
 use core::time::Duration;
-use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use super::certificates::Authority;
 use super::clock::WallClock;
 use super::server::{Server, working_in};
 use super::unprivileged::Unprivileged;
-use super::{free_port, program};
+use super::{free_port, program, template};
 
 /// The folder of its programs.
 const PROGRAMS: &str = "RANDFLAKE_POSTGRES";
@@ -60,7 +59,7 @@ impl PostgresServer {
 
     /// A standby that follows the server on a port, asynchronously.
     pub(crate) fn standby_of(port: u16) -> Self {
-        let folder = unused();
+        let folder = template::unused();
         let port = port.to_string();
         let mut copy = as_postgres("pg_basebackup");
         copy.args([
@@ -132,34 +131,25 @@ impl PostgresServer {
 }
 
 fn connect(port: u16, database: &str) -> Result<Client, postgres::Error> {
-    let url = format!("postgres://postgres@127.0.0.1:{port}/{database}?connect_timeout=5");
+    let url = format!("postgres://postgres@127.0.0.1:{port}/{database}?connect_timeout=30");
     Client::connect(&url, NoTls)
 }
 
 /// A folder with an empty cluster in it.
 fn fresh() -> TempDir {
-    let folder = unused();
-    let mut create = as_postgres("initdb");
-    create
-        .args([
-            "--username=postgres",
-            "--auth=trust",
-            "--encoding=UTF8",
-            "--no-sync",
-            "--pgdata",
-        ])
-        .arg(data(folder.path()));
-    succeeds(create);
-    folder
-}
-
-/// A folder that the server's user may write to.
-fn unused() -> TempDir {
-    let folder = TempDir::new().unwrap();
-    if let Some(user) = Unprivileged::needed() {
-        chown(folder.path(), Some(user.uid), Some(user.gid)).unwrap();
-    }
-    folder
+    template::copied(&program(PROGRAMS).join("postgres"), |folder| {
+        let mut create = as_postgres("initdb");
+        create
+            .args([
+                "--username=postgres",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--no-sync",
+                "--pgdata",
+            ])
+            .arg(data(folder));
+        succeeds(create);
+    })
 }
 
 fn data(folder: &Path) -> PathBuf {

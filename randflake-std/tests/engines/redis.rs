@@ -16,7 +16,7 @@ use super::server::Server;
 use super::{free_port, program};
 
 const PROGRAM: &str = "RANDFLAKE_REDIS_SERVER";
-const TIME_LIMIT: Duration = Duration::from_secs(5);
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) struct RedisServer {
     pub(crate) server: Server,

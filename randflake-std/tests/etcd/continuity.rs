@@ -90,12 +90,14 @@ fn the_clock_is_the_members() {
     let cluster = EtcdCluster::start(1);
     let mut store = open_store(&cluster);
     for _ in 0..10 {
+        let here = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let before = here();
         let now = store.now().unwrap();
-        let here = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let after = here();
         // It shows whole seconds; the rest is for a busy machine.
         assert!(
-            now <= here && now + Duration::from_secs(5) > here,
-            "{now:?} at {here:?}"
+            now <= after && now + Duration::from_secs(5) > before,
+            "{now:?} from {before:?} to {after:?}"
         );
         thread::sleep(Duration::from_millis(130));
     }

@@ -61,11 +61,6 @@ fn handle(url: &str, name: &str) -> Result<Handle<Few>, Box<dyn core::error::Err
     Ok(Builder::<Few>::new(Plain, store).ttl(TTL).build()?)
 }
 
-/// Whoever had the time for it. A busy machine may be late, but not for ever.
-pub(crate) fn assert_issued(issued: &[usize]) {
-    assert!(issued.iter().all(|&ids| ids > 0), "{issued:?} ids issued");
-}
-
 fn holders_are_killed(engine: &mut dyn Engine) {
     const KILLS: usize = 12;
     let mut fleet = Fleet::new(engine.url(), "kills");
@@ -78,7 +73,7 @@ fn holders_are_killed(engine: &mut dyn Engine) {
         // The former is killed as it is dropped.
         running[victim] = fleet.start(time / 2);
     }
-    assert_issued(&fleet.finish(running));
+    fleet.finish(running);
 }
 
 fn holders_are_suspended(engine: &mut dyn Engine) {
@@ -93,7 +88,7 @@ fn holders_are_suspended(engine: &mut dyn Engine) {
     running.extend((0..4).map(|_| fleet.start(TTL * (ttls - 2))));
     thread::sleep(TTL / 2);
     running[..2].iter().for_each(Holder::resume);
-    assert_issued(&fleet.finish(running));
+    fleet.finish(running);
 }
 
 fn the_engine_is_killed(engine: &mut dyn Engine) {
@@ -106,10 +101,10 @@ fn the_engine_is_killed(engine: &mut dyn Engine) {
         engine.server().kill();
         thread::sleep(TTL / 6);
         engine.server().restart();
-        running.push(fleet.start(time / 3));
+        running.push(fleet.try_start(time / 3));
     }
     wait_for_grants(&engine.url(), "engine");
-    assert_issued(&fleet.finish(running)[..3]);
+    fleet.finish(running);
 }
 
 fn the_network_fails(engine: &mut dyn Engine) {
@@ -135,13 +130,12 @@ fn the_network_fails(engine: &mut dyn Engine) {
         proxy.set(*network);
         // Its first acquire meets this network.
         if late.len() < 8 {
-            late.push(fleet.start(left));
+            late.push(fleet.try_start(left));
         }
         thread::sleep((*span).min(left));
     }
     proxy.set(Network::Works);
-    let issued = fleet.finish(running.into_iter().chain(late).collect());
-    assert_issued(&issued[..4]);
+    fleet.finish(running.into_iter().chain(late).collect());
 }
 
 /// Copies of a process, restored from one image, have one name and one token, and ask at once. Never do two of them
@@ -209,10 +203,15 @@ fn wall_clocks_jump(engine: &mut dyn Engine) {
     for (clock, hours) in clocks[2..].iter().zip([1, -1]) {
         clock.step_ms(hours * HOUR_MS);
     }
-    let running: Vec<Holder> = clocks
+    let (right, wrong) = clocks.split_at(2);
+    let mut running: Vec<Holder> = right
         .iter()
         .map(|clock| fleet.start_as(time, |command| clock.give_to(command)))
         .collect();
+    let wrong = wrong
+        .iter()
+        .map(|clock| fleet.try_start_as(time, |command| clock.give_to(command)));
+    running.extend(wrong);
     thread::sleep(TTL / 2);
     for (clock, hours) in clocks.iter().zip([1, -1]) {
         clock.step_ms(hours * HOUR_MS);
@@ -221,9 +220,7 @@ fn wall_clocks_jump(engine: &mut dyn Engine) {
     for (clock, hours) in clocks.iter().zip([-2, 2]) {
         clock.step_ms(hours * HOUR_MS);
     }
-    let issued = fleet.finish(running);
-    // Those that were right when they acquired; the others may have been refused.
-    assert_issued(&issued[..2]);
+    fleet.finish(running);
 }
 
 fn the_store_goes_away(engine: &mut dyn Engine) {

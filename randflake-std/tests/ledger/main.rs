@@ -6,6 +6,9 @@
     reason = "a test fails by panicking"
 )]
 
+mod drift;
 mod engine;
+mod hints;
 mod search;
 mod unread;
+mod world;

@@ -1,9 +1,11 @@
 //! Full and large namespaces, old snapshots, and servers that do not fit.
 
 use core::time::Duration;
+use std::thread;
 use std::time::Instant;
 
 use randflake_std::lease::{Grant, LeaseStore, MysqlStore, Namespace, StoreError};
+use randflake_std::segment::SegmentStore;
 use randflake_std::{Custom, Layout, Randflake};
 
 use super::{Database, TTL, acquire, assert_unusable, namespace};
@@ -31,6 +33,10 @@ fn unused(grant: Grant) -> Grant {
 fn a_full_namespace_is_quick() {
     let server = Database::new();
     let mut store = server.open();
+    let when_empty = shortest(|| {
+        let grants = acquire(&mut store, 1).unwrap();
+        store.release(&[unused(grants[0])]).unwrap();
+    });
     let all = u32::try_from(namespace().node_ids()).unwrap();
     let taken = acquire(&mut store, all - 1).unwrap();
     let last = acquire(&mut store, 1).unwrap();
@@ -42,10 +48,6 @@ fn a_full_namespace_is_quick() {
         };
         assert!(retry_in <= Duration::from_secs(TTL), "{retry_in:?}");
     });
-    assert!(
-        refusal < Duration::from_millis(100),
-        "refused in {refusal:?}"
-    );
 
     store.release(&[unused(last[0])]).unwrap();
     let again = shortest(|| {
@@ -53,18 +55,24 @@ fn a_full_namespace_is_quick() {
         assert_eq!(grants[0].node_id, last[0].node_id);
         store.release(&[unused(grants[0])]).unwrap();
     });
-    assert!(again < Duration::from_millis(250), "{again:?}");
-
     let begun = Instant::now();
     assert_eq!(store.list().unwrap().len(), all as usize);
-    let listed = begun.elapsed();
-    assert!(listed < Duration::from_secs(10), "listed in {listed:?}");
+    let listing = begun.elapsed();
+    // Ratios, so that they hold on any machine: who searched through all of them would take as long as a listing.
+    assert!(
+        refusal * 4 < listing,
+        "refused in {refusal:?}, listed in {listing:?}"
+    );
+    assert!(
+        again < when_empty * 4 + listing / 4,
+        "{again:?}, {when_empty:?} when it is empty, listed in {listing:?}"
+    );
     let renewed = store.renew(&taken[..1_000], TTL).unwrap().ends;
     assert!(renewed.iter().all(Result::is_ok));
 }
 
 #[test]
-fn a_large_namespace_opens_as_quickly_as_a_small_one() {
+fn a_large_namespace_opens_without_making_its_node_ids() {
     let server = Database::new();
     server.open();
     let mut fields = Randflake::SPEC.fields();
@@ -73,11 +81,9 @@ fn a_large_namespace_opens_as_quickly_as_a_small_one() {
     (fields.timestamp.bits, fields.timestamp.shift) = (30, 33);
     let namespace = Namespace::of_layout("large", Custom::new(fields).unwrap()).unwrap();
     assert_eq!(namespace.node_ids(), 1 << 32);
-    let begun = Instant::now();
+    // A row for each node id would take hours to make.
     let mut store = MysqlStore::open(&server.url("root"), &namespace).unwrap();
     acquire(&mut store, 1).unwrap();
-    let took = begun.elapsed();
-    assert!(took < Duration::from_millis(500), "{took:?}");
     acquire(&mut store, 1_000).unwrap();
 }
 
@@ -128,17 +134,50 @@ fn a_write_waits_for_a_change_of_its_namespace() {
     assert!(renewed.iter().all(Result::is_ok), "{renewed:?}");
 }
 
-/// With it, the server refuses updates by joins and without keys.
+/// The first refuses updates by joins and without keys; by the second an answer has one row; by the third
+/// nothing is written. A session may say otherwise.
 #[test]
-fn safe_updates_do_not_hurt() {
+fn limits_for_people_do_not_hurt() {
     // The setting is the whole server's.
     let server = Database::of(MariadbServer::start());
-    server.do_all(&["SET GLOBAL sql_safe_updates = 1"]);
+    server.do_all(&[
+        "SET GLOBAL sql_safe_updates = 1",
+        "SET GLOBAL sql_select_limit = 1",
+        "SET GLOBAL TRANSACTION READ ONLY",
+    ]);
     let mut store = server.open();
     let grants = acquire(&mut store, 2).unwrap();
+    assert_eq!(store.list().unwrap().len(), 2);
     store.renew(&grants, TTL).unwrap();
     store.renew(&grants[..1], TTL).unwrap();
     store.release(&grants).unwrap();
+}
+
+/// By 1 (`CHAIN`) each `COMMIT` begins another transaction, whose writes are undone when the connection ends; by 2
+/// (`RELEASE`) it ends the connection.
+#[test]
+fn chained_transactions_lose_nothing() {
+    for completion_type in [1, 2] {
+        let server = Database::of(MariadbServer::start());
+        server.do_all(&[&format!("SET GLOBAL completion_type = {completion_type}")]);
+        let (mut store, mut grant) = server.holder();
+        store.resume(1).unwrap();
+        let reserved = [store.reserve(10).unwrap(), store.reserve(10).unwrap()];
+        thread::sleep(Duration::from_secs(2));
+        let renewed = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();
+        assert!(renewed > grant.end);
+        grant.end = renewed;
+        drop(store);
+
+        let mut other = server.open();
+        let records = other.list().unwrap();
+        let known = records
+            .iter()
+            .find(|record| record.grant.node_id == grant.node_id);
+        assert_eq!(known.unwrap().grant.end, grant.end, "{completion_type}");
+        let next = other.reserve(10).unwrap();
+        assert_eq!(next.first(), reserved[1].end(), "{completion_type}");
+    }
 }
 
 /// With a binary log, what the engine has prepared is committed in a recovery only if it is in that log: one

@@ -17,9 +17,8 @@ const MEMBERS: usize = 3;
 const ANSWERS: usize = 100;
 /// Elections take half a second, so that this does not take long.
 const QUICK: [&str; 4] = ["--heartbeat-interval", "50", "--election-timeout", "500"];
-/// What a request to one member may take, with a reserve for a busy machine.
-const REFUSAL_LIMIT: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Far longer than what is waited for takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn trials() -> [Trial; 1] {
     [trial("etcd::members_are_cut_off", members_are_cut_off)]
@@ -57,11 +56,7 @@ fn members_are_cut_off() {
                 ledger.after(ANSWERS, |_| set(networks, member, "down"));
                 let began = Instant::now();
                 assert_eq!(granted(&mut *its_own), None, "{what}");
-                assert!(
-                    began.elapsed() < REFUSAL_LIMIT,
-                    "{what}: {:?}",
-                    began.elapsed()
-                );
+                assert!(began.elapsed() < PATIENCE, "{what}: {:?}", began.elapsed());
                 until(|| granted(&mut *asks_it_first));
                 ledger.after(ANSWERS, |_| set(networks, member, "up"));
             });

@@ -40,19 +40,16 @@ fn shortest(mut operation: impl FnMut()) -> Duration {
     spans.min().unwrap()
 }
 
-/// A row for each node id would take minutes to make.
+/// A row for each node id would take minutes to make, or hours.
 #[test]
-fn a_namespace_of_many_node_ids_opens_at_once() {
+fn a_namespace_of_many_node_ids_opens_without_making_them() {
     let server = PostgresServer::start();
     let url = server.url("postgres");
     for (bits, count) in [(22, 1), (32, 3)] {
         let forget = "DROP SCHEMA IF EXISTS randflake CASCADE";
         server.client("postgres").batch_execute(forget).unwrap();
-        let begun = Instant::now();
         let mut store = PostgresStore::open(&url, &with_node_bits(bits)).unwrap();
         let grants = acquire(&mut store, count).unwrap();
-        let time = begun.elapsed();
-        assert!(time < Duration::from_secs(1), "{bits} bits: {time:?}");
         store.release(&grants).unwrap();
         assert_eq!(store.list().unwrap().len(), count as usize);
     }
@@ -63,6 +60,10 @@ fn a_namespace_of_many_node_ids_opens_at_once() {
 fn a_full_namespace_is_quick() {
     let server = PostgresServer::start();
     let mut store = open(&server);
+    let when_empty = shortest(|| {
+        let grant = acquire(&mut store, 1).unwrap()[0];
+        store.release(&[unused(grant)]).unwrap();
+    });
     let all = u32::try_from(namespace().node_ids()).unwrap();
     let taken = acquire(&mut store, all - 1).unwrap();
     let last = acquire(&mut store, 1).unwrap()[0];
@@ -74,10 +75,6 @@ fn a_full_namespace_is_quick() {
         };
         assert!(retry_in <= Duration::from_secs(300), "{retry_in:?}");
     });
-    assert!(
-        refusal < Duration::from_millis(250),
-        "refused in {refusal:?}"
-    );
 
     store.release(&[unused(last)]).unwrap();
     let again = shortest(|| {
@@ -85,12 +82,18 @@ fn a_full_namespace_is_quick() {
         assert_eq!(grant.node_id, last.node_id);
         store.release(&[unused(grant)]).unwrap();
     });
-    assert!(again < Duration::from_millis(250), "{again:?}");
-
     let begun = Instant::now();
     assert_eq!(store.list().unwrap().len(), all as usize);
-    let listed = begun.elapsed();
-    assert!(listed < Duration::from_secs(10), "listed in {listed:?}");
+    let listing = begun.elapsed();
+    // Ratios, so that they hold on any machine: who searched through all of them would take as long as a listing.
+    assert!(
+        refusal * 4 < listing,
+        "refused in {refusal:?}, listed in {listing:?}"
+    );
+    assert!(
+        again < when_empty * 4 + listing / 4,
+        "{again:?}, {when_empty:?} when it is empty, listed in {listing:?}"
+    );
     let renewed = store.renew(&taken[..1_000], 300).unwrap().ends;
     assert!(renewed.iter().all(Result::is_ok));
 }

@@ -1,8 +1,10 @@
 //! One process with an assigned node id, killed over and over.
 
 use core::time::Duration;
+use std::fs;
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use libtest_mimic::Failed;
 use randflake_std::ExactSystemClock;
@@ -11,10 +13,12 @@ use randflake_std::lease::{
 };
 use randflake_std::randflake_core::{Clock, ManualClock};
 
-use crate::issuer::{Order, TTL, assert_distinct, ids, namespace};
+use crate::issuer::{Order, assert_distinct, ids, namespace};
 
 const KILLS: usize = 4;
 const NODE: u32 = 7;
+const PAUSE: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const NAMESPACE: &str = "assigned";
 
 pub(crate) fn killed_and_restarted() -> Result<(), Failed> {
@@ -28,7 +32,11 @@ pub(crate) fn killed_and_restarted() -> Result<(), Failed> {
         let order = Order::new(&url, NAMESPACE, &output, Duration::from_secs(60));
         let mut issuer = order.start();
         // The lease of the one before has to end first.
-        thread::sleep(TTL + Duration::from_secs(1));
+        let started = Instant::now();
+        let has_issued = || fs::metadata(&output).is_ok_and(|output| output.len() > 0);
+        while !has_issued() && started.elapsed() < PATIENCE {
+            thread::sleep(PAUSE);
+        }
         issuer.0.kill()?; // SIGKILL
         issuer.0.wait()?;
         let found = ids(&output);

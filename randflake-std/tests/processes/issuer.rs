@@ -1,5 +1,6 @@
 //! A process that issues as fast as it can, under short leases, into a file.
 
+use core::fmt::Debug;
 use core::time::Duration;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -42,6 +43,14 @@ const STORE: &str = "PROCESSES_TEST_STORE";
 const NAMESPACE: &str = "PROCESSES_TEST_NAMESPACE";
 const OUTPUT: &str = "PROCESSES_TEST_OUTPUT";
 const MILLIS: &str = "PROCESSES_TEST_MILLIS";
+const PATIENCE_MILLIS: &str = "PROCESSES_TEST_PATIENCE_MILLIS";
+
+/// How late a patient process may have its first id: a busy machine may be slow, but not for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MOST: &str = "PROCESSES_TEST_MOST";
+
+/// How long an elastic process is busy, and then quiet: so long that it gives node ids back.
+const TURN: Duration = Duration::from_secs(8);
 
 /// What an issuing process is told through its environment.
 pub(crate) struct Order {
@@ -50,6 +59,10 @@ pub(crate) struct Order {
     namespace: String,
     output: PathBuf,
     time: Duration,
+    /// How much longer it goes on until it has issued; it fails if it has not by then.
+    patience: Option<Duration>,
+    /// The most node ids that it takes.
+    most: u32,
 }
 
 impl Order {
@@ -60,17 +73,39 @@ impl Order {
             namespace: namespace.to_owned(),
             output: output.to_owned(),
             time,
+            patience: None,
+            most: 1,
         }
+    }
+
+    /// To go on until it has issued.
+    pub(crate) fn patient(self) -> Self {
+        Self {
+            patience: Some(PATIENCE),
+            ..self
+        }
+    }
+
+    /// To take up to so many node ids, and be busy and quiet in turns.
+    pub(crate) fn elastic(mut self, most: u32) -> Self {
+        self.most = most;
+        self
     }
 
     /// The order of this process, if it is one that issues.
     pub(crate) fn from_env() -> Option<Self> {
-        let millis = std::env::var(MILLIS).ok()?.parse().ok()?;
+        let millis = |name| {
+            Some(Duration::from_millis(
+                std::env::var(name).ok()?.parse().ok()?,
+            ))
+        };
         Some(Self {
             store: std::env::var(STORE).ok()?,
             namespace: std::env::var(NAMESPACE).ok()?,
             output: std::env::var_os(OUTPUT)?.into(),
-            time: Duration::from_millis(millis),
+            time: millis(MILLIS)?,
+            patience: millis(PATIENCE_MILLIS),
+            most: std::env::var(MOST).ok()?.parse().ok()?,
         })
     }
 
@@ -81,12 +116,24 @@ impl Order {
             .env(NAMESPACE, &self.namespace)
             .env(OUTPUT, &self.output)
             .env(MILLIS, self.time.as_millis().to_string())
+            .env(MOST, self.most.to_string())
             .stdin(Stdio::null());
+        if let Some(patience) = self.patience {
+            command.env(PATIENCE_MILLIS, patience.as_millis().to_string());
+        }
         command
     }
 
     pub(crate) fn start(&self) -> Issuer {
         Issuer(self.command().spawn().unwrap())
+    }
+
+    fn end(&self, issued: u64, refusal: &impl Debug) -> ExitCode {
+        if self.patience.is_none() || issued > 0 {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("no id was issued: {refusal:?}");
+        ExitCode::FAILURE
     }
 }
 
@@ -115,27 +162,44 @@ impl Drop for Issuer {
 
 pub(crate) fn run(order: &Order) -> ExitCode {
     let started = Instant::now();
+    let mut issued = 0_u64;
     let mut output = BufWriter::new(File::create(&order.output).unwrap());
+    let goes_on = |issued| {
+        let patience = order.patience.filter(|_| issued == 0);
+        started.elapsed() < order.time + patience.unwrap_or_default()
+    };
     // Until the store answers and has a node id to grant.
     let handle = loop {
         let store = lease::open(&order.store, &namespace(&order.namespace));
-        let builder = store.map(|store| Builder::<Few>::new(Plain, store).ttl(TTL));
+        let builder = store.map(|store| {
+            let builder = Builder::<Few>::new(Plain, store).ttl(TTL);
+            builder.node_ids(1..=order.most)
+        });
         match builder.map_err(Into::into).and_then(Builder::build) {
             Ok(handle) => break handle,
-            Err(_) if started.elapsed() < order.time => thread::sleep(Duration::from_millis(100)),
-            Err(_) => return ExitCode::SUCCESS,
+            Err(_) if goes_on(issued) => thread::sleep(Duration::from_millis(100)),
+            Err(error) => return order.end(issued, &error),
         }
     };
-    while started.elapsed() < order.time {
+    let mut refusal = None;
+    while goes_on(issued) {
         // A refusal consumes nothing and is no failure: the lease may be over for a while.
-        if let Ok(id) = handle.generate_wait(Duration::from_secs(1)) {
-            output.write_all(&id.to_u64().to_le_bytes()).unwrap();
+        match handle.generate_wait(Duration::from_secs(1)) {
+            Ok(id) => {
+                output.write_all(&id.to_u64().to_le_bytes()).unwrap();
+                issued += 1;
+            }
+            Err(error) => refusal = Some(error),
+        }
+        let turn = started.elapsed().as_secs() / TURN.as_secs() + u64::from(std::process::id());
+        if order.most > 1 && turn.is_multiple_of(2) {
+            thread::sleep(Duration::from_millis(20));
         }
     }
     output.flush().unwrap();
     // The store may be away.
     let _ends_by_itself = handle.close();
-    ExitCode::SUCCESS
+    order.end(issued, &refusal)
 }
 
 /// The ids in a file that an issuing process wrote.

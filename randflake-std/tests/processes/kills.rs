@@ -1,9 +1,10 @@
 //! Eight processes of the command line tool on one store, one of them killed every second.
 
 use core::time::Duration;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -14,8 +15,13 @@ use crate::issuer::assert_distinct;
 
 const PROCESSES: usize = 8;
 const SECONDS: u32 = 60;
-/// A restarted process must not wait for the end of its predecessor's lease, which is 60 s away.
-const LONGEST_START: Duration = Duration::from_secs(10);
+/// A restarted process must not wait for the end of its predecessor's lease, which is 60 s away. Far longer than it takes on
+/// a busy machine.
+const LONGEST_START: Duration = Duration::from_secs(40);
+
+/// Before each piece of what a process writes, which waits meanwhile: eight of them would keep every other program from the
+/// processor.
+const READ_PAUSE: Duration = Duration::from_millis(100);
 
 /// What one process has issued, and how long its first id took.
 struct Output {
@@ -25,6 +31,8 @@ struct Output {
 
 struct Process {
     child: Child,
+    /// Told of its first id.
+    begun: Receiver<()>,
     reader: JoinHandle<Output>,
 }
 
@@ -41,27 +49,47 @@ impl Process {
             .spawn()
             .unwrap();
         let stdout = child.stdout.take().unwrap();
-        let reader = thread::spawn(move || read(stdout, started));
-        Self { child, reader }
+        let (begins, begun) = channel();
+        let reader = thread::spawn(move || read(stdout, started, &begins));
+        Self {
+            child,
+            begun,
+            reader,
+        }
     }
 
-    fn kill(mut self) -> Output {
+    fn kill(mut self) -> JoinHandle<Output> {
+        // Nor is one killed before it has begun, however slow the machine is; one that ended is seen by its output.
+        _ = self.begun.recv();
         self.child.kill().unwrap(); // SIGKILL
         self.child.wait().unwrap();
-        self.reader.join().unwrap()
+        self.reader
     }
 }
 
-fn read(stdout: ChildStdout, started: Instant) -> Output {
+struct Slowly<R>(R);
+
+impl<R: Read> Read for Slowly<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        thread::sleep(READ_PAUSE);
+        self.0.read(buffer)
+    }
+}
+
+fn read(stdout: ChildStdout, started: Instant, begins: &Sender<()>) -> Output {
     let mut output = Output {
         ids: Vec::new(),
         first_after: None,
     };
-    let mut lines = BufReader::with_capacity(1 << 16, stdout);
+    let mut lines = BufReader::with_capacity(1 << 14, Slowly(stdout));
     let mut line = Vec::new();
     // A line cut short by the kill was not received.
     while lines.read_until(b'\n', &mut line).unwrap() > 0 && line.pop() == Some(b'\n') {
-        output.first_after.get_or_insert_with(|| started.elapsed());
+        if output.first_after.is_none() {
+            output.first_after = Some(started.elapsed());
+            // Nobody listens if the test has failed.
+            _ = begins.send(());
+        }
         output.ids.push(Id::from_text(&line).unwrap().to_u64());
         line.clear();
     }
@@ -74,16 +102,16 @@ pub(crate) fn minute() -> Result<(), Failed> {
     let mut running: Vec<_> = (0..PROCESSES)
         .map(|_| Process::start(state.path()))
         .collect();
-    let mut outputs = Vec::new();
+    let mut readers = Vec::new();
     for second in 0..SECONDS {
         thread::sleep(Duration::from_secs(1));
         let victim = second as usize % PROCESSES;
         let successor = Process::start(state.path());
-        outputs.push(core::mem::replace(&mut running[victim], successor).kill());
+        readers.push(core::mem::replace(&mut running[victim], successor).kill());
     }
-    // The last successors get their chance to begin.
-    thread::sleep(Duration::from_secs(2));
-    outputs.extend(running.into_iter().map(Process::kill));
+    readers.extend(running.into_iter().map(Process::kill));
+    let outputs = readers.into_iter().map(|reader| reader.join().unwrap());
+    let outputs: Vec<Output> = outputs.collect();
 
     let longest = outputs
         .iter()

@@ -8,6 +8,7 @@
 
 mod assigned;
 mod clocks;
+mod elastic;
 mod issuer;
 mod kills;
 mod suspension;
@@ -16,8 +17,8 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// They wait for leases to end more than they work; but each start is timed.
-const AT_ONCE: usize = 2;
+/// They wait for leases to end more than they work.
+const AT_ONCE: usize = 4;
 
 fn main() -> ExitCode {
     if let Some(order) = issuer::Order::from_env() {
@@ -35,6 +36,10 @@ fn main() -> ExitCode {
         Trial::test(
             "suspended_for_longer_than_the_lease",
             suspension::longer_than_the_lease,
+        ),
+        Trial::test(
+            "elastic_processes_that_take_from_each_other",
+            elastic::to_and_fro,
         ),
         Trial::test(
             "wall_clocks_an_hour_apart_and_jumping",

@@ -14,6 +14,8 @@ use crate::{TTL, acquire, namespace};
 
 const HOLDERS: usize = 3;
 const BUDGET: Duration = Duration::from_secs(15);
+/// On a machine that is too slow for as many in that time.
+const FEWEST_CUTS: u32 = 20;
 /// The most answers before a cut, and how long after the last: an operation or two.
 const MOST_ANSWERS: u32 = 12;
 const MOST_MICROS: u32 = 10_000;
@@ -28,7 +30,7 @@ fn no_answered_lease_is_lost_in_a_power_cut() {
     let mut answered = BTreeMap::new();
     let mut cuts = 0;
     let begun = Instant::now();
-    while begun.elapsed() < BUDGET {
+    while begun.elapsed() < BUDGET || cuts < FEWEST_CUTS {
         let (sender, answers) = channel();
         thread::scope(|scope| {
             for _ in 0..HOLDERS {
@@ -53,7 +55,6 @@ fn no_answered_lease_is_lost_in_a_power_cut() {
         let grant = acquire(&mut store).unwrap();
         answered.insert((grant.node_id, grant.fencing_token), grant.end);
     }
-    assert!(cuts >= 20, "only {cuts} cuts");
 }
 
 fn random(below: u32) -> u32 {

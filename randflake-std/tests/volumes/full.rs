@@ -11,7 +11,7 @@ use randflake_std::lease::{LeaseStore, SqliteStore, StoreError};
 use crate::disk::Disk;
 use crate::{acquire, namespace};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_full_disk_loses_no_lease() {

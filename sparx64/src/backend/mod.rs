@@ -84,6 +84,13 @@ impl Backend {
         self.0.name
     }
 
+    /// Whether the running processor has AVX2, and the operating system lets it be used: where a backend says so, other
+    /// code that is compiled for AVX2 may be called.
+    #[must_use]
+    pub fn has_avx2(self) -> bool {
+        matches!(self.0.name, "avx2" | "avx512")
+    }
+
     pub(crate) fn encrypt(self, schedule: &Schedule, blocks: &mut [[u8; 8]]) {
         if blocks.len() < self.0.min_blocks {
             return portable::run::<Encrypt>(schedule, blocks);

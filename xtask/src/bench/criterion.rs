@@ -41,7 +41,15 @@ pub(crate) fn load(report: &mut Report, arguments: &[String]) -> Result<(), Stri
     if !arguments.is_empty() {
         return Err(format!("unknown arguments {}", arguments.join(" ")));
     }
-    let mut command = cargo(&["bench", "--package", "randflake-std", "--bench", "load"]);
+    let mut command = cargo(&[
+        "bench",
+        "--package",
+        "randflake-std",
+        "--features",
+        "sqlite",
+        "--bench",
+        "load",
+    ]);
     report.check("load", &mut command);
     Ok(())
 }

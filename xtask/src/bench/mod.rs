@@ -23,7 +23,8 @@ const USAGE: &str = "usage: cargo xtask bench [--full]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
   peers         ids of other crates beside ours, in one process
-  load          the real clock for some seconds: whether the rate is kept, and how waiting ends
+  load          the real clock for some seconds: whether the rate is kept, how waiting ends, and how an elastic handle
+                follows a load that comes and goes
   instructions  how many instructions an id takes, counted by valgrind, into the record
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary

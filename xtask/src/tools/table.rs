@@ -104,6 +104,17 @@ pub(crate) const QEMU_AARCH64: Tool = Tool {
     source: packages(&["qemu-user"], Program("qemu-aarch64", QEMU_USER_ARGUMENTS)),
 };
 
+/// Of the processor that runs this.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const QEMU_OWN: Tool = Tool {
+    name: "qemu-x86_64",
+    find: || program_file("qemu-x86_64"),
+    source: packages(&["qemu-user"], Program("qemu-x86_64", QEMU_USER_ARGUMENTS)),
+};
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use QEMU_AARCH64 as QEMU_OWN;
+
 pub(crate) const QEMU_S390X: Tool = Tool {
     name: "qemu-s390x",
     find: || program_file("qemu-s390x"),

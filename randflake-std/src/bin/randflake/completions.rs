@@ -1,5 +1,7 @@
 //! `randflake completions`
 
+use std::io::Write;
+
 use clap::CommandFactory;
 use clap_complete::Shell;
 

@@ -1,6 +1,7 @@
 //! `randflake compose`
 
 use core::time::Duration;
+use std::io::Write;
 
 use randflake_std::randflake_core::Spec;
 
@@ -9,6 +10,7 @@ use crate::form::Format;
 use crate::layout::LayoutArgs;
 use crate::number::{check, wrong};
 use crate::output::stdout;
+use crate::record::Records;
 use crate::secret::SecretArgs;
 
 /// Make the id of a time, a node id and a sequence
@@ -54,7 +56,8 @@ impl Args {
             .compose_at(time, node_id, sequence)
             .map_err(Failure::usage)?;
         let mut out = stdout();
-        self.format.write(&mut out, &codec, id)?;
+        let mut records = Records::new(&codec);
+        self.format.write(&mut out, &mut records, &[id])?;
         Ok(out.flush()?)
     }
 

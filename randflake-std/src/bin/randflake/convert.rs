@@ -1,11 +1,13 @@
 //! `randflake convert`
 
+use std::io::Write;
+
 use randflake_std::randflake_core::{Codec, Permutation};
 use randflake_std::{AnyPermutation, Id};
 
 use crate::failure::Failure;
 use crate::form::Form;
-use crate::input::for_each_id;
+use crate::input::{BLOCK, for_each_block};
 use crate::layout::Chosen;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
@@ -52,31 +54,41 @@ impl Args {
             AnyPermutation::Plain
         };
         let mut out = stdout();
-        for_each_id(&self.values, self.from, |given| {
-            let (plain, id) = if self.decrypt {
-                let plain = Id::from_u64(permutation.invert(given.to_u64()));
-                (plain, plain)
+        let mut numbers = Vec::with_capacity(BLOCK);
+        let mut converted = Vec::with_capacity(BLOCK);
+        for_each_block(&self.values, self.from, |given| {
+            numbers.clear();
+            numbers.extend(given.iter().map(|id| id.to_u64()));
+            if self.decrypt {
+                permutation.invert_all(&mut numbers);
             } else {
-                (given, Id::from_u64(permutation.permute(given.to_u64())))
-            };
-            self.check(plain)?;
-            Ok(self.to.write(&mut out, id)?)
+                permutation.permute_all(&mut numbers);
+            }
+            converted.clear();
+            converted.extend(numbers.iter().copied().map(Id::from_u64));
+            let plain = if self.decrypt { &converted } else { given };
+            let checked = self.check(plain);
+            let good = checked
+                .as_ref()
+                .map_or_else(|&(good, _)| good, |()| plain.len());
+            self.to.write(&mut out, &converted[..good])?;
+            checked.map_err(|(_, failure)| failure)
         })?;
         Ok(out.flush()?)
     }
 
-    /// All its bits are those of fields.
-    fn check(&self, plain: Id) -> Result<(), Failure> {
+    /// All bits of all ids are those of fields, or else of how many before the first with others.
+    fn check(&self, plain: &[Id]) -> Result<(), (usize, Failure)> {
         let Some(chosen) = &self.layout else {
             return Ok(());
         };
         let codec = Codec::of(chosen.layout(), AnyPermutation::Plain);
-        if codec.compose(codec.inspect(plain)) == Ok(plain) {
+        let is_of_layout = |id: &Id| codec.compose(codec.inspect(*id)) == Ok(*id);
+        let Some(good) = plain.iter().position(|id| !is_of_layout(id)) else {
             return Ok(());
-        }
-        Err(Failure::usage(format!(
-            "{}: the layout has no such id: bits outside its fields are set",
-            plain.to_u64()
-        )))
+        };
+        let foreign = plain[good].to_u64();
+        let says = format!("{foreign}: the layout has no such id: bits outside its fields are set");
+        Err((good, Failure::usage(says)))
     }
 }

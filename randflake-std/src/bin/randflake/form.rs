@@ -1,13 +1,16 @@
 //! The ways to write an id.
 
-use std::io::{self, Write};
+use std::io;
 
 use clap::ValueEnum;
-use randflake_std::randflake_core::{Base, Codec, DecodeError};
-use randflake_std::{Custom, Id};
+use randflake_std::Id;
+use randflake_std::randflake_core::{Base, DecodeError, Notation};
 use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
-use crate::record::Record;
+use crate::hex;
+use crate::output::Output;
+use crate::record::{Records, Shape};
 
 /// How an id is written: each is the same 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -52,7 +55,7 @@ impl Form {
                 bits.map_err(|_| format!("0 to {} are allowed", u64::MAX))
             }
             Self::Hex => {
-                let bits = read_hex(text).map(Id::from_u64);
+                let bits = hex::parse(text.as_bytes()).map(Id::from_u64);
                 bits.ok_or_else(|| "1 to 16 hex digits are allowed".to_owned())
             }
             Self::Base2 => read_base(Base::Base2, text),
@@ -66,25 +69,71 @@ impl Form {
         }
     }
 
-    pub(crate) fn write(self, out: &mut impl Write, id: Id) -> io::Result<()> {
+    /// Reads a line that is plainly an id, with nothing but white space around it. For what is left,
+    /// [`read`](Form::read) knows more ways to write it, and what is wrong.
+    #[inline]
+    pub(crate) fn parse(self, line: &[u8]) -> Option<Id> {
+        let text = line.trim_ascii();
         match self {
-            Self::Text => {
-                out.write_all(id.to_text().as_bytes())?;
-                out.write_all(b"\n")
-            }
-            Self::Int => writeln!(out, "{}", id.to_i64()),
-            Self::Uint => writeln!(out, "{}", id.to_u64()),
-            Self::Hex => writeln!(out, "{:016x}", id.to_u64()),
-            Self::Base2 => writeln!(out, "{}", id.to_base(Base::Base2)),
-            Self::Base32 => writeln!(out, "{}", id.to_base(Base::Base32)),
-            Self::Base36 => writeln!(out, "{}", id.to_base(Base::Base36)),
-            Self::Base58 => writeln!(out, "{}", id.to_base(Base::Base58)),
-            Self::Base62 => writeln!(out, "{}", id.to_base(Base::Base62)),
-            Self::Base64 => writeln!(out, "{}", id.to_base(Base::Base64)),
-            Self::Bytes => writeln!(out, "{}", id.to_base(Base::Base10)),
-            Self::Uuid => writeln!(out, "{}", Uuid::from(id)),
+            Self::Text => Id::from_text(text).ok(),
+            Self::Int => parse_int(text),
+            Self::Uint | Self::Bytes => Id::from_base(Base::Base10, text).ok(),
+            Self::Hex => hex::parse(text).map(Id::from_u64),
+            Self::Base2 => Id::from_base(Base::Base2, text).ok(),
+            Self::Base32 => Id::from_base(Base::Base32, text).ok(),
+            Self::Base36 => Id::from_base(Base::Base36, text).ok(),
+            Self::Base58 => Id::from_base(Base::Base58, text).ok(),
+            Self::Base62 => Id::from_base(Base::Base62, text).ok(),
+            Self::Base64 => Id::from_base(Base::Base64, text).ok(),
+            Self::Uuid => Uuid::try_parse_ascii(text).ok()?.try_into().ok(),
         }
     }
+
+    /// Writes a line for each id.
+    pub(crate) fn write(self, out: &mut Output, ids: &[Id]) -> io::Result<()> {
+        let in_base = |out: &mut Output, base: Base| {
+            out.lines(base.max_len(), ids, |id, place| {
+                copy(id.to_base(base).as_bytes(), place)
+            })
+        };
+        match self {
+            Self::Text => out.ids(Notation::Text, ids),
+            Self::Int => out.ids(Notation::Signed, ids),
+            Self::Uint | Self::Bytes => out.ids(Notation::Unsigned, ids),
+            Self::Hex => out.lines(hex::LEN, ids, |id, place| {
+                copy(&hex::digits(id.to_u64()), place)
+            }),
+            Self::Base2 => in_base(out, Base::Base2),
+            Self::Base32 => in_base(out, Base::Base32),
+            Self::Base36 => in_base(out, Base::Base36),
+            Self::Base58 => in_base(out, Base::Base58),
+            Self::Base62 => in_base(out, Base::Base62),
+            Self::Base64 => in_base(out, Base::Base64),
+            Self::Uuid => out.lines(Hyphenated::LENGTH, ids, |id, place| {
+                Uuid::from(id).hyphenated().encode_lower(place).len()
+            }),
+        }
+    }
+}
+
+#[inline]
+fn copy(text: &[u8], place: &mut [u8]) -> usize {
+    place[..text.len()].copy_from_slice(text);
+    text.len()
+}
+
+fn parse_int(text: &[u8]) -> Option<Id> {
+    let (is_negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    let number = Id::from_base(Base::Base10, digits).ok()?.to_u64();
+    let int = if is_negative {
+        0_i64.checked_sub_unsigned(number)
+    } else {
+        0_i64.checked_add_unsigned(number)
+    };
+    int.map(Id::from_i64)
 }
 
 fn read_uuid(text: &str) -> Result<Id, String> {
@@ -110,14 +159,6 @@ fn read_text(text: &str) -> Result<Id, String> {
     })
 }
 
-fn read_hex(text: &str) -> Option<u64> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_hex
-        .then(|| u64::from_str_radix(digits, 16).ok())
-        .flatten()
-}
-
 /// What is printed of a made id.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Format {
@@ -130,16 +171,77 @@ pub(crate) enum Format {
 }
 
 impl Format {
+    /// Writes a line for each id.
     pub(crate) fn write(
         self,
-        out: &mut impl Write,
-        codec: &Codec<Custom>,
-        id: Id,
+        out: &mut Output,
+        records: &mut Records<'_>,
+        ids: &[Id],
     ) -> io::Result<()> {
         match self {
-            Self::Text => Form::Text.write(out, id),
-            Self::Int => Form::Int.write(out, id),
-            Self::Json => Record::new(codec, id).write_json(out),
+            Self::Text => Form::Text.write(out, ids),
+            Self::Int => Form::Int.write(out, ids),
+            Self::Json => records.write(out, Shape::Json, ids),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of every length, and texts that are nearly ids.
+    #[test]
+    fn what_is_parsed_is_what_is_read() {
+        let mut number: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut out = Vec::new();
+        for form in Form::value_variants() {
+            for shift in 0..64 {
+                number = number.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+                let texts = Form::value_variants()
+                    .iter()
+                    .map(|form| form.shown(Id::from_u64(number >> shift)));
+                for text in texts {
+                    let last = text.len() - 1;
+                    out.extend([
+                        text[1..].to_owned(),
+                        text[..last].to_owned(),
+                        format!("-{text}"),
+                        format!("0{text}"),
+                        format!("+{text}"),
+                        format!("{text}0"),
+                        text,
+                    ]);
+                }
+                for text in out.drain(..) {
+                    if let Some(id) = form.parse(text.as_bytes()) {
+                        assert_eq!(form.read(&text), Ok(id), "{form:?} {text}");
+                        assert_eq!(form.parse(format!("\t {text} \r").as_bytes()), Some(id));
+                    }
+                }
+                let id = Id::from_u64(number >> shift);
+                assert_eq!(form.parse(form.shown(id).as_bytes()), Some(id), "{form:?}");
+            }
+        }
+    }
+
+    impl Form {
+        /// The plain way.
+        fn shown(self, id: Id) -> String {
+            let base = match self {
+                Self::Text => return id.to_string(),
+                Self::Int => return id.to_i64().to_string(),
+                Self::Uint | Self::Bytes => return id.to_u64().to_string(),
+                Self::Hex => return format!("{:016x}", id.to_u64()),
+                Self::Uuid => return Uuid::from(id).to_string(),
+                Self::Base2 => Base::Base2,
+                Self::Base32 => Base::Base32,
+                Self::Base36 => Base::Base36,
+                Self::Base58 => Base::Base58,
+                Self::Base62 => Base::Base62,
+                Self::Base64 => Base::Base64,
+            };
+            id.to_base(base).to_string()
         }
     }
 }

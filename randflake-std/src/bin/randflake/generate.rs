@@ -4,13 +4,15 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_std::randflake_core::Spec;
-use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id};
+use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
 use crate::form::Format;
+use crate::input::BLOCK;
 use crate::number::{check, within};
 use crate::output::stdout;
 use crate::progress::Progress;
+use crate::record::Records;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 
@@ -34,6 +36,7 @@ Examples:
   randflake generate -n 3 --format json
   randflake generate --layout snowflake --format int
   randflake generate --layout snowflake --node-id 7
+  randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct Args {
     /// How many
@@ -51,6 +54,8 @@ pub(crate) struct Args {
     format: Format,
     /// How many node ids to lease: each issues 131072 ids a second in the Randflake layout [default: as many
     /// as issue all in a second, at most 64]
+    ///
+    /// A range, such as 1..=8, follows the load: for a reader that takes many ids now and then.
     #[arg(
         long,
         value_name = "K",
@@ -95,20 +100,31 @@ impl Args {
         printed
     }
 
-    fn node_ids(&self, spec: Spec) -> Result<u32, Failure> {
+    fn node_ids(&self, spec: Spec) -> Result<NodeIdCount, Failure> {
+        const ARGUMENT: &str = "--node-ids <K>";
         let all = u64::from(spec.max_node_id()) + 1;
-        match &self.node_ids {
-            Some(asked) => check("--node-ids <K>", asked, 1..=all),
-            None => Ok(enough_for(self.count, spec)),
-        }
+        let Some(asked) = &self.node_ids else {
+            return Ok(enough_for(self.count, spec).into());
+        };
+        let Some((least, most)) = asked.split_once("..=") else {
+            return Ok(check::<u32>(ARGUMENT, asked, 1..=all)?.into());
+        };
+        let least: u32 = check(ARGUMENT, least, 1..=all)?;
+        let most = check(ARGUMENT, most, least.into()..=all)?;
+        Ok((least..=most).into())
     }
 
     fn print(&self, handle: &Handle<Custom>) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
-        for done in 1..=self.count {
-            let id = next(handle, &mut out)?;
-            self.format.write(&mut out, handle.codec(), id)?;
+        let mut records = Records::new(handle.codec());
+        let mut block = [Id::from_u64(0); BLOCK];
+        let mut done = 0;
+        while done < self.count {
+            let left = usize::try_from(self.count - done).unwrap_or(usize::MAX);
+            let made = next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
+            self.format.write(&mut out, &mut records, &block[..made])?;
+            done += made as u64;
             progress.show(done);
         }
         Ok(out.flush()?)
@@ -126,13 +142,13 @@ fn enough_for(count: u64, spec: Spec) -> u32 {
     u32::try_from(node_ids).unwrap_or(1)
 }
 
-/// The next id. Before it waits, all made so far is handed to the reader.
-fn next(handle: &Handle<Custom>, out: &mut impl Write) -> Result<Id, Failure> {
-    if let Ok(id) = handle.generate() {
-        return Ok(id);
+/// The next ids, and how many. Before it waits, all made so far is handed to the reader.
+fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result<usize, Failure> {
+    if let Ok(made) = handle.fill(ids) {
+        return Ok(made);
     }
     out.flush()?;
-    let waited = handle.generate_wait(WAIT_LIMIT);
+    let waited = handle.fill_wait(ids, WAIT_LIMIT);
     waited.map_err(|error| refusal(handle, error))
 }
 

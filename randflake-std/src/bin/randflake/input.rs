@@ -1,69 +1,158 @@
 //! Values from the command line, or else from standard input.
 
-use std::io::{self, BufRead, IsTerminal, Read};
+use std::io::{self, ErrorKind, IsTerminal, Read};
 
+use memchr::{memchr_iter, memrchr};
 use randflake_std::Id;
 
 use crate::failure::{Failure, say};
 use crate::form::Form;
 
-/// Reads ids and hands each on: those given, or when there are none, those on the lines of standard
+/// So many ids are handed on together, or fewer.
+pub(crate) const BLOCK: usize = 2_048;
+/// Standard input is read in pieces of at most this.
+const PIECE: usize = 64 << 10;
+/// No id is nearly as long: what is longer is not read.
+const LONGEST_LINE: usize = 4 << 10;
+
+/// Reads ids and hands blocks of them on: those given, or when there are none, those on the lines of standard
 /// input.
 ///
-/// Nothing is handed on unless all of those given can be read. Standard input may be endless, so its
-/// lines are handed on one by one, up to the first that cannot be read.
-pub(crate) fn for_each_id(
+/// Nothing is handed on unless all of those given can be read. Standard input may be endless, so the lines
+/// that were read are handed on before more are, and all before the first that cannot be read.
+pub(crate) fn for_each_block(
     given: &[String],
     form: Form,
-    mut each: impl FnMut(Id) -> Result<(), Failure>,
+    each: impl FnMut(&[Id]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if given.is_empty() {
-        return for_each_line(|number, line| match form.read(line) {
-            Ok(id) => each(id),
-            Err(problem) => Err(Failure::usage(format!(
-                "line {number}: {}: {problem}",
-                shown(line)
-            ))),
-        });
+        return Lines::new(form, each).read();
     }
     let read = |value: &String| {
         form.read(value)
             .map_err(|problem| Failure::usage(format!("{}: {problem}", shown(value))))
     };
     let ids: Result<Vec<_>, _> = given.iter().map(read).collect();
-    ids?.into_iter().try_for_each(each)
+    ids?.chunks(BLOCK).try_for_each(each)
 }
 
-/// No id is nearly as long: what is longer is not read.
-const LONGEST_LINE: u64 = 4 << 10;
+struct Lines<E> {
+    form: Form,
+    each: E,
+    /// The number of the last line.
+    number: u64,
+    ids: Vec<Id>,
+}
 
-/// The lines that are not blank, without the white space around them, numbered from 1.
-fn for_each_line(mut each: impl FnMut(u64, &str) -> Result<(), Failure>) -> Result<(), Failure> {
-    let mut stdin = io::stdin().lock();
-    if stdin.is_terminal() {
-        say("reading from the terminal, one value on each line; Ctrl-D ends");
-    }
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let read = (&mut stdin)
-            .take(LONGEST_LINE + 1)
-            .read_until(b'\n', &mut line)
-            .map_err(|error| Failure::failed(format!("standard input: {error}")))?;
-        if read == 0 {
-            break;
-        }
-        if read as u64 > LONGEST_LINE && !line.ends_with(b"\n") {
-            return Err(Failure::usage(format!(
-                "line {number}: longer than {LONGEST_LINE} bytes, as no id is"
-            )));
-        }
-        let text = String::from_utf8_lossy(&line);
-        if !text.trim().is_empty() {
-            each(number, text.trim())?;
+impl<E: FnMut(&[Id]) -> Result<(), Failure>> Lines<E> {
+    fn new(form: Form, each: E) -> Self {
+        Self {
+            form,
+            each,
+            number: 0,
+            ids: Vec::with_capacity(BLOCK),
         }
     }
-    Ok(())
+
+    /// The lines that are not blank, without the white space around them, numbered from 1.
+    fn read(mut self) -> Result<(), Failure> {
+        let mut stdin = io::stdin().lock();
+        if stdin.is_terminal() {
+            say("reading from the terminal, one value on each line; Ctrl-D ends");
+        }
+        let mut piece = vec![0; PIECE];
+        let mut len = 0;
+        loop {
+            let read = match stdin.read(&mut piece[len..]) {
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Failure::failed(format!("standard input: {error}"))),
+            };
+            len += read;
+            // The last line may go without an end.
+            let whole = match memrchr(b'\n', &piece[..len]) {
+                _ if read == 0 => len,
+                Some(end) => end + 1,
+                None => 0,
+            };
+            self.lines(&piece[..whole])?;
+            if len - whole > LONGEST_LINE {
+                self.number += 1;
+                return Err(self.too_long());
+            }
+            if read == 0 {
+                return Ok(());
+            }
+            piece.copy_within(whole..len, 0);
+            len -= whole;
+        }
+    }
+
+    fn lines(&mut self, text: &[u8]) -> Result<(), Failure> {
+        let mut start = 0;
+        for end in memchr_iter(b'\n', text) {
+            self.line(&text[start..end])?;
+            start = end + 1;
+        }
+        if start < text.len() {
+            self.line(&text[start..])?;
+        }
+        self.hand_on()
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Result<(), Failure> {
+        self.number += 1;
+        let id = match self.form.parse(line) {
+            Some(id) => id,
+            None => match self.look_at(line) {
+                Ok(Some(id)) => id,
+                Ok(None) => return Ok(()),
+                Err(failure) => {
+                    self.hand_on()?;
+                    return Err(failure);
+                }
+            },
+        };
+        self.ids.push(id);
+        if self.ids.len() == BLOCK {
+            self.hand_on()?;
+        }
+        Ok(())
+    }
+
+    fn hand_on(&mut self) -> Result<(), Failure> {
+        if self.ids.is_empty() {
+            return Ok(());
+        }
+        let handed = (self.each)(&self.ids);
+        self.ids.clear();
+        handed
+    }
+
+    /// What a line says that is not plainly an id: nothing when it is blank.
+    #[cold]
+    fn look_at(&self, line: &[u8]) -> Result<Option<Id>, Failure> {
+        if line.len() > LONGEST_LINE {
+            return Err(self.too_long());
+        }
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let id = self.form.read(text).map_err(|problem| {
+            Failure::usage(format!("line {}: {}: {problem}", self.number, shown(text)))
+        });
+        id.map(Some)
+    }
+
+    fn too_long(&self) -> Failure {
+        Failure::usage(format!(
+            "line {}: longer than {LONGEST_LINE} bytes, as no id is",
+            self.number
+        ))
+    }
 }
 
 /// As much of a value as tells which it is.

@@ -1,11 +1,13 @@
 //! `randflake inspect`
 
+use std::io::Write;
+
 use crate::failure::Failure;
 use crate::form::Form;
-use crate::input::for_each_id;
+use crate::input::for_each_block;
 use crate::layout::LayoutArgs;
 use crate::output::stdout;
-use crate::record::Record;
+use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 
 /// Show what ids say: time, node id, sequence
@@ -40,17 +42,15 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let codec = self.layout.layout.codec(&self.secret)?;
+        let shape = match self.ids.len() {
+            _ if self.json => Shape::Json,
+            1 => Shape::Block,
+            _ => Shape::Line,
+        };
         let mut out = stdout();
-        for_each_id(&self.ids, self.from, |id| {
-            let record = Record::new(&codec, id);
-            if self.json {
-                record.write_json(&mut out)?;
-            } else if self.ids.len() == 1 {
-                record.write_block(&mut out)?;
-            } else {
-                record.write_line(&mut out)?;
-            }
-            Ok(())
+        let mut records = Records::new(&codec);
+        for_each_block(&self.ids, self.from, |ids| {
+            Ok(records.write(&mut out, shape, ids)?)
         })?;
         Ok(out.flush()?)
     }

@@ -1,5 +1,7 @@
 //! `randflake keygen`
 
+use std::io::Write;
+
 use std::io::ErrorKind;
 use std::path::PathBuf;
 

@@ -14,6 +14,7 @@ mod failure;
 mod form;
 mod generate;
 mod hardening;
+mod hex;
 mod input;
 mod inspect;
 mod keygen;

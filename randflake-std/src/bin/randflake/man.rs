@@ -1,5 +1,7 @@
 //! `randflake man`
 
+use std::io::Write;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -9,8 +9,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// What is done sooner needs no bar.
 const DELAY: Duration = Duration::from_secs(1);
 const DRAWS_PER_SECOND: u8 = 5;
-/// Asking for the time for each id would cost as much as the id.
-const STRIDE: u64 = 4_096;
 
 /// A bar on standard error, after a second, if that is a terminal and standard output is not: there the
 /// ids themselves are seen.
@@ -34,7 +32,7 @@ impl Progress {
 
     /// So many are done.
     pub(crate) fn show(&mut self, done: u64) {
-        if !self.is_wanted || !done.is_multiple_of(STRIDE) {
+        if !self.is_wanted {
             return;
         }
         if self.bar.is_none() && self.started.elapsed() >= DELAY {

@@ -1,145 +1,238 @@
-//! An id and its fields, for people and for programs.
+//! Ids and their fields, for people and for programs.
 
 use core::time::Duration;
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use humantime::{format_rfc3339_millis, format_rfc3339_seconds};
-use randflake_std::randflake_core::Codec;
+use itoa::Integer;
+use randflake_std::randflake_core::{Codec, Permutation, Spec};
 use randflake_std::{AnyLayout, Custom, Id, Parts};
-use serde::Serialize;
 
-/// All that an id says. Numbers over 53 bits are strings, because not every JSON reader keeps them.
-#[derive(Debug, Serialize)]
-pub(crate) struct Record {
-    text: String,
-    int: String,
-    raw: String,
-    time: u64,
-    unix_ms: u64,
-    time_utc: String,
-    node: u32,
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
-    node_parts: Vec<(&'static str, u32)>,
-    sequence: u32,
-    #[serde(skip)]
-    tick_ms: u64,
+use crate::output::Output;
+
+/// How the fields of an id are shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    /// An object on a line. Numbers over 53 bits are strings, because not every JSON reader keeps them.
+    Json,
+    /// A line for each field.
+    Block,
+    /// All in one line.
+    Line,
 }
 
-impl Record {
-    pub(crate) fn new(codec: &Codec<Custom>, id: Id) -> Self {
+/// Shows ids of a codec.
+pub(crate) struct Records<'a> {
+    codec: &'a Codec<Custom>,
+    spec: Spec,
+    /// That of the id before: most have the same.
+    moment: Moment,
+    raws: Vec<u64>,
+    text: Vec<u8>,
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(codec: &'a Codec<Custom>) -> Self {
         let spec = codec.layout().spec();
-        let Parts {
-            node_id, sequence, ..
-        } = codec.inspect(id);
-        let unix_ms = codec.unix_ms(id);
         Self {
-            text: id.to_string(),
-            int: id.to_i64().to_string(),
-            raw: codec.raw(id).to_string(),
-            time: unix_ms / 1_000,
-            unix_ms,
-            time_utc: utc_to(Duration::from_millis(unix_ms), spec.tick_ms()),
-            node: node_id,
-            node_parts: spec.node_parts(node_id).collect(),
-            sequence,
-            tick_ms: spec.tick_ms(),
+            codec,
+            spec,
+            moment: Moment::new(spec, 0),
+            raws: Vec::new(),
+            text: Vec::new(),
         }
     }
 
-    pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        out.write_all(b"\n")
+    pub(crate) fn write(&mut self, out: &mut Output, shape: Shape, ids: &[Id]) -> io::Result<()> {
+        self.raws.clear();
+        self.raws.extend(ids.iter().map(|id| id.to_u64()));
+        self.codec.permutation().invert_all(&mut self.raws);
+        let latest = soon();
+        self.text.clear();
+        for (&id, &raw) in ids.iter().zip(&self.raws) {
+            let parts = self.spec.unpack(raw);
+            if parts.tick != self.moment.tick {
+                self.moment = Moment::new(self.spec, parts.tick);
+            }
+            let record = Record {
+                id,
+                raw,
+                parts,
+                spec: &self.spec,
+                moment: &self.moment,
+                is_ahead: self.moment.unix > latest,
+            };
+            match shape {
+                Shape::Json => record.json(&mut self.text),
+                Shape::Block => record.block(&mut self.text),
+                Shape::Line => record.line(&mut self.text),
+            }
+        }
+        out.write_all(&self.text)
     }
+}
 
-    /// A line for each field.
-    pub(crate) fn write_block(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self {
-            text,
-            int,
-            raw,
-            time_utc,
-            node,
-            sequence,
-            ..
-        } = self;
-        write!(
-            out,
-            "text      {text}\n\
-             int       {int}\n\
-             raw       {raw}\n\
-             time      {} ({time_utc}){}\n\
-             node      {node}{}\n\
-             sequence  {sequence}\n",
-            self.time(),
-            self.doubt(),
-            self.parts()
-        )
-    }
-
-    /// All in one line.
-    pub(crate) fn write_line(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self {
-            text,
-            time_utc,
-            node,
-            sequence,
-            ..
-        } = self;
-        writeln!(
-            out,
-            "{text:<13}  time {} ({time_utc})  node {node:<6}{}  sequence {sequence}{}",
-            self.time(),
-            self.parts(),
-            self.doubt()
-        )
-    }
-
+/// The time of a tick, written.
+struct Moment {
+    tick: u64,
+    unix: Duration,
     /// Seconds, with as many digits as the layout's tick has a use for.
-    fn time(&self) -> String {
-        let Self { time, unix_ms, .. } = self;
-        if is_whole_seconds(self.tick_ms) {
-            time.to_string()
-        } else {
-            format!("{time}.{:03}", unix_ms % 1_000)
+    time: String,
+    utc: String,
+    json: String,
+}
+
+impl Moment {
+    fn new(spec: Spec, tick: u64) -> Self {
+        let unix_ms = spec.unix_ms(tick);
+        let unix = Duration::from_millis(unix_ms);
+        let seconds = unix_ms / 1_000;
+        let utc = utc_to(unix, spec.tick_ms());
+        Self {
+            tick,
+            unix,
+            time: if is_whole_seconds(spec.tick_ms()) {
+                seconds.to_string()
+            } else {
+                format!("{seconds}.{:03}", unix_ms % 1_000)
+            },
+            json: format!(r#""time":{seconds},"unix_ms":{unix_ms},"time_utc":"{utc}""#),
+            utc,
         }
+    }
+}
+
+/// An id and all that it says.
+struct Record<'a> {
+    id: Id,
+    raw: u64,
+    parts: Parts,
+    spec: &'a Spec,
+    moment: &'a Moment,
+    /// An id of another secret decrypts to a random time: nineteen in twenty are in the future.
+    is_ahead: bool,
+}
+
+impl Record<'_> {
+    fn json(&self, text: &mut Vec<u8>) {
+        add(text, r#"{"text":""#);
+        text.extend_from_slice(self.id.to_text().as_bytes());
+        add(text, r#"","int":""#);
+        number(text, self.id.to_i64());
+        add(text, r#"","raw":""#);
+        number(text, self.raw);
+        add(text, "\",");
+        add(text, &self.moment.json);
+        add(text, r#","node":"#);
+        number(text, self.parts.node_id);
+        let mut before = r#","node_parts":{""#;
+        // Names are letters, digits, `-` and `_`.
+        for (name, value) in self.spec.node_parts(self.parts.node_id) {
+            add(text, before);
+            add(text, name);
+            add(text, "\":");
+            number(text, value);
+            before = ",\"";
+        }
+        if before == ",\"" {
+            add(text, "}");
+        }
+        add(text, r#","sequence":"#);
+        number(text, self.parts.sequence);
+        add(text, "}\n");
+    }
+
+    fn block(&self, text: &mut Vec<u8>) {
+        add(text, "text      ");
+        text.extend_from_slice(self.id.to_text().as_bytes());
+        add(text, "\nint       ");
+        number(text, self.id.to_i64());
+        add(text, "\nraw       ");
+        number(text, self.raw);
+        add(text, "\ntime      ");
+        self.time(text);
+        self.doubt(text);
+        add(text, "\nnode      ");
+        number(text, self.parts.node_id);
+        self.node_parts(text);
+        add(text, "\nsequence  ");
+        number(text, self.parts.sequence);
+        add(text, "\n");
+    }
+
+    fn line(&self, text: &mut Vec<u8>) {
+        let start = text.len();
+        text.extend_from_slice(self.id.to_text().as_bytes());
+        pad(text, start + 13);
+        add(text, "  time ");
+        self.time(text);
+        add(text, "  node ");
+        let start = text.len();
+        number(text, self.parts.node_id);
+        pad(text, start + 6);
+        self.node_parts(text);
+        add(text, "  sequence ");
+        number(text, self.parts.sequence);
+        self.doubt(text);
+        add(text, "\n");
+    }
+
+    fn time(&self, text: &mut Vec<u8>) {
+        add(text, &self.moment.time);
+        add(text, " (");
+        add(text, &self.moment.utc);
+        add(text, ")");
     }
 
     /// The named parts of the node id, if it has some.
-    fn parts(&self) -> String {
-        let parts = self.node_parts.iter();
-        let shown: Vec<_> = parts
-            .map(|(name, value)| format!("{name} {value}"))
-            .collect();
-        match &shown[..] {
-            [] => String::new(),
-            shown => format!(" ({})", shown.join(", ")),
+    fn node_parts(&self, text: &mut Vec<u8>) {
+        let mut before = " (";
+        for (name, value) in self.spec.node_parts(self.parts.node_id) {
+            add(text, before);
+            add(text, name);
+            add(text, " ");
+            number(text, value);
+            before = ", ";
+        }
+        if before == ", " {
+            add(text, ")");
         }
     }
 
-    /// An id of another secret decrypts to a random time: nineteen in twenty are in the future.
-    fn doubt(&self) -> &'static str {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let is_ahead = Duration::from_millis(self.unix_ms) > now + Duration::from_secs(60);
-        if is_ahead {
-            "  in the future: made under another secret or layout?"
-        } else {
-            ""
+    fn doubt(&self, text: &mut Vec<u8>) {
+        if self.is_ahead {
+            add(
+                text,
+                "  in the future: made under another secret or layout?",
+            );
         }
     }
+}
+
+#[inline]
+fn add(text: &mut Vec<u8>, more: &str) {
+    text.extend_from_slice(more.as_bytes());
+}
+
+#[inline]
+fn number(text: &mut Vec<u8>, number: impl Integer) {
+    add(text, itoa::Buffer::new().format(number));
+}
+
+/// Spaces to a length.
+fn pad(text: &mut Vec<u8>, len: usize) {
+    text.resize(len.max(text.len()), b' ');
+}
+
+/// A minute from now: clocks may differ by as much.
+fn soon() -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default() + Duration::from_secs(60)
 }
 
 fn is_whole_seconds(tick_ms: u64) -> bool {
     tick_ms.is_multiple_of(1_000)
-}
-
-fn as_map<S: serde::Serializer>(
-    parts: &[(&'static str, u32)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(parts.iter().copied())
 }
 
 /// A time since the Unix epoch in RFC 3339, whole seconds.

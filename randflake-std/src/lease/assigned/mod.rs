@@ -252,7 +252,7 @@ impl Engine for StaticFile {
                 Key::Namespace => &mut content.namespace,
                 Key::Node(node) if node == node_id => &mut content.node,
                 // Nobody looks for free node ids here.
-                Key::Page(_) => continue,
+                Key::Page(_) | Key::Hint(_) => continue,
                 Key::Node(_) | Key::Counter => return Err(self.has_no_such_key()),
             };
             if !entry.before.allows(text.as_deref()) {

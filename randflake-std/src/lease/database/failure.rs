@@ -1,14 +1,17 @@
 //! Why an operation failed, and what becomes of its connection.
 
+use core::error::Error;
+
 use tokio::time::error::Elapsed;
 
-use crate::lease::{EngineError, EngineErrorKind};
+use crate::lease::{EngineError, EngineErrorKind, encryption};
 
 /// Why an operation failed; where it was is not said yet.
 #[derive(Debug)]
 pub(in crate::lease) struct Failure {
     error: EngineError,
     origin: Origin,
+    is_overtaken: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -21,14 +24,49 @@ enum Origin {
     Store,
 }
 
+/// What an error of a server or its client means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lease) enum Sort {
+    /// Another try may succeed.
+    Passing,
+    /// Trying again cannot help.
+    Lasting,
+    /// Nothing was written, because others were faster or the tables are gone.
+    Overtaken,
+    /// A statement was prepared in another session.
+    Pooled,
+}
+
 impl Failure {
-    /// What the server or the client says.
+    /// What the server or its client says, and its message without the client's words around it.
+    pub(in crate::lease) fn told(
+        error: impl Error + Send + Sync + 'static,
+        sort: Sort,
+        message: String,
+    ) -> Self {
+        let refusal = encryption::refusal(&error).map(EngineError::unusable);
+        let told = refusal.unwrap_or_else(|| match sort {
+            Sort::Pooled => pooled(),
+            Sort::Lasting => EngineError::unusable(message),
+            Sort::Passing | Sort::Overtaken => EngineError::unavailable(message),
+        });
+        Self {
+            is_overtaken: sort == Sort::Overtaken,
+            ..Self::of_the_connection(told.because(error))
+        }
+    }
+
+    /// What concerns this session.
     pub(in crate::lease) fn of_the_connection(error: EngineError) -> Self {
         let origin = match error.kind() {
             EngineErrorKind::Unavailable => Origin::Connection,
             EngineErrorKind::Unusable => Origin::Server,
         };
-        Self { error, origin }
+        Self {
+            error,
+            origin,
+            is_overtaken: false,
+        }
     }
 
     pub(super) fn is_of_the_connection(&self) -> bool {
@@ -37,6 +75,10 @@ impl Failure {
 
     pub(super) fn is_of_the_store(&self) -> bool {
         self.origin == Origin::Store
+    }
+
+    pub(super) fn is_overtaken(&self) -> bool {
+        self.is_overtaken
     }
 
     pub(super) fn at(self, place: &str) -> EngineError {
@@ -62,8 +104,11 @@ pub(in crate::lease) fn changed(how: &str) -> EngineError {
 /// What the store itself refuses leaves the connection as it was.
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        let origin = Origin::Store;
-        Self { error, origin }
+        Self {
+            error,
+            origin: Origin::Store,
+            is_overtaken: false,
+        }
     }
 }
 
@@ -72,6 +117,7 @@ impl From<Elapsed> for Failure {
         Self {
             error: EngineError::unavailable("no answer in time"),
             origin: Origin::Server,
+            is_overtaken: false,
         }
     }
 }

@@ -1,5 +1,12 @@
 //! What the stores in databases have in common: one session after the other, each operation within a time limit.
 
+#![expect(
+    private_bounds,
+    reason = "which databases there are is this crate's to say"
+)]
+
+mod driver;
+mod engine;
 mod failure;
 mod runtime;
 mod values;
@@ -10,9 +17,12 @@ use core::time::Duration;
 
 use tokio::time::timeout;
 
-pub(super) use self::failure::{Failure, changed, pooled};
+pub(super) use self::driver::{Driver, Session, Texts, emptied, forgetful, whole_pages};
+pub(super) use self::failure::{Failure, Sort, changed, pooled};
 use self::runtime::Blocking;
-pub(super) use self::values::{Only, check_version, count, expected, key, time, window};
+use self::values::check_version;
+pub(super) use self::values::{Only, expected, key, time, window};
+use super::url::Server;
 use super::{EngineError, Namespace};
 
 /// How long a server may take to answer.
@@ -20,55 +30,34 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(3);
 /// How long it may take to make the tables, or to wait for another who does.
 const SETUP_LIMIT: Duration = Duration::from_secs(20);
 
-/// A connection to a server.
-pub(super) trait Session: Sized + Send {
-    /// Where the server is, and what its sessions have in common.
-    type Target: Send;
-
-    async fn connect(target: &Self::Target) -> Result<Self, Failure>;
-
-    /// Makes what is missing, and checks what is there.
-    async fn set_up(&mut self, target: &mut Self::Target) -> Result<(), Failure>;
-
-    /// Whether it still works, as far as is known without a round trip.
-    async fn is_open(&mut self) -> bool;
-
-    /// Says goodbye.
-    async fn close(self);
-}
-
-/// A server's database, as one store uses it.
-pub(super) struct Database<S: Session> {
+/// One namespace in a database on a server: the engine of `PostgresStore` and `MysqlStore`. A connection that was lost is
+/// replaced by the next operation.
+pub struct Database<D: Driver> {
     // Before the runtime, which its socket belongs to.
-    session: Option<S>,
+    session: Option<D::Session>,
     runtime: Blocking,
-    target: S::Target,
+    driver: D,
     place: String,
     namespace: String,
     /// How long an operation on few node ids may take.
     limit: Duration,
 }
 
-impl<S: Session> Database<S> {
+impl<D: Driver> Database<D> {
     /// One that is not connected yet.
-    pub(super) fn new(
-        target: S::Target,
-        place: String,
+    pub(super) fn over(
+        driver: D,
+        server: &Server,
         namespace: &Namespace,
     ) -> Result<Self, EngineError> {
         Ok(Self {
             session: None,
             runtime: Blocking::new()?,
-            target,
-            place,
+            driver,
+            place: format!("{} at {}", D::PLACE, server.address),
             namespace: namespace.name().to_owned(),
             limit: ANSWER_LIMIT,
         })
-    }
-
-    /// What it is and where, for errors.
-    pub(super) fn place(&self) -> String {
-        self.place.clone()
     }
 
     /// Operations under a TTL follow: each is so short that it can be tried again in time.
@@ -79,32 +68,23 @@ impl<S: Session> Database<S> {
         self.limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST, ANSWER_LIMIT);
     }
 
-    /// Runs an operation that only reads some texts of a namespace. Where the connection that was open fails, it is
-    /// repeated on a new one.
-    pub(super) fn read<T: Send>(
-        &mut self,
-        texts: usize,
-        operation: impl AsyncFn(&mut S, &str) -> Result<T, Failure> + Sync,
-    ) -> Result<T, EngineError> {
-        let outcome = self.run(texts, true, operation);
-        outcome.map_err(|failure| failure.at(&self.place))
-    }
-
-    /// Runs an operation that writes. It is not repeated: it may have been done.
-    pub(super) fn write<T: Send>(
-        &mut self,
-        texts: usize,
-        operation: impl AsyncFn(&mut S, &str) -> Result<T, Failure> + Sync,
-    ) -> Result<T, EngineError> {
-        let outcome = self.run(texts, false, operation);
-        outcome.map_err(|failure| failure.at(&self.place))
-    }
-
+    /// Runs an operation on some texts of the namespace. One that only reads is repeated on a new connection where the
+    /// one that was open fails; one that writes is not: it may have been done.
     fn run<T: Send>(
         &mut self,
         texts: usize,
         only_reads: bool,
-        operation: impl AsyncFn(&mut S, &str) -> Result<T, Failure> + Sync,
+        operation: impl AsyncFn(&mut D::Session) -> Result<T, Failure> + Sync,
+    ) -> Result<T, EngineError> {
+        let outcome = self.try_run(texts, only_reads, operation);
+        outcome.map_err(|failure| failure.at(&self.place))
+    }
+
+    fn try_run<T: Send>(
+        &mut self,
+        texts: usize,
+        only_reads: bool,
+        operation: impl AsyncFn(&mut D::Session) -> Result<T, Failure> + Sync,
     ) -> Result<T, Failure> {
         if self.runtime.is_inherited() {
             mem::forget(self.session.take());
@@ -123,9 +103,9 @@ impl<S: Session> Database<S> {
                 let is_last = open.is_none() || !only_reads;
                 let mut session = match open.take() {
                     Some(session) => session,
-                    None => open_session::<S>(&mut self.target).await?,
+                    None => open_session(&mut self.driver, &self.namespace).await?,
                 };
-                let answer = timeout(limit, operation(&mut session, &self.namespace)).await;
+                let answer = timeout(limit, operation(&mut session)).await;
                 let outcome = answer.unwrap_or_else(|elapsed| Err(elapsed.into()));
                 match outcome {
                     Err(failure) if !is_last && failure.is_of_the_connection() => {}
@@ -143,13 +123,37 @@ impl<S: Session> Database<S> {
     }
 }
 
-async fn open_session<S: Session>(target: &mut S::Target) -> Result<S, Failure> {
-    let mut session = timeout(ANSWER_LIMIT, S::connect(target)).await??;
-    timeout(SETUP_LIMIT, session.set_up(target)).await??;
+async fn open_session<D: Driver>(driver: &mut D, namespace: &str) -> Result<D::Session, Failure> {
+    let mut session = timeout(ANSWER_LIMIT, D::Session::connect(driver, namespace)).await??;
+    timeout(SETUP_LIMIT, set_up(&mut session, driver)).await??;
     Ok(session)
 }
 
-impl<S: Session> Drop for Database<S> {
+/// Makes what is missing, and checks what is there.
+async fn set_up<S: Session>(session: &mut S, driver: &mut S::Driver) -> Result<(), Failure> {
+    session.prepare().await?;
+    session.check(driver).await?;
+    if !is_made(session).await? {
+        session.make().await?;
+        // Another user may have been quicker.
+        session.check(driver).await?;
+        if !is_made(session).await? {
+            return Err(emptied().into());
+        }
+    }
+    session.enter(driver).await
+}
+
+async fn is_made<S: Session>(session: &mut S) -> Result<bool, Failure> {
+    match session.version().await {
+        Err(failure) if failure.is_overtaken() => Ok(false),
+        Ok(None) => Ok(false),
+        Ok(Some(version)) => Ok(check_version(version).map(|()| true)?),
+        Err(failure) => Err(failure),
+    }
+}
+
+impl<D: Driver> Drop for Database<D> {
     fn drop(&mut self) {
         let Some(session) = self.session.take() else {
             return;
@@ -162,7 +166,7 @@ impl<S: Session> Drop for Database<S> {
     }
 }
 
-impl<S: Session> Debug for Database<S> {
+impl<D: Driver> Debug for Database<D> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Database")
             .field("place", &self.place)

@@ -18,7 +18,7 @@ pub(in crate::lease) fn check_version(version: u64) -> Result<(), EngineError> {
 pub(in crate::lease) fn count(keys: &[Keys]) -> usize {
     let counts = keys.iter().map(|keys| match keys {
         Keys::One(_) => 1,
-        Keys::Nodes(range) | Keys::Pages(range) => range.clone().count(),
+        Keys::Nodes(range) | Keys::Pages(range) | Keys::Hints(range) => range.clone().count(),
     });
     counts.sum()
 }

@@ -6,6 +6,7 @@
 //! | `randflake/NAME/counter`    | that of [`Key::Counter`]                                     |
 //! | `randflake/NAME/lease/NODE` | those of [`Key::Node`]                                       |
 //! | `randflake/NAME/page/PAGE`  | those of [`Key::Page`]                                       |
+//! | `randflake/NAME/hint/PLACE`  | those of [`Key::Hint`]                                       |
 //! | `randflake/NAME/setbacks`   | how often a process has noticed that the cluster was set back |
 //!
 //! Numbers in keys have eight hexadecimal digits.
@@ -33,6 +34,7 @@ impl Prefix {
             Key::Counter => "counter".to_owned(),
             Key::Node(node_id) => format!("lease/{node_id:08x}"),
             Key::Page(page) => format!("page/{page:08x}"),
+            Key::Hint(place) => format!("hint/{place:08x}"),
         };
         self.0.clone() + &rest
     }
@@ -53,6 +55,7 @@ impl Prefix {
         let key = match kind {
             "lease" => Key::Node(number),
             "page" => Key::Page(number),
+            "hint" => Key::Hint(number),
             _ => return None,
         };
         // Not one that is spelled differently.

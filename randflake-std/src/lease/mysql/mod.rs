@@ -2,30 +2,26 @@
 
 mod diagnosis;
 mod failure;
-mod records;
 mod session;
-mod sql;
+mod statements;
 mod tls;
 
-use core::time::Duration;
+use core::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
 use mysql_async::{Opts, OptsBuilder};
 use randflake_core::Clock;
 
 use self::session::Session;
-use self::tls::Target;
 #[cfg(doc)]
 use super::LeaseStore;
-use super::database::{Database, count};
+use super::database::{Database, Driver};
 use super::encryption::Files;
 use super::url::{Engine as Scheme, Server};
-use super::{EngineError, Finding, Namespace, StoreError};
-use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write};
+use super::{Namespace, StoreError};
+use crate::ledger::Ledger;
 #[cfg(doc)]
 use crate::segment::SegmentStore;
-
-type SharedClock = Arc<dyn Clock + Send + Sync>;
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
 ///
@@ -86,33 +82,18 @@ type SharedClock = Arc<dyn Clock + Send + Sync>;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type MysqlStore = Ledger<Mysql>;
+pub type MysqlStore = Ledger<Database<Mysql>>;
 
-/// A namespace in a `MySQL` or `MariaDB` database.
-#[derive(Debug)]
+/// How a `MySQL` or `MariaDB` server is reached.
 pub struct Mysql {
-    database: Database<Session>,
-    has_own_clock: bool,
+    options: Opts,
+    /// For an encrypted connection.
+    files: Option<Files>,
+    /// Instead of the server's, in tests.
+    clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
 impl MysqlStore {
-    /// Opens the store that a URL names, creating the tables if they are not there.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Invalid`] when the URL cannot be understood or names no database;
-    /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
-    /// password or database, is too old, has
-    /// tables that somebody has changed, has
-    /// another `innodb_flush_log_at_trx_commit` than 1, or `log_bin` with another `sync_binlog` than 1, has
-    /// the namespace with other terms, or has
-    /// a newer version's tables, and when this build cannot encrypt but should;
-    /// [`StoreError::Unavailable`] when there is no answer, or the server is read-only. No error shows a
-    /// password.
-    pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, Scheme::Mysql)?, namespace, None)
-    }
-
     /// [`open`](MysqlStore::open) with another clock than the server's, for tests and simulations.
     ///
     /// # Errors
@@ -126,88 +107,53 @@ impl MysqlStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        Self::at(&Server::at(url, Scheme::Mysql)?, namespace, Some(clock))
-    }
-
-    pub(crate) fn at(
-        server: &Server,
-        namespace: &Namespace,
-        clock: Option<SharedClock>,
-    ) -> Result<Self, StoreError> {
-        let has_own_clock = clock.is_none();
-        let target = Target {
-            options: settings(server)?,
-            files: Files::asked_by(server)?,
-            clock,
-        };
-        let place = format!("MySQL at {}", server.address);
-        let mysql = Mysql {
-            database: Database::new(target, place, namespace)?,
-            has_own_clock,
-        };
-        Self::opened(mysql, namespace.clone())
+        let server = Server::at(url, Scheme::Mysql)?;
+        let mut mysql = Mysql::of(&server)?;
+        mysql.clock = Some(clock);
+        let database = Database::over(mysql, &server, namespace)?;
+        Self::opened(database, namespace.clone())
     }
 }
 
-impl Engine for Mysql {
-    fn place(&self) -> String {
-        self.database.place()
-    }
+impl Driver for Mysql {
+    type Session = Session;
 
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        self.database.read(count(keys), async |session, namespace| {
-            session.read(namespace, keys).await
+    const SCHEME: Scheme = Scheme::Mysql;
+    const PLACE: &'static str = "MySQL";
+
+    fn of(server: &Server) -> Result<Self, StoreError> {
+        let [host] = server.hosts() else {
+            return Err(server.refused("does not have one host"));
+        };
+        if server.database.is_none() {
+            return Err(server.refused("has no database"));
+        }
+        let password = server.password.as_ref();
+        let options = OptsBuilder::default()
+            .ip_or_hostname(&host.name)
+            .tcp_port(host.port)
+            .user(server.user.as_deref())
+            .pass(password.map(|password| password.as_str()))
+            .db_name(server.database.as_deref())
+            // An update counts what it has found, also where it changed nothing.
+            .client_found_rows(true)
+            .prefer_socket(false);
+        Ok(Self {
+            options: options.into(),
+            files: Files::asked_by(server)?,
+            clock: None,
         })
-    }
-
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        let texts = write.entries.len();
-        self.database.write(texts, async |session, namespace| {
-            session.write(namespace, write).await
-        })
-    }
-
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        self.database.read(most, async |session, namespace| {
-            session.list(namespace, first, most).await
-        })
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
-        let findings = async |session: &mut Session, _: &str| diagnosis::findings(session).await;
-        self.database.read(0, findings)
     }
 
     fn has_own_clock(&self) -> bool {
-        self.has_own_clock
-    }
-
-    fn renews_unread(&self) -> bool {
-        true
-    }
-
-    fn limit_for(&mut self, ttl: Duration) {
-        self.database.limit_for(ttl);
+        self.clock.is_none()
     }
 }
 
-/// For the client, field by field: its own parser takes options that switch verification off.
-fn settings(server: &Server) -> Result<Opts, StoreError> {
-    let [host] = server.hosts() else {
-        return Err(server.refused("does not have one host"));
-    };
-    if server.database.is_none() {
-        return Err(server.refused("has no database"));
+impl Debug for Mysql {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mysql")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
-    let password = server.password.as_ref();
-    let options = OptsBuilder::default()
-        .ip_or_hostname(&host.name)
-        .tcp_port(host.port)
-        .user(server.user.as_deref())
-        .pass(password.map(|password| password.as_str()))
-        .db_name(server.database.as_deref())
-        // An update counts what it has found, also where it changed nothing.
-        .client_found_rows(true)
-        .prefer_socket(false);
-    Ok(options.into())
 }

@@ -2,25 +2,22 @@
 
 mod diagnosis;
 mod failure;
-mod owner;
-mod records;
+mod rights;
 mod session;
+mod statements;
 mod tls;
-
-use core::time::Duration;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
 use self::session::Session;
-use self::tls::Target;
 #[cfg(doc)]
 use super::LeaseStore;
-use super::database::{Database, count};
+use super::StoreError;
+use super::database::{Database, Driver};
 use super::encryption::Files;
 use super::url::{Engine as Scheme, Host, Server};
-use super::{EngineError, Finding, Namespace, StoreError};
-use crate::ledger::{Committed, Engine, Keys, Ledger, Reading, Write};
+use crate::ledger::Ledger;
 #[cfg(doc)]
 use crate::segment::SegmentStore;
 
@@ -90,125 +87,53 @@ use crate::segment::SegmentStore;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type PostgresStore = Ledger<Postgres>;
+pub type PostgresStore = Ledger<Database<Postgres>>;
 
-/// One namespace of a database.
+/// How the PostgreSQL servers of one cluster are reached.
 #[derive(Debug)]
 pub struct Postgres {
-    database: Database<Session>,
+    config: Config,
+    /// For an encrypted connection.
+    files: Option<Files>,
+    /// Who made the schema, if it was another role.
+    owner: Option<String>,
+    /// The random number of the store that this process has used first: its connections say so.
+    first: Option<i64>,
 }
 
-impl PostgresStore {
-    /// Opens the store that a URL names, creating the schema if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Invalid`] when the URL cannot be understood or names no host;
-    /// [`StoreError::Unusable`] when the server's certificate is not trusted, the server refuses user,
-    /// password or database, runs with `fsync=off`, has a schema that another role has made and
-    /// `owner` does not name, has the namespace with other terms, or has another version's schema, when a
-    /// pooler gives each statement another session, and when this build cannot encrypt but should;
-    /// [`StoreError::Unavailable`] when there is no answer, or no server but standbys. No error shows a
-    /// password.
-    pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, Scheme::Postgres)?, namespace)
-    }
+impl Driver for Postgres {
+    type Session = Session;
 
-    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::opened(Postgres::at(server, namespace)?, namespace.clone())
-    }
-}
+    const SCHEME: Scheme = Scheme::Postgres;
+    const PLACE: &'static str = "the PostgreSQL server";
 
-impl Postgres {
-    /// The namespace in the database that a URL names, for a [`Ledger`] that compares the server's clock with
-    /// none, as in simulations. Nothing is asked yet.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Invalid`] when the URL cannot be understood or names no host.
-    pub fn new(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, Scheme::Postgres)?, namespace)
-    }
-
-    fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
+    fn of(server: &Server) -> Result<Self, StoreError> {
         let files = Files::asked_by(server)?;
-        let target = Target {
-            config: settings(server, files.is_some()),
+        let mut config = Config::new();
+        for Host { name, port } in server.hosts() {
+            config.host(name).port(*port);
+        }
+        if let Some(user) = &server.user {
+            config.user(user);
+        }
+        if let Some(password) = &server.password {
+            config.password(password.as_bytes());
+        }
+        if let Some(database) = &server.database {
+            config.dbname(database);
+        }
+        // What is preferred, and not checked, protects from nobody: it is all or nothing.
+        config.ssl_mode(match files {
+            Some(_) => SslMode::Require,
+            None => SslMode::Disable,
+        });
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        config.application_name("randflake");
+        Ok(Self {
+            config,
             files,
             owner: server.option("owner").map(str::to_owned),
             first: None,
-        };
-        let place = format!("the PostgreSQL server at {}", server.address);
-        Ok(Self {
-            database: Database::new(target, place, namespace)?,
         })
     }
-}
-
-impl Engine for Postgres {
-    fn place(&self) -> String {
-        self.database.place()
-    }
-
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        self.database.read(count(keys), async |session, namespace| {
-            session.read(namespace, keys).await
-        })
-    }
-
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        let texts = write.entries.len();
-        self.database.write(texts, async |session, namespace| {
-            session.write(namespace, write).await
-        })
-    }
-
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        self.database.read(most, async |session, namespace| {
-            session.list(namespace, first, most).await
-        })
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
-        let findings = async |session: &mut Session, _: &str| diagnosis::findings(session).await;
-        self.database.read(0, findings)
-    }
-
-    fn has_own_clock(&self) -> bool {
-        true
-    }
-
-    fn renews_unread(&self) -> bool {
-        true
-    }
-
-    fn limit_for(&mut self, ttl: Duration) {
-        self.database.limit_for(ttl);
-    }
-}
-
-/// For the client, field by field: its own parser takes more options.
-fn settings(server: &Server, is_encrypted: bool) -> Config {
-    let mut config = Config::new();
-    for Host { name, port } in server.hosts() {
-        config.host(name).port(*port);
-    }
-    if let Some(user) = &server.user {
-        config.user(user);
-    }
-    if let Some(password) = &server.password {
-        config.password(password.as_bytes());
-    }
-    if let Some(database) = &server.database {
-        config.dbname(database);
-    }
-    // What is preferred, and not checked, protects from nobody: it is all or nothing.
-    config.ssl_mode(if is_encrypted {
-        SslMode::Require
-    } else {
-        SslMode::Disable
-    });
-    config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-    config.application_name("randflake");
-    config
 }

@@ -1,4 +1,4 @@
-//! A connection that was found fit, and the store behind it.
+//! A connection, and what it is asked.
 
 use std::collections::BTreeMap;
 
@@ -6,84 +6,44 @@ use tokio::task::{JoinHandle, yield_now};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, Statement};
 
-use super::failure::emptied;
-use super::owner;
-use super::tls::Target;
-use crate::lease::EngineError;
-use crate::lease::database::{self, Failure, check_version};
+use super::statements::{CHANGE, ENTER, IS_USED, LOOK, PARTS, PUT, SETTINGS, TEXTS};
+use super::tls::connect;
+use super::{Postgres, diagnosis, rights};
+use crate::lease::database::{
+    self, Failure, Only, Texts, emptied, expected, forgetful, key, pooled, time, window,
+};
+use crate::lease::{EngineError, Finding};
+use crate::ledger::{Before, Continuity, Key, Keys, Reading, Write};
 
-/// What the store relies on, whatever the server's, the database's or the role's settings are. There is one good
-/// plan for each statement: by the primary key.
-const SETTINGS: &str = "
-    SET synchronous_commit = on;
-    SET default_transaction_isolation = 'read committed';
-    SET default_transaction_read_only = off;
-    SET search_path = pg_catalog;
-    SET statement_timeout = '20s';
-    SET jit = off;
-    SET plan_cache_mode = force_generic_plan;
-    SET enable_seqscan = off;
-    SET enable_bitmapscan = off;
-    SET enable_hashjoin = off;
-    SET enable_mergejoin = off;
-    SET enable_material = off;
-    SET randflake.session = {session}";
-
-/// What stands in statements between braces.
-const PARTS: [(&str, &str); 5] = [
-    // The answers to writes are lost without these.
-    (
-        "{fit}",
-        "{same} AND current_setting('fsync') = 'on'
-            AND current_setting('synchronous_commit') IN ('on', 'remote_apply')",
-    ),
-    (
-        "{same}",
-        "coalesce(current_setting('randflake.session', true), '') = '{session}'",
-    ),
-    (
-        "{now}",
-        "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-    ),
-    // Another one after a promotion or a restoration to a point in time, on a copy of server or database, and
-    // when a dump was restored in place.
-    (
-        "{fingerprint}",
-        "(SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '/'
-            || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || {tables}
-        FROM pg_control_system())",
-    ),
-    // All that may change under a session. The second number is another one when all records were removed.
-    (
-        "{tables}",
-        "concat_ws('/', to_regclass('randflake.record')::oid,
-            pg_relation_filenode(to_regclass('randflake.record')))",
-    ),
-];
-
-/// It is used for one operation after the other; after an error it is dropped.
+/// A connection that was found fit, and the store behind it.
 #[derive(Debug)]
-pub(super) struct Session {
-    pub(super) client: Client,
+pub(in crate::lease) struct Session {
+    client: Client,
     driver: JoinHandle<()>,
+    namespace: String,
     /// By their text before it was completed.
     statements: BTreeMap<&'static str, Statement>,
     /// Tells it from others that a pooler may put in its place.
     number: u64,
     /// Of the server and the tables.
-    pub(super) fingerprint: String,
+    fingerprint: String,
     /// Of the tables alone.
-    pub(super) tables: String,
+    tables: String,
 }
 
 impl database::Session for Session {
-    type Target = Target;
+    type Driver = Postgres;
 
-    async fn connect(target: &Target) -> Result<Self, Failure> {
-        let (client, driver) = target.connect().await?;
+    async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
+        let mut config = postgres.config.clone();
+        if let Some(first) = postgres.first {
+            config.application_name(format!("randflake {first}"));
+        }
+        let (client, driver) = connect(&config, postgres.files.as_ref()).await?;
         Ok(Self {
             client,
             driver,
+            namespace: namespace.to_owned(),
             statements: BTreeMap::new(),
             number: getrandom::u64().map_err(EngineError::unavailable)?,
             fingerprint: String::new(),
@@ -91,34 +51,47 @@ impl database::Session for Session {
         })
     }
 
-    async fn set_up(&mut self, target: &mut Target) -> Result<(), Failure> {
-        let owner = target.owner.as_deref();
+    async fn prepare(&mut self) -> Result<(), Failure> {
         self.client.batch_execute(&self.complete(SETTINGS)).await?;
-        let question = "SELECT pg_is_in_recovery(), to_regclass('randflake.store') IS NOT NULL";
-        let row = self.client.query_typed_one(question, &[]).await?;
-        if row.try_get(0)? {
+        let question = "SELECT pg_is_in_recovery()";
+        if self
+            .client
+            .query_typed_one(question, &[])
+            .await?
+            .try_get(0)?
+        {
             let why = "the server is a standby, which cannot grant anything";
             return Err(EngineError::unavailable(why).into());
         }
-        owner::check(&self.client, owner).await?;
-        if !row.try_get::<_, bool>(1)? {
-            let schema = self.complete(include_str!("schema.sql"));
-            self.client.batch_execute(&schema).await?;
-            // Another role may have been quicker.
-            owner::check(&self.client, owner).await?;
-        }
-        let question = self.complete(
-            "SELECT version, id, {fingerprint}, {tables},
-                set_config('application_name', 'randflake ' || coalesce($1, id), false)
-            FROM randflake.store",
-        );
-        let values = [(&target.first as _, Type::INT8)];
-        let rows = self.client.query_typed(&question, &values).await?;
+        Ok(())
+    }
+
+    async fn check(&mut self, postgres: &Postgres) -> Result<(), Failure> {
+        rights::check(&self.client, postgres.owner.as_deref()).await
+    }
+
+    async fn version(&mut self) -> Result<Option<u64>, Failure> {
+        let question = "SELECT version FROM randflake.store";
+        let row = self.client.query_typed(question, &[]).await?.pop();
+        let version = row.map(|row| row.try_get::<_, i32>(0)).transpose()?;
+        Ok(version.map(|version| version.unsigned_abs().into()))
+    }
+
+    async fn make(&mut self) -> Result<(), Failure> {
+        let schema = self.complete(include_str!("schema.sql"));
+        Ok(self.client.batch_execute(&schema).await?)
+    }
+
+    async fn enter(&mut self, postgres: &mut Postgres) -> Result<(), Failure> {
+        let values = [(&postgres.first as _, Type::INT8)];
+        let rows = self
+            .client
+            .query_typed(&self.complete(ENTER), &values)
+            .await?;
         let row = rows.first().ok_or_else(emptied)?;
-        check_version(row.try_get::<_, i32>(0)?.unsigned_abs().into())?;
-        target.first.get_or_insert(row.try_get(1)?);
-        self.fingerprint = row.try_get(2)?;
-        self.tables = row.try_get(3)?;
+        postgres.first.get_or_insert(row.try_get(0)?);
+        self.fingerprint = row.try_get(1)?;
+        self.tables = row.try_get(2)?;
         Ok(())
     }
 
@@ -129,32 +102,130 @@ impl database::Session for Session {
         !self.client.is_closed()
     }
 
-    /// Its end is enough for the server.
-    async fn close(self) {}
+    async fn look(&mut self, keys: &[Keys]) -> Result<Reading, Failure> {
+        let row = self.find(LOOK, keys, None).await?;
+        let (is_same, fingerprint): (bool, String) = (row.try_get(4)?, row.try_get(7)?);
+        if !is_same {
+            return Err(Failure::of_the_connection(pooled()));
+        }
+        if fingerprint != self.fingerprint {
+            let why = "the schema randflake was replaced meanwhile";
+            return Err(Failure::of_the_connection(EngineError::unavailable(why)));
+        }
+        let (is_fit, settings): (bool, &str) = (row.try_get(5)?, row.try_get(6)?);
+        Ok(Reading {
+            now: time(row.try_get(3)?),
+            continuity: Continuity {
+                fingerprint,
+                is_absence_certain: row.try_get(8)?,
+                known_end_unix_ms: 0,
+                fault: (!is_fit).then(|| forgetful("PostgreSQL", settings, "turn them on")),
+            },
+            texts: texts(&row)?,
+        })
+    }
+
+    async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure> {
+        texts(&self.find(TEXTS, keys, most).await?)
+    }
+
+    async fn is_used(&mut self, _: &[Key]) -> Result<bool, Failure> {
+        Ok(self
+            .client
+            .query_typed_one(IS_USED, &[])
+            .await?
+            .try_get(0)?)
+    }
+
+    async fn write(
+        &mut self,
+        write: &Write,
+        only: Option<Only<'_>>,
+    ) -> Result<Option<i64>, Failure> {
+        if write.fingerprint != self.fingerprint {
+            return Ok(None);
+        }
+        let tables = self.tables.clone();
+        let (from, to) = window(write);
+        let rows = if let Some(only) = only {
+            let (kind, number) = place(only.key);
+            let Only {
+                before,
+                after,
+                kept,
+                ..
+            } = only;
+            let texts: [&(dyn ToSql + Sync); 3] = [&before, &after, &kept];
+            let places: [&(dyn ToSql + Sync); 5] = [&tables, &from, &to, &kind, &number];
+            self.ask(CHANGE, &[&places[..], &texts].concat()).await?
+        } else {
+            // In one order, or two writes might wait for each other.
+            let mut entries: Vec<_> = write.entries.iter().collect();
+            entries.sort_unstable_by_key(|entry| entry.key);
+            let places = entries.iter().map(|entry| place(entry.key));
+            let (kinds, numbers): (Vec<_>, Vec<_>) = places.unzip();
+            let texts = entries
+                .iter()
+                .map(|entry| (expected(entry), entry.after.as_deref()));
+            let (befores, afters): (Vec<_>, Vec<_>) = texts.unzip();
+            let blind = entries.iter().map(|entry| entry.before == Before::Anything);
+            let blind: Vec<_> = blind.collect();
+            let values: [&(dyn ToSql + Sync); 8] = [
+                &tables, &from, &to, &kinds, &numbers, &befores, &afters, &blind,
+            ];
+            self.ask(PUT, &values).await?
+        };
+        Ok(rows
+            .first()
+            .map(|row| row.try_get(0))
+            .transpose()?
+            .flatten())
+    }
+
+    async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
+        diagnosis::findings(&self.client, &self.fingerprint).await
+    }
 }
 
 impl Session {
     fn complete(&self, statement: &str) -> String {
-        let text = PARTS
-            .iter()
-            .fold(statement.to_owned(), |text, (name, part)| {
-                text.replace(name, part)
-            });
+        let put = |text: String, (name, part): &(&str, &str)| text.replace(name, part);
+        let text = PARTS.iter().fold(statement.to_owned(), put);
         text.replace("{session}", &self.number.to_string())
     }
 
-    /// Asks in one round trip; another one before a statement's first use, so that the server reads and plans
-    /// it once.
-    pub(super) async fn ask(
+    /// The one row of a statement that looks for some keys.
+    async fn find(
+        &mut self,
+        statement: &'static str,
+        keys: &[Keys],
+        most: Option<usize>,
+    ) -> Result<Row, Failure> {
+        let bounds = keys.iter().map(Keys::bounds);
+        let (firsts, lasts): (Vec<_>, Vec<_>) = bounds.map(|(a, b)| (place(a), place(b))).unzip();
+        let (kinds, firsts): (Vec<_>, Vec<_>) = firsts.into_iter().unzip();
+        let lasts: Vec<_> = lasts.into_iter().map(|(_, number)| number).collect();
+        let most = most.and_then(|most| i64::try_from(most).ok());
+        let mut rows = self
+            .ask(statement, &[&kinds, &firsts, &lasts, &most])
+            .await?;
+        Ok(rows.pop().ok_or_else(emptied)?)
+    }
+
+    /// Asks of the namespace in one round trip; another one before a statement's first use, so that the server reads and
+    /// plans it once.
+    async fn ask(
         &mut self,
         statement: &'static str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Error> {
+        let namespace: [&(dyn ToSql + Sync); 1] = [&self.namespace];
+        let values = [&namespace, values].concat();
         if let Some(known) = self.statements.get(statement) {
-            return self.client.query(known, values).await;
+            return self.client.query(known, &values).await;
         }
         let new = self.client.prepare(&self.complete(statement)).await?;
-        let rows = self.client.query(&new, values).await;
+        let rows = self.client.query(&new, &values).await;
         self.statements.insert(statement, new);
         rows
     }
@@ -164,4 +235,19 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.driver.abort();
     }
+}
+
+/// Those of a row, whose first columns are arrays of kinds, numbers and texts.
+fn texts(row: &Row) -> Result<Texts, Failure> {
+    let kinds = row.try_get::<_, Vec<i16>>(0)?.into_iter();
+    let places = kinds.zip(row.try_get::<_, Vec<i64>>(1)?);
+    let texts = places.zip(row.try_get::<_, Vec<String>>(2)?);
+    let texts = texts.map(|((kind, number), text)| Ok((key(kind, number)?, text)));
+    texts.collect()
+}
+
+/// A key's kind and number, as the table has them.
+fn place(key: Key) -> (i16, i64) {
+    let (kind, number) = key.numbers();
+    (kind.into(), number.into())
 }

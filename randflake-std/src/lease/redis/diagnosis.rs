@@ -16,17 +16,17 @@ pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, Engi
         || "unknown".to_owned(),
         |(name, version)| format!("{} {version}", name.trim_end_matches("_version")),
     );
-    Ok(vec![
-        Finding::fine("server", version),
-        Finding::fine("schema", format!("version {VERSION}")),
-        eviction(&info.get::<String>("maxmemory_policy").unwrap_or_default()),
-        durability(connection, &info),
-        failover(&info),
-        Finding::fine(
-            "fingerprint",
-            info.get::<String>("run_id").unwrap_or_default(),
-        ),
-    ])
+    let policy: String = info.get("maxmemory_policy").unwrap_or_default();
+    let settings = [eviction(&policy), durability(connection, &info)];
+    let fingerprint: String = info.get("run_id").unwrap_or_default();
+    let failover = Some(failover(&info));
+    Ok(Finding::of_a_store(
+        version,
+        VERSION,
+        settings,
+        fingerprint,
+        failover,
+    ))
 }
 
 fn eviction(policy: &str) -> Finding {

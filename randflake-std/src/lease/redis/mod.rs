@@ -336,6 +336,7 @@ fn each(keys: &Keys) -> Box<dyn Iterator<Item = Key>> {
         Keys::One(key) => Box::new(core::iter::once(*key)),
         Keys::Nodes(nodes) => Box::new(nodes.clone().map(Key::Node)),
         Keys::Pages(pages) => Box::new(pages.clone().map(Key::Page)),
+        Keys::Hints(places) => Box::new(places.clone().map(Key::Hint)),
     }
 }
 
@@ -346,6 +347,7 @@ fn name(key: Key) -> String {
         Key::Counter => "counter".to_owned(),
         Key::Node(node_id) => node_id.to_string(),
         Key::Page(page) => format!("page:{page}"),
+        Key::Hint(place) => format!("hint:{place}"),
     }
 }
 

@@ -30,10 +30,10 @@ impl Server {
             return Err(RedisError::from((kind, sentence)));
         }
         let promoted = field(replication, "master_replid2").trim_start_matches('0');
-        let calls = |name| {
-            let told = field(commands, &format!("cmdstat_{name}"));
-            let calls = told.strip_prefix("calls=").unwrap_or_default();
-            calls.split(',').next().unwrap_or_default().parse().ok()
+        let calls = |line: &str| -> Option<u64> {
+            let (name, told) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+            let (calls, _) = told.split_once(',')?;
+            calls.parse().ok().filter(|_| is_replacing(name))
         };
         Ok(Self {
             run_id: run_id.to_owned(),
@@ -42,8 +42,8 @@ impl Server {
             } else {
                 promoted.to_owned()
             },
-            replaced: REPLACING
-                .split(' ')
+            replaced: commands
+                .lines()
                 .filter_map(calls)
                 .fold(0, u64::saturating_add),
         })
@@ -68,6 +68,10 @@ impl Server {
             replaced: part().parse().unwrap_or(0),
         }
     }
+}
+
+fn is_replacing(command: &str) -> bool {
+    REPLACING.split(' ').any(|name| name == command)
 }
 
 /// What the server tells of a name; empty if it does not.

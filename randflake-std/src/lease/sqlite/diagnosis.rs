@@ -7,15 +7,23 @@ use super::schema;
 use crate::lease::Finding;
 
 /// In a transaction.
-pub(super) fn findings(connection: &Connection) -> Result<Vec<Finding>, Failure> {
-    let schema = format!("version {}", schema::VERSION);
-    Ok(vec![
-        Finding::fine("server", format!("SQLite {}", rusqlite::version())),
-        Finding::fine("schema", schema),
+pub(super) fn findings(
+    connection: &Connection,
+    fingerprint: String,
+) -> Result<Vec<Finding>, Failure> {
+    let server = format!("SQLite {}", rusqlite::version());
+    let settings = [
         journal_mode(connection)?,
         synchronous(connection)?,
         quick_check(connection)?,
-    ])
+    ];
+    Ok(Finding::of_a_store(
+        server,
+        schema::VERSION,
+        settings,
+        fingerprint,
+        None,
+    ))
 }
 
 /// Each operation sets it so; told as SQLite says that it is.

@@ -240,8 +240,8 @@ impl Engine for Sqlite {
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         let session = self.session()?;
-        let mut findings = self.at(diagnosis::findings(&session.connection))?;
-        findings.push(Finding::fine("fingerprint", session.stored.fingerprint()));
+        let fingerprint = session.stored.fingerprint();
+        let mut findings = self.at(diagnosis::findings(&session.connection, fingerprint))?;
         findings.push(volume::finding(&self.place.database, VANISHES));
         Ok(findings)
     }

@@ -162,5 +162,5 @@ opener!(open_postgres, server: &Server, namespace, "postgres", "PostgreSQL", {
     crate::lease::PostgresStore::at(server, namespace)
 });
 opener!(open_mysql, server: &Server, namespace, "mysql", "MySQL", {
-    crate::lease::MysqlStore::at(server, namespace, None)
+    crate::lease::MysqlStore::at(server, namespace)
 });

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::Ledger;
 use crate::lease::StoreError;
-use crate::ledger::carried::{Carried, LEAP, Machine};
+use crate::ledger::carried::{Carried, Compared, LEAP, Machine};
 use crate::ledger::fresh::fresh;
 use crate::ledger::{
     Asking, Change, Committed, Decision, Engine, Expected, Held, Loss, NamespaceRecord, Node,
@@ -44,7 +44,8 @@ impl<E: Engine> Ledger<E> {
     }
 
     /// Reads, decides and writes, until nobody else was faster. The store's clock is compared with what it showed
-    /// before, carried on, if `is_renewal`; else, or if it showed nothing before, with this machine's.
+    /// before, carried on, if `is_renewal`; else, if it showed nothing before, or if it has drifted away since, with
+    /// this machine's.
     pub(super) fn run<T>(
         &mut self,
         wanted: &Wanted<'_>,
@@ -54,14 +55,24 @@ impl<E: Engine> Ledger<E> {
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
             let before = self.machine_now();
-            let view = self.records.read(wanted)?;
+            let wanted = Wanted {
+                seen: Some(&self.seen),
+                ..*wanted
+            };
+            let view = self.records.read(&wanted)?;
+            let after = self.machine_now();
             let last = self.last.as_ref().filter(|_| is_renewal);
-            let clock = before.zip(self.machine_now()).map(
-                |((before, sent), (after, received))| match last {
-                    Some((_, carried)) => carried.expected(sent, received),
-                    None => Expected::of_machine(before, after),
-                },
-            );
+            let clocks = before.zip(after).map(|((wall, sent), (after, received))| {
+                let carried = last.map(|(_, carried)| carried);
+                match carried.filter(|carried| !carried.has_drifted_to(view.now, sent, received)) {
+                    Some(carried) => (carried.expected(sent, received), carried.compared()),
+                    None => {
+                        let compared = Compared { wall, steady: sent };
+                        (Expected::of_machine(wall, after), compared)
+                    }
+                }
+            });
+            let (clock, compared) = clocks.unzip();
             let Decision { change, answer } = rule(&view, &self.asking(clock, fresh));
             if let Err(error @ StoreError::ClockSkew { .. }) = answer {
                 // A leap counts as a failure once; then this machine's clock has to agree.
@@ -87,7 +98,7 @@ impl<E: Engine> Ledger<E> {
             };
             let record = change.namespace_after.or(change.namespace_before);
             // What the rules have looked at: by the write the clock may have leapt.
-            self.answered(record, view.now, before.map(|(_, sent)| sent));
+            self.answered(record, view.now, before.map(|(_, sent)| sent).zip(compared));
             return Ok(Done {
                 answer: answer?,
                 now,
@@ -96,13 +107,19 @@ impl<E: Engine> Ledger<E> {
         Err(StoreError::unavailable("other clients of the store were faster each time").into())
     }
 
-    fn answered(&mut self, record: Option<NamespaceRecord>, now: Duration, sent: Option<Duration>) {
+    fn answered(
+        &mut self,
+        record: Option<NamespaceRecord>,
+        now: Duration,
+        sent: Option<(Duration, Compared)>,
+    ) {
         if let Some(record) = &record {
             self.seen.note_namespace(record);
         }
         let received = self.machine.as_ref().map(Machine::steady);
         let times = sent.zip(received);
-        let carried = times.map(|(sent, received)| Carried::new(now, sent, received));
+        let carried =
+            times.map(|((sent, compared), received)| Carried::new(now, sent, received, compared));
         self.last = record.zip(carried);
     }
 
@@ -133,6 +150,10 @@ impl<E: Engine> Ledger<E> {
             return Ok(None);
         };
         let now = carried.at(sent);
+        let near = carried.near(sent, sent);
+        if !near.allows(now) {
+            return Ok(None);
+        }
         let view = View::carried(now, record, nodes);
         let fresh = fresh().map_err(StoreError::unavailable)?;
         let Decision { mut change, answer } = renew(&view, leases, ttl, &self.asking(None, fresh));
@@ -150,10 +171,15 @@ impl<E: Engine> Ledger<E> {
         let expires = soonest.map_or(now, |end| {
             Duration::from_millis(self.namespace.spec().unix_ms(end) - 1)
         });
-        change.window = Some((now.saturating_sub(LEAP), (now + 2 * LEAP).min(expires)));
+        let from = now.saturating_sub(LEAP).max(near.least);
+        change.window = Some((from, (now + 2 * LEAP).min(near.most).min(expires)));
         match self.records.commit(&change) {
             Ok(Committed::Done { now }) => {
-                self.answered(change.namespace_before, now, Some(sent));
+                self.answered(
+                    change.namespace_before,
+                    now,
+                    Some((sent, carried.compared())),
+                );
                 Ok(Some(Done {
                     answer: renewed,
                     now,

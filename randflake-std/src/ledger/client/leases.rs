@@ -57,7 +57,7 @@ impl<E: Engine> Ledger<E> {
         let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
-            free: 0,
+            ..Wanted::default()
         };
         let mut outcome = Ok(None);
         if self.records.engine.renews_unread() {
@@ -88,7 +88,7 @@ impl<E: Engine> Ledger<E> {
         let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
-            free: 0,
+            ..Wanted::default()
         };
         let outcome = self.run(&wanted, true, |view, asking| release(view, &leases, asking));
         let done = outcome.map_err(|undone| self.may_have_written(undone))?;
@@ -146,7 +146,11 @@ impl<E: Engine> LeaseStore for Ledger<E> {
             NodeIds::These(chosen) => (chosen, 0),
         };
         let read = [&pending.nodes, chosen].concat();
-        let wanted = Wanted { nodes: &read, free };
+        let wanted = Wanted {
+            nodes: &read,
+            free,
+            seen: None,
+        };
         match self.run(&wanted, false, |view, asking| acquire(view, &asked, asking)) {
             Ok(Done { answer, now }) => {
                 for record in &answer {

@@ -26,6 +26,10 @@ pub(crate) fn renewed(_: &str, _: usize) {}
 
 pub(crate) fn lost(_: &str, _: u32, _: Loss) {}
 
+pub(crate) fn scaled(_: &str, _: u32, _: u32) {}
+
+pub(crate) fn short(_: &str, _: u32, _: u32, _: &impl Display) {}
+
 pub(crate) fn clock_stepped(_: &str, _: i64) {}
 
 pub(crate) fn failed(_: &str, _: &impl Display) {}

@@ -43,6 +43,14 @@ pub(crate) fn lost(namespace: &str, node_id: u32, loss: Loss) {
     warn!(target: TARGET, namespace, node_id, reason = loss.name(), "lease lost");
 }
 
+pub(crate) fn scaled(namespace: &str, held: u32, wanted: u32) {
+    info!(target: TARGET, namespace, held, wanted, "node ids held");
+}
+
+pub(crate) fn short(namespace: &str, held: u32, wanted: u32, error: &impl Display) {
+    warn!(target: TARGET, namespace, held, wanted, %error, "short of node ids");
+}
+
 pub(crate) fn clock_stepped(namespace: &str, by_ms: i64) {
     warn!(target: TARGET, namespace, by_ms, "store clock stepped");
 }

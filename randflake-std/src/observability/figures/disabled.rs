@@ -34,6 +34,8 @@ pub(crate) fn failed(_: &str, _: &'static str) {}
 
 pub(crate) fn leases(_: &str, _: usize, _: Duration) {}
 
+pub(crate) fn wanted(_: &str, _: u32) {}
+
 pub(crate) fn skew(_: &str, _: Duration, _: Duration) {}
 
 pub(crate) fn occupancy(_: &str, _: u64, _: u64) {}

@@ -72,6 +72,10 @@ pub(crate) fn leases(namespace: &str, held: usize, remaining: Duration) {
     gauge!("randflake_leases_held", "namespace" => label).set(held as f64);
 }
 
+pub(crate) fn wanted(namespace: &str, wanted: u32) {
+    gauge!("randflake_node_ids_wanted", "namespace" => namespace.to_owned()).set(f64::from(wanted));
+}
+
 pub(crate) fn skew(namespace: &str, store: Duration, here: Duration) {
     let skew = store.as_secs_f64() - here.as_secs_f64();
     gauge!("randflake_store_skew_seconds", "namespace" => namespace.to_owned()).set(skew);

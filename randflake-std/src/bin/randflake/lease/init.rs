@@ -1,5 +1,7 @@
 //! `randflake lease init`
 
+use std::io::Write;
+
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::store::LeaseArgs;

@@ -8,6 +8,7 @@ use randflake_std::{Id, Plain};
 
 use crate::failure::Failure;
 use crate::form::Form;
+use crate::input::BLOCK;
 use crate::number::within;
 use crate::output::stdout;
 use crate::progress::Progress;
@@ -59,14 +60,21 @@ impl Issue {
         let mut store = self.store.open_counter()?;
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
+        let (mut block, mut ids) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
         let mut done = 0;
         while done < self.count {
             // Before it waits, all made so far is handed to the reader.
             out.flush()?;
             let segment = store.reserve((self.count - done).min(LONGEST))?;
-            for number in segment.first()..segment.end() {
-                form.write(&mut out, Id::from_u64(permutation.permute(number)))?;
-                done += 1;
+            let mut numbers = segment.first()..segment.end();
+            while !numbers.is_empty() {
+                block.clear();
+                block.extend(numbers.by_ref().take(BLOCK));
+                permutation.permute_all(&mut block);
+                ids.clear();
+                ids.extend(block.iter().copied().map(Id::from_u64));
+                form.write(&mut out, &ids)?;
+                done += ids.len() as u64;
                 progress.show(done);
             }
         }

@@ -11,20 +11,10 @@ use mysql_async::{Opts, OptsBuilder};
 use self::disabled::options;
 #[cfg(feature = "mysql-tls")]
 use self::enabled::options;
-use super::SharedClock;
+use super::Mysql;
 use crate::lease::EngineError;
-use crate::lease::encryption::Files;
 
-/// Where the server is, and what sessions with it have in common.
-pub(super) struct Target {
-    pub(super) options: Opts,
-    /// For an encrypted connection.
-    pub(super) files: Option<Files>,
-    /// Instead of the server's, in tests.
-    pub(super) clock: Option<SharedClock>,
-}
-
-impl Target {
+impl Mysql {
     /// The options of one connection.
     pub(super) fn options(&self) -> Result<Opts, EngineError> {
         let encryption = self.files.as_ref().map(options).transpose()?;

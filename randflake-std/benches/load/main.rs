@@ -5,6 +5,7 @@
 //! when it is fair; and the part of the time that the process was at work.
 //! `wait`: how long after the beginning of a second its first id is had, by the exact clock, wherever
 //! in the second before the waiting began; and the processor time that a wait takes.
+//! `elastic`: a handle of 1 to 64 node ids under 10,000 ids a second, 2,000,000, and 10,000 again.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(clippy::expect_used, reason = "as above, in what all benchmarks share")]
@@ -13,6 +14,8 @@
     reason = "a benchmark reports on its standard output"
 )]
 
+mod elastic;
+#[path = "../support/mod.rs"]
 mod support;
 
 use core::time::Duration;
@@ -123,13 +126,16 @@ fn as_float(count: u64) -> f64 {
 
 fn main() {
     // Without `--bench` it is run as a test.
-    let (seconds, samples) = if env::args().any(|arg| arg == "--bench") {
-        (5, 40)
+    let (seconds, samples, phases) = if env::args().any(|arg| arg == "--bench") {
+        (5, 40, [3, 10, 12])
     } else {
-        (1, 1)
+        (1, 1, [1, 1, 1])
     };
     for node_ids in [1, 4, 16] {
         rate(node_ids, seconds);
     }
     wait(samples);
+    for tolerance in [0, 2] {
+        elastic::run(tolerance, phases);
+    }
 }

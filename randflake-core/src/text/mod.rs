@@ -1,12 +1,21 @@
 //! Base32hex: most significant digit first, lower case, no padding, no leading zero.
 //!
-//! To text go eight digits at a time in one 64-bit number, a byte each: 40 bits are spread to eight
-//! 5-bit lanes, and all lanes become ASCII at once. Back goes one digit at a time through a table.
+//! All digits at once where there are vectors, else eight in one 64-bit number.
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::ops::Deref;
 
 use crate::DecodeError;
+use scalar::{FOREIGN, digit};
+
+mod scalar;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod sse2;
+
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+use scalar as platform;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use sse2 as platform;
 
 /// Digits of a 64-bit number: 12 of 5 bits and a leading one of 4.
 const MAX_LEN: usize = 13;
@@ -17,8 +26,6 @@ const MAX_FIRST: u8 = b'f';
 const BUFFER_LEN: usize = 16;
 /// The bits of one word of lanes.
 const LANES_BITS: u32 = 40;
-/// From the digit after `9` to the digit `a`: ASCII has this much between them.
-const GAP: u8 = b'a' - b'9' - 1;
 
 /// An id's text: a buffer on the stack that reads as a `str` of 1 to 13 ASCII characters.
 ///
@@ -42,14 +49,10 @@ pub struct Text {
 impl Text {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most 15")]
-    pub(crate) const fn encode(bits: u64) -> Self {
-        let high = to_ascii(spread(bits >> LANES_BITS));
-        let low = to_ascii(spread(bits));
-        let len = len(bits);
+    pub(crate) fn encode(bits: u64) -> Self {
         Self {
-            // One store of 16 bytes: smaller ones would hold up the reading of the whole.
-            buffer: (((high as u128) << u64::BITS) | low as u128).to_be_bytes(),
-            start: (BUFFER_LEN as u32).wrapping_sub(len) as u8,
+            buffer: platform::encode(bits),
+            start: (BUFFER_LEN as u32).wrapping_sub(len(bits)) as u8,
         }
     }
 
@@ -101,46 +104,20 @@ impl Debug for Text {
     }
 }
 
-/// The digit of each byte, or [`FOREIGN`].
-const DIGITS: [u8; 256] = {
-    let characters = b"0123456789abcdefghijklmnopqrstuv";
-    let mut digits = [FOREIGN; 256];
-    let mut digit: u8 = 0;
-    while digit < 32 {
-        digits[characters[digit as usize] as usize] = digit;
-        digit = digit.wrapping_add(1);
-    }
-    digits
-};
-/// No digit, and a bit that no digit has.
-const FOREIGN: u8 = 0x80;
-
-const fn digit(byte: u8) -> u8 {
-    DIGITS[byte as usize]
-}
-
-/// The number of digits' low 64 bits, and whether all bytes were digits.
-#[inline]
-fn number(text: &[u8]) -> (u64, bool) {
-    let mut bits: u64 = 0;
-    let mut seen = 0;
-    for &byte in text {
-        bits = (bits << BITS_PER_DIGIT) | u64::from(digit(byte));
-        seen |= digit(byte);
-    }
-    (bits, seen < FOREIGN)
-}
-
 #[inline]
 pub(crate) fn decode(text: &[u8]) -> Result<u64, DecodeError> {
-    let (bits, all_digits) = match <&[u8; MAX_LEN]>::try_from(text) {
-        // The usual length, for which the loop is unrolled.
-        Ok(full) if full[0] <= MAX_FIRST => number(full),
-        Err(_) if text.len() < MAX_LEN => number(text),
-        _ => return Err(refusal(text)),
+    if text.len() > MAX_LEN {
+        return Err(refusal(text));
+    }
+    let (bits, all_digits) = platform::number(text);
+    let largest_first = if text.len() == MAX_LEN {
+        MAX_FIRST
+    } else {
+        b'v'
     };
     match text {
-        [b'0'] | [b'1'..=b'v', ..] if all_digits => Ok(bits),
+        [b'0'] if all_digits => Ok(bits),
+        [first, ..] if all_digits && (b'1'..=largest_first).contains(first) => Ok(bits),
         _ => Err(refusal(text)),
     }
 }
@@ -178,7 +155,7 @@ pub(crate) fn decode_lenient(text: &[u8]) -> Result<u64, DecodeError> {
 // Where zeros are counted by an instruction.
 #[cfg(target_pointer_width = "64")]
 #[inline]
-const fn len(bits: u64) -> u32 {
+pub(crate) const fn len(bits: u64) -> u32 {
     // One bit always counts: 0 is "0".
     (bits | 1)
         .ilog2()
@@ -189,7 +166,7 @@ const fn len(bits: u64) -> u32 {
 // A Cortex-M0 and a RISC-V without `Zbb` have no such instruction.
 #[cfg(not(target_pointer_width = "64"))]
 #[inline]
-const fn len(bits: u64) -> u32 {
+pub(crate) const fn len(bits: u64) -> u32 {
     let mut len: u32 = 1;
     let mut rest = bits >> BITS_PER_DIGIT;
     while rest != 0 {
@@ -197,29 +174,6 @@ const fn len(bits: u64) -> u32 {
         len = len.wrapping_add(1);
     }
     len
-}
-
-/// The low 40 bits to eight lanes of five, halving the groups three times.
-#[inline]
-const fn spread(bits: u64) -> u64 {
-    let twenties = (bits & 0x0F_FFFF) | ((bits & 0xFF_FFF0_0000) << 12);
-    let tens = (twenties & 0x0000_03FF_0000_03FF) | ((twenties & 0x000F_FC00_000F_FC00) << 6);
-    (tens & 0x001F_001F_001F_001F) | ((tens & 0x03E0_03E0_03E0_03E0) << 3)
-}
-
-/// The same byte in all eight lanes.
-const fn lanes(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
-}
-
-/// Digits to characters, in every lane: 0 to 9 from `0`, 10 to 31 from `a`. No lane carries over.
-#[inline]
-const fn to_ascii(digits: u64) -> u64 {
-    // Adding 128 - 10 sets a lane's high bit from 10 on.
-    let letters = digits.wrapping_add(lanes(0x80 - 10)) & lanes(0x80);
-    // Of which all bits below are set, and those of the gap taken. A product of 64 bits is a call on a Cortex-M0.
-    let gaps = letters.wrapping_sub(letters >> 7) & lanes(GAP);
-    digits.wrapping_add(lanes(b'0')).wrapping_add(gaps)
 }
 
 #[cfg(test)]
@@ -273,6 +227,29 @@ mod tests {
                         _ => decode_lenient(&text[..len]),
                     };
                     assert_eq!(decode(&text[..len]), expected, "{:?}", &text[..len]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_do_as_the_scalar_twin() {
+        let mut number: u64 = 0x9E37_79B9_7F4A_7C15;
+        for shift in 0..64 {
+            let bits = number >> shift;
+            assert_eq!(platform::encode(bits), scalar::encode(bits), "{bits}");
+            number = number.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+        }
+        let one_in = if cfg!(miri) { 51 } else { 1 };
+        for len in 0..=MAX_LEN {
+            for index in 0..len {
+                for byte in (0..=u8::MAX).step_by(one_in) {
+                    let mut text = *b"1a2b3c4d5e6f7";
+                    text[index] = byte;
+                    let (bits, all_digits) = platform::number(&text[..len]);
+                    let (expected, expected_all) = scalar::number(&text[..len]);
+                    assert_eq!(all_digits, expected_all, "{text:?}");
+                    assert!(!all_digits || bits == expected, "{text:?}");
                 }
             }
         }

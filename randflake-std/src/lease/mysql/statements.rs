@@ -1,29 +1,60 @@
-//! Reads and writes of texts as SQL.
-//!
-//! Texts stand in it as hexadecimal, and all of an operation is sent at once: a prepared statement would cost a round
-//! trip more on each connection, and could be but one.
+//! What is said to the server. Texts stand in it as hexadecimal.
 
 use core::fmt::Write as _;
 
-use crate::lease::EngineError;
-use crate::lease::database::{Only, expected, key};
+use crate::lease::database::{Only, expected};
 use crate::ledger::{Before, Entry, Key, Keys, Write};
 
 /// Keys in one statement.
 const ROWS: usize = 500;
 
-/// The key and the text of a row.
-pub(super) fn record(kind: u8, number: u32, value: Vec<u8>) -> Result<(Key, String), EngineError> {
-    let text = String::from_utf8(value).map_err(|_| damaged())?;
-    Ok((key(kind, number)?, text))
+/// The server's clock, in microseconds.
+pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
+
+/// Whether no answered write is lost.
+pub(super) const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
+    AND NOT (@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1)";
+
+/// Held by who makes the tables.
+pub(super) const LOCK: &str =
+    "SELECT COALESCE(GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15), 0)";
+pub(super) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
+
+/// What no randflake has made.
+pub(super) const CHANGED: &str = r#"
+    SELECT CONCAT('"', table_name, '" is no table of InnoDB') FROM information_schema.tables
+    WHERE table_schema = DATABASE() AND table_name LIKE 'randflake\_%' AND COALESCE(engine, '') <> 'InnoDB'
+    UNION ALL SELECT CONCAT('it has a trigger "', trigger_name, '"') FROM information_schema.triggers
+    WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\_%' LIMIT 1"#;
+
+/// How server and session stand.
+pub(super) fn header(clock: &str, known: &str) -> String {
+    format!(
+        "SELECT {clock}, @randflake_session, {known}, fingerprint, id, @@GLOBAL.innodb_flush_log_at_trx_commit,
+            @@GLOBAL.log_bin, @@GLOBAL.sync_binlog, @@GLOBAL.read_only
+        FROM randflake_store"
+    )
 }
 
-pub(super) fn damaged() -> EngineError {
-    EngineError::unusable("the lease store was damaged")
+/// Whether somebody is connected, as far as this user can see, who has used what is not there: then the tables were
+/// emptied or made anew meanwhile.
+pub(super) fn is_used(name: &str, missing: &[Key]) -> String {
+    let is_locked = |key: &Key| format!("IS_USED_LOCK({}) = id", mark(name, *key, "id"));
+    let is_locked = joined(missing.iter().map(is_locked), " OR ");
+    format!("SELECT EXISTS (SELECT 1 FROM information_schema.processlist WHERE {is_locked})")
 }
 
-/// What reads the texts of some keys.
-pub(super) fn read(name: &str, keys: &[Keys]) -> Vec<String> {
+/// The name of a connection's lock.
+pub(super) fn mark(name: &str, key: Key, id: &str) -> String {
+    let (kind, _) = key.numbers();
+    format!("MD5(CONCAT('randflake/{kind}/{name}/', {id}, '/', DATABASE()))")
+}
+
+/// What reads the texts of some keys, at most so many of a range.
+pub(super) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<String> {
+    let limit = most.map_or(String::new(), |most| {
+        format!("ORDER BY number LIMIT {most}")
+    });
     let statements = keys.chunks(ROWS).map(|keys| {
         let ranges = keys.iter().map(|keys| {
             let (first, last) = keys.bounds();
@@ -32,23 +63,14 @@ pub(super) fn read(name: &str, keys: &[Keys]) -> Vec<String> {
         });
         let ranges = joined(ranges, " OR ");
         format!(
-            "SELECT kind, number, value FROM randflake_record WHERE namespace = '{name}' AND ({ranges})"
+            "SELECT kind, number, value FROM randflake_record WHERE namespace = '{name}' AND ({ranges}) {limit}"
         )
     });
     statements.collect()
 }
 
-/// What reads the texts of node ids from one on.
-pub(super) fn list(name: &str, first: u32, most: usize) -> String {
-    let (kind, first) = Key::Node(first).numbers();
-    format!(
-        "SELECT kind, number, value FROM randflake_record
-        WHERE namespace = '{name}' AND kind = {kind} AND number >= {first} ORDER BY number LIMIT {most}"
-    )
-}
-
-/// The one statement of the most frequent write. `fit` is what must hold besides, as SQL.
-pub(super) fn update(name: &str, only: &Only<'_>, fit: &str) -> String {
+/// The one statement of the most frequent write. `may` is what must hold besides.
+pub(super) fn update(name: &str, only: &Only<'_>, may: &str) -> String {
     let still = only.kept.map_or("TRUE".to_owned(), |kept| {
         // MySQL reads the table that it updates only in a table within the statement.
         format!(
@@ -59,14 +81,14 @@ pub(super) fn update(name: &str, only: &Only<'_>, fit: &str) -> String {
     });
     format!(
         "UPDATE randflake_record SET value = {}
-        WHERE namespace = '{name}' AND {} AND {still} AND {fit}",
+        WHERE namespace = '{name}' AND {} AND {still} AND {may}",
         hex(only.after.as_bytes()),
         there(only.key, only.before)
     )
 }
 
 /// Any write as a transaction that fails as a whole unless all is as expected, and gives the time.
-pub(super) fn transaction(name: &str, write: &Write, clock: &str, fit: &str) -> Vec<String> {
+pub(super) fn transaction(name: &str, write: &Write, clock: &str, may: &str) -> Vec<String> {
     let (puts, checks): (Vec<_>, Vec<_>) = write
         .entries
         .iter()
@@ -94,7 +116,7 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &str, fit: &str) -> 
     ));
     statements.push(set("now", clock));
     statements.push(format!(
-        "SELECT CAST(IF(@randflake_found = {found} AND {fit}, @randflake_now, (SELECT 1 UNION SELECT 2)) AS UNSIGNED)"
+        "SELECT CAST(IF(@randflake_found = {found} AND {may}, @randflake_now, (SELECT 1 UNION SELECT 2)) AS UNSIGNED)"
     ));
     let (new, others): (Vec<_>, Vec<_>) = puts
         .into_iter()

@@ -1,0 +1,233 @@
+//! When an elastic handle takes more node ids, and when it gives some back: the rule, without a clock or a store.
+
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use std::time::Instant;
+
+/// How many node ids a handle leases: a number, or a range within which it follows the load. See
+/// [`Builder::node_ids`](super::Builder::node_ids).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeIdCount {
+    pub(super) least: u32,
+    pub(super) most: u32,
+}
+
+impl From<u32> for NodeIdCount {
+    fn from(count: u32) -> Self {
+        Self {
+            least: count,
+            most: count,
+        }
+    }
+}
+
+impl From<RangeInclusive<u32>> for NodeIdCount {
+    fn from(range: RangeInclusive<u32>) -> Self {
+        let (least, most) = range.into_inner();
+        Self { least, most }
+    }
+}
+
+impl NodeIdCount {
+    /// Whether it leaves a choice.
+    pub(super) fn is_elastic(self) -> bool {
+        self.least < self.most
+    }
+}
+
+/// More are taken when this part of a tick's ids of all node ids held is used up: a half.
+const TAKE_AT: u64 = 2;
+/// So many are kept that no more than this part of theirs would have been used: a third, so that what was given back is
+/// not taken again by the same load.
+const KEEP_AT: u64 = 3;
+
+/// What a look at the node ids shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sample {
+    /// How many are held.
+    pub(super) held: u32,
+    /// How many of them have issued since the last look.
+    pub(super) active: u32,
+    /// How many ids of the current tick all of them have issued, in units of what one of them has in a tick; `None`
+    /// where ticks are too short to see.
+    pub(super) used: Option<Used>,
+    /// Whether somebody found no id left of a tick.
+    pub(super) ran_out: bool,
+}
+
+/// A part of what a node id has in a tick.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Used {
+    pub(super) ids: u64,
+    pub(super) of: u64,
+}
+
+impl Used {
+    /// How many node ids are used to less than a part of theirs.
+    fn node_ids(self, part: u64) -> u32 {
+        let node_ids = self.ids.saturating_mul(part) / self.of.max(1) + 1;
+        u32::try_from(node_ids).unwrap_or(u32::MAX)
+    }
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Keep,
+    Take(u32),
+    GiveBack(u32),
+}
+
+/// The rule, and what it remembers.
+#[derive(Debug)]
+pub(super) struct Elastic {
+    range: NodeIdCount,
+    /// How long a smaller number must do before the rest is given back.
+    quiet: Duration,
+    /// Since when it would have done, and the largest number needed since then.
+    since: Instant,
+    peak: u32,
+}
+
+impl Elastic {
+    pub(super) fn new(range: NodeIdCount, quiet: Duration, now: Instant) -> Self {
+        Self {
+            range,
+            quiet,
+            since: now,
+            peak: 0,
+        }
+    }
+
+    pub(super) fn step(&mut self, sample: Sample, now: Instant) -> Step {
+        let NodeIdCount { least, most } = self.range;
+        let held = sample.held;
+        let by_use = |part| sample.used.map_or(1, |used| used.node_ids(part));
+        // By how much it was too few is not known.
+        let doubled = if sample.ran_out { held.max(1) * 2 } else { 0 };
+        let wanted = by_use(TAKE_AT).max(doubled).clamp(least, most);
+        if wanted > held {
+            self.restart(now);
+            return Step::Take(wanted - held);
+        }
+        let needed = if sample.ran_out { held } else { sample.active };
+        let needed = by_use(KEEP_AT).max(needed).clamp(least, most);
+        self.peak = self.peak.max(needed);
+        if self.peak >= held {
+            self.restart(now);
+        } else if now.duration_since(self.since) >= self.quiet {
+            let surplus = held - self.peak;
+            self.restart(now);
+            return Step::GiveBack(surplus);
+        }
+        Step::Keep
+    }
+
+    fn restart(&mut self, now: Instant) {
+        (self.since, self.peak) = (now, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUIET: Duration = Duration::from_secs(60);
+
+    fn rule(range: RangeInclusive<u32>) -> (Elastic, Instant) {
+        let now = Instant::now();
+        (Elastic::new(range.into(), QUIET, now), now)
+    }
+
+    fn used(held: u32, ids: u64) -> Sample {
+        Sample {
+            held,
+            active: u32::from(ids > 0),
+            used: Some(Used { ids, of: 1_000 }),
+            ran_out: false,
+        }
+    }
+
+    fn ran_out(held: u32) -> Sample {
+        Sample {
+            held,
+            active: held,
+            used: None,
+            ran_out: true,
+        }
+    }
+
+    #[test]
+    fn more_are_taken_when_half_of_a_tick_is_used() {
+        let (mut rule, now) = rule(1..=8);
+        assert_eq!(rule.step(used(1, 499), now), Step::Keep);
+        assert_eq!(rule.step(used(1, 500), now), Step::Take(1));
+        assert_eq!(rule.step(used(2, 999), now), Step::Keep);
+        assert_eq!(rule.step(used(2, 1_999), now), Step::Take(2));
+        assert_eq!(rule.step(used(2, 90_000), now), Step::Take(6));
+        assert_eq!(rule.step(used(8, 90_000), now), Step::Keep);
+    }
+
+    #[test]
+    fn as_many_again_are_taken_when_a_tick_ran_out() {
+        let (mut rule, now) = rule(1..=5);
+        assert_eq!(rule.step(ran_out(1), now), Step::Take(1));
+        assert_eq!(rule.step(ran_out(2), now), Step::Take(2));
+        assert_eq!(rule.step(ran_out(4), now), Step::Take(1));
+        assert_eq!(rule.step(ran_out(5), now), Step::Keep);
+    }
+
+    #[test]
+    fn the_least_is_taken_again_after_a_loss() {
+        let (mut rule, now) = rule(2..=5);
+        assert_eq!(rule.step(used(0, 0), now), Step::Take(2));
+        assert_eq!(rule.step(used(1, 0), now), Step::Take(1));
+    }
+
+    #[test]
+    fn what_was_not_needed_for_the_quiet_time_is_given_back() {
+        let (mut rule, now) = rule(2..=64);
+        assert_eq!(rule.step(used(64, 4_000), now), Step::Keep);
+        assert_eq!(rule.step(used(64, 0), now + QUIET / 2), Step::Keep);
+        // The 4,000 ids are of this time, and keep 13.
+        assert_eq!(rule.step(used(64, 0), now + QUIET), Step::GiveBack(51));
+        assert_eq!(rule.step(used(13, 0), now + QUIET * 3 / 2), Step::Keep);
+        assert_eq!(rule.step(used(13, 0), now + QUIET * 2), Step::GiveBack(11));
+        assert_eq!(rule.step(used(2, 0), now + QUIET * 9), Step::Keep);
+    }
+
+    #[test]
+    fn a_load_that_needs_all_begins_the_quiet_time_anew() {
+        let (mut rule, now) = rule(1..=4);
+        for part in 1..10 {
+            assert_eq!(rule.step(ran_out(4), now + QUIET * part), Step::Keep);
+        }
+        let all_active = Sample {
+            active: 4,
+            ..Sample {
+                ran_out: false,
+                ..ran_out(4)
+            }
+        };
+        assert_eq!(rule.step(all_active, now + QUIET * 10), Step::Keep);
+        assert_eq!(rule.step(used(4, 0), now + QUIET * 10), Step::Keep);
+        assert_eq!(rule.step(used(4, 0), now + QUIET * 11), Step::GiveBack(3));
+    }
+
+    /// A steady load near a bound neither takes nor gives back in turns.
+    #[test]
+    fn no_steady_load_goes_to_and_fro() {
+        for load in (0..8_000).step_by(if cfg!(miri) { 701 } else { 7 }) {
+            let (mut rule, now) = rule(1..=64);
+            let (mut held, mut changes) = (1, 0);
+            for part in 0..100 {
+                match rule.step(used(held, load), now + QUIET / 4 * part) {
+                    Step::Keep => {}
+                    Step::Take(more) => (held, changes) = (held + more, changes + 1),
+                    Step::GiveBack(fewer) => (held, changes) = (held - fewer, changes + 1),
+                }
+            }
+            assert!(changes <= 1, "{changes} at {load}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The keeper of an elastic handle takes node ids and gives them back, as [`Elastic`] says.
+
+use core::cmp::Ordering;
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::Instant;
+
+use randflake_core::AnyLayout;
+
+use super::demand::Demand;
+use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
+use super::issuer::Issuer;
+use super::keeper::{Holding, Keeper, failure_pause};
+use super::slots::Slot;
+use crate::clock::is_coarse;
+use crate::lease::{NodeIds, StoreError};
+use crate::observability::{events, figures};
+
+/// Node ids of one acquire: fewer than any store grants at once.
+const MOST_AT_ONCE: u32 = 64;
+
+/// What the keeper of an elastic handle knows beside its leases.
+pub(super) struct Scale {
+    rule: Elastic,
+    count: NodeIdCount,
+    ttl: Duration,
+    /// How many node ids the load asked for, and when it last asked for more than there were.
+    wanted: u32,
+    wanted_at: Instant,
+    /// After a failure nothing is asked for before this.
+    not_before: Instant,
+    failures: u32,
+    /// How many were asked for in an acquire of unknown outcome, which is to be repeated unchanged.
+    unanswered: Option<u32>,
+}
+
+impl Scale {
+    /// How often the keeper looks at the load.
+    pub(super) const PERIOD: Duration = Duration::from_millis(100);
+
+    pub(super) fn new(count: NodeIdCount, ttl: Duration) -> Self {
+        let now = Instant::now();
+        Self {
+            rule: Elastic::new(count, ttl, now),
+            count,
+            ttl,
+            wanted: count.least,
+            wanted_at: now,
+            not_before: now,
+            failures: 0,
+            unanswered: None,
+        }
+    }
+
+    fn failed(&mut self, error: &StoreError, asked: u32) {
+        self.not_before = Instant::now() + failure_pause(error, self.failures, self.ttl);
+        self.failures = self.failures.saturating_add(1);
+        self.unanswered = matches!(error, StoreError::Unavailable(_)).then_some(asked);
+    }
+
+    fn succeeded(&mut self) {
+        (self.failures, self.unanswered) = (0, None);
+    }
+}
+
+impl<L: AnyLayout> Keeper<L> {
+    /// Looks at the load of an elastic handle, and takes or gives back what it asks for.
+    pub(super) fn scale(&mut self) {
+        let Some(mut scale) = self.scale.take() else {
+            return;
+        };
+        let (sample, now) = (self.sample(), Instant::now());
+        let before = (sample.held, scale.wanted);
+        match scale.rule.step(sample, now) {
+            Step::Take(count) => {
+                scale.wanted = scale.wanted.max(sample.held + count);
+                scale.wanted_at = now;
+                if self.can_take(&scale) {
+                    self.take_more(&mut scale, count);
+                }
+            }
+            // A lease that the store is not told of stays taken until it ends.
+            Step::GiveBack(count) if self.failures == 0 => self.give_back(count),
+            Step::GiveBack(_) | Step::Keep => {}
+        }
+        if self.held() >= scale.wanted || now.duration_since(scale.wanted_at) >= scale.ttl {
+            scale.wanted = self.held();
+            if self.shared.phase().shortage.is_some() {
+                self.shared.change(|phase| phase.shortage = None);
+            }
+        }
+        if let Some(demand) = &self.shared.demand {
+            if sample.ran_out {
+                demand.answered();
+            }
+            demand.set_can_take(self.held() < scale.count.most && self.can_take(&scale));
+        }
+        self.shared.slots.reclaim();
+        let is_changed = before != (self.held(), scale.wanted);
+        if is_changed {
+            events::scaled(self.tenant.namespace(), self.held(), scale.wanted);
+            figures::wanted(self.tenant.namespace(), scale.wanted);
+            self.report();
+        }
+        self.scale = Some(scale);
+    }
+
+    /// Whether the store may be asked for more: it answered the last time, or some time has passed.
+    fn can_take(&self, scale: &Scale) -> bool {
+        self.failures == 0 && scale.not_before <= Instant::now()
+    }
+
+    /// How many node ids there are, also some that are lost and not yet replaced.
+    fn held(&self) -> u32 {
+        u32::try_from(self.holdings.len()).unwrap_or(u32::MAX)
+    }
+
+    fn sample(&mut self) -> Sample {
+        let layout = self.shared.codec.layout();
+        let spec = layout.spec();
+        let per_tick = u64::from(spec.max_sequence()) + 1;
+        let now = Duration::from_nanos(self.shared.clock.now_ns());
+        let tick = spec.tick_at(now).unwrap_or_default();
+        let slots = self.shared.read();
+        let (mut active, mut used) = (0, 0);
+        for holding in &mut self.holdings {
+            let issuer = slots.get(holding.slot).and_then(Slot::get);
+            let Some(position) = issuer.and_then(|issuer| issuer.sequencer.position()) else {
+                continue;
+            };
+            active += u32::from(position != holding.position);
+            holding.position = position;
+            used += match position.0.cmp(&tick) {
+                Ordering::Less => 0,
+                Ordering::Equal => position.1.into(),
+                Ordering::Greater => per_tick,
+            };
+        }
+        drop(slots);
+        Sample {
+            held: self.held(),
+            active,
+            used: is_coarse(layout).then_some(Used {
+                ids: used,
+                of: per_tick,
+            }),
+            ran_out: self.shared.demand.as_ref().is_some_and(Demand::has_run_out),
+        }
+    }
+
+    /// Takes up to `count` node ids, as many as the namespace has.
+    fn take_more(&mut self, scale: &mut Scale, count: u32) {
+        let mut asked = scale.unanswered.unwrap_or(count.min(MOST_AT_ONCE));
+        loop {
+            match self.acquire_more(asked) {
+                Ok(()) => return scale.succeeded(),
+                Err(StoreError::Exhausted { .. }) if asked > 1 => asked /= 2,
+                Err(error) => {
+                    scale.failed(&error, asked);
+                    return self.refused(error, scale.wanted);
+                }
+            }
+        }
+    }
+
+    /// Tells why there are no more node ids. A store that refuses to grant renews all the same.
+    fn refused(&self, error: StoreError, wanted: u32) {
+        let is_refusal = matches!(
+            error,
+            StoreError::Exhausted { .. } | StoreError::Quarantined { .. } | StoreError::Invalid(_)
+        );
+        if is_refusal && self.shared.phase().shortage.is_none() {
+            events::short(self.tenant.namespace(), self.held(), wanted, &error);
+        }
+        let error = Some(Arc::new(error));
+        self.shared.change(|phase| match is_refusal {
+            true => phase.shortage = error,
+            false => phase.last_error = error,
+        });
+    }
+
+    fn acquire_more(&mut self, count: u32) -> Result<(), StoreError> {
+        let shared = &*self.shared;
+        // Before it: a lease that a copy of this machine was granted, too, is not used.
+        let generation = shared.generation.now();
+        let (acquired, sent) = self.tenant.acquire(NodeIds::Any(count))?;
+        shared.clock.anchor(acquired.now, sent);
+        let layout = shared.codec.layout();
+        let issuer = |grant| Issuer::new(layout, grant, acquired.now, sent, generation);
+        let issuers: Result<Vec<_>, _> = acquired.grants.iter().map(issuer).collect();
+        let issuers = issuers.map_err(|error| {
+            self.tenant.release_unused(&acquired.grants);
+            StoreError::unusable(format!("the store's grant: {error}"))
+        })?;
+        let slots = 0..shared.read().len();
+        let is_vacant = |slot: &usize| self.holdings.iter().all(|holding| holding.slot != *slot);
+        let vacant: Vec<_> = slots.filter(is_vacant).collect();
+        for ((slot, issuer), grant) in vacant.into_iter().zip(issuers).zip(acquired.grants) {
+            shared.slots.replace(slot, issuer);
+            self.holdings.push(Holding::new(slot, grant));
+        }
+        // What ran out before is answered by these.
+        shared.demand.iter().for_each(Demand::answered);
+        shared.change(|phase| {
+            phase.replaced = phase.replaced.wrapping_add(1);
+            phase.last_error = None;
+        });
+        Ok(())
+    }
+
+    /// Ends issuing from some node ids, and releases them from their first unused tick on.
+    fn give_back(&mut self, count: u32) {
+        // Not the one in use: the rest of its tick would be lost.
+        let in_use = self.shared.last_used();
+        self.holdings
+            .sort_unstable_by_key(|holding| (holding.slot != in_use, holding.slot));
+        let kept = self.held().saturating_sub(count);
+        let surplus = self
+            .holdings
+            .split_off(usize::try_from(kept).unwrap_or(usize::MAX));
+        let slots = self.shared.read();
+        let retire = |holding: &Holding| {
+            let issuer = slots.get(holding.slot)?.get()?;
+            let grant = holding.retire(&self.shared, issuer);
+            self.shared.slots.vacate(holding.slot);
+            grant
+        };
+        let unused: Vec<_> = surplus.iter().filter_map(retire).collect();
+        drop(slots);
+        if let Err(error) = self.tenant.release(&unused) {
+            // They end by themselves.
+            self.shared
+                .change(|phase| phase.last_error = Some(Arc::new(error)));
+        }
+    }
+
+    /// Leaves lost node ids out of an elastic handle that has enough others; the load may ask for more again.
+    pub(super) fn drop_lost(&mut self) {
+        let Some(scale) = &self.scale else {
+            return;
+        };
+        let mut surplus = self.held().saturating_sub(scale.count.least);
+        let slots = &self.shared.slots;
+        self.holdings.retain(|holding| {
+            let is_dropped = !holding.held && surplus > 0;
+            if is_dropped {
+                surplus -= 1;
+                slots.vacate(holding.slot);
+            }
+            !is_dropped
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

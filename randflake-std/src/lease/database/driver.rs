@@ -1,0 +1,111 @@
+//! What one kind of database does in its own way.
+
+use core::fmt::Debug;
+use std::collections::BTreeMap;
+
+use super::{Failure, Only};
+use crate::lease::url::{Engine as Scheme, Server};
+use crate::lease::{EngineError, Finding, StoreError};
+use crate::ledger::{Key, Keys, Reading, Write};
+
+/// How servers of one kind are reached, and what a process remembers of them.
+pub(in crate::lease) trait Driver: Debug + Send + Sized {
+    type Session: Session<Driver = Self>;
+
+    const SCHEME: Scheme;
+    /// In front of an address, for errors.
+    const PLACE: &'static str;
+
+    /// For the client, field by field: its own parser takes more options, such that switch verification off.
+    fn of(server: &Server) -> Result<Self, StoreError>;
+
+    /// Whether times are the server's.
+    fn has_own_clock(&self) -> bool {
+        true
+    }
+}
+
+/// Texts by their keys.
+pub(in crate::lease) type Texts = BTreeMap<Key, String>;
+
+/// A connection to a server, for one namespace. It is used for one operation after the other; after an error of its own it
+/// is dropped.
+pub(in crate::lease) trait Session: Sized + Send {
+    type Driver;
+
+    async fn connect(driver: &Self::Driver, namespace: &str) -> Result<Self, Failure>;
+
+    /// Makes it independent of the settings of the server, the database and the user.
+    async fn prepare(&mut self) -> Result<(), Failure>;
+
+    /// Refuses tables that no randflake has made, or nobody who is trusted, before any is read: what stands in their
+    /// place may run functions with the rights of whoever looks.
+    async fn check(&mut self, driver: &Self::Driver) -> Result<(), Failure>;
+
+    /// The version of the tables. None where they have no row; if they are not there, that is an
+    /// [overtaken](super::Sort::Overtaken) failure.
+    async fn version(&mut self) -> Result<Option<u64>, Failure>;
+
+    /// Makes the tables. One client does; the others wait, and find them made.
+    async fn make(&mut self) -> Result<(), Failure>;
+
+    /// The tables are there: what is remembered of them.
+    async fn enter(&mut self, _: &mut Self::Driver) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Whether it still works, as far as is known without a round trip.
+    async fn is_open(&mut self) -> bool {
+        true
+    }
+
+    /// Says goodbye.
+    async fn close(self) {}
+
+    /// Reads the texts of some keys and how things stand, in one round trip. An absence is certain if the server is the one
+    /// that the tables were made on.
+    async fn look(&mut self, keys: &[Keys]) -> Result<Reading, Failure>;
+
+    /// Reads the texts of some keys, the first ones of each range if `most` says so.
+    async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure>;
+
+    /// Whether processes are connected that have used what is not there: it was there before then.
+    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure>;
+
+    /// Writes in one round trip, unless it is large, and by one statement if it is the most frequent write. The server's
+    /// time in microseconds, if it was done.
+    async fn write(
+        &mut self,
+        write: &Write,
+        only: Option<Only<'_>>,
+    ) -> Result<Option<i64>, Failure>;
+
+    /// Others were faster: nothing of a write remains.
+    async fn roll_back(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// What the server says of itself, for people.
+    async fn findings(&mut self) -> Result<Vec<Finding>, Failure>;
+}
+
+/// A fault's sentence.
+pub(in crate::lease) fn forgetful(product: &str, settings: &str, remedy: &str) -> String {
+    format!(
+        "the {product} server runs with {settings}, and would forget leases in a crash: {remedy}"
+    )
+}
+
+/// The tables have no row.
+pub(in crate::lease) fn emptied() -> EngineError {
+    EngineError::unavailable("the tables of the lease store were emptied meanwhile")
+}
+
+/// The setting by which a server mends pages that a crash has torn, and how it is said that it does not.
+pub(in crate::lease) fn whole_pages(name: &'static str, value: String, off: &[&str]) -> Finding {
+    if !off.contains(&&*value) {
+        return Finding::fine(name, value);
+    }
+    let sentence = "a crash keeps every lease only on a file system that never tears a page";
+    Finding::caution(name, value, sentence)
+}

@@ -1,0 +1,127 @@
+//! Reads and writes of any database, as the rules ask for them.
+
+use core::time::Duration;
+
+use super::values::{count, time};
+use super::{Database, Driver, Failure, Only, Session};
+use crate::lease::url::Server;
+use crate::lease::{EngineError, Finding, Namespace, StoreError};
+use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write};
+
+impl<D: Driver> Ledger<Database<D>> {
+    /// Opens the store that a URL names, creating its tables if they are not there.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
+    /// [`StoreError::Unusable`] when
+    ///
+    /// - the server's certificate is not trusted, the server refuses user, password or database, or it is too old,
+    /// - it has a setting by which a crash loses leases,
+    /// - the tables were changed, or made by somebody who is not trusted, or a newer version made them,
+    /// - the namespace has other terms,
+    /// - a pooler gives each statement another session,
+    /// - this build cannot encrypt but should.
+    ///
+    /// [`StoreError::Unavailable`] when there is no answer, or only servers that cannot write. No error shows a password.
+    pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
+        Self::at(&Server::at(url, D::SCHEME)?, namespace)
+    }
+
+    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
+        let database = Database::over(D::of(server)?, server, namespace)?;
+        Self::opened(database, namespace.clone())
+    }
+}
+
+impl<D: Driver> Database<D> {
+    /// The namespace in the database that a URL names, for a [`Ledger`] that compares the server's clock with
+    /// none, as in simulations. Nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
+    pub fn new(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
+        let server = Server::at(url, D::SCHEME)?;
+        Ok(Self::over(D::of(&server)?, &server, namespace)?)
+    }
+}
+
+impl<D: Driver> Engine for Database<D> {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        self.run(count(keys), true, async |session| read(session, keys).await)
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let texts = write.entries.len();
+        self.run(texts, false, async |session| commit(session, write).await)
+    }
+
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let keys = [Keys::Nodes(first..=u32::MAX)];
+        let list = async |session: &mut D::Session| session.texts(&keys, Some(most)).await;
+        let texts = self.run(most, true, list)?.into_iter();
+        Ok(texts.map(|(key, text)| (key.numbers().1, text)).collect())
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        self.run(0, true, async |session| session.findings().await)
+    }
+
+    fn has_own_clock(&self) -> bool {
+        self.driver.has_own_clock()
+    }
+
+    fn renews_unread(&self) -> bool {
+        true
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        self.limit_for(ttl);
+    }
+}
+
+/// Reads texts: in one round trip, unless the namespace or the counter is not there.
+async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
+    let records = keys.iter().filter_map(|keys| match keys {
+        Keys::One(key @ (Key::Namespace | Key::Counter)) => Some(*key),
+        _ => None,
+    });
+    let records: Vec<_> = records.collect();
+    if records.is_empty() {
+        // More of a search, whose first look has found how things stand; its write looks again.
+        return Ok(Reading {
+            now: Duration::ZERO,
+            continuity: Continuity::default(),
+            texts: session.texts(keys, None).await?,
+        });
+    }
+    let reading = session.look(keys).await?;
+    let is_missing = |key: &Key| !reading.texts.contains_key(key);
+    let missing: Vec<_> = records.into_iter().filter(is_missing).collect();
+    if missing.is_empty() {
+        return Ok(reading);
+    }
+    // What is used was there before, so only if it is still missing afterwards it was lost.
+    let is_used = session.is_used(&missing).await?;
+    let mut reading = session.look(keys).await?;
+    reading.continuity.is_absence_certain &= !is_used;
+    Ok(reading)
+}
+
+async fn commit<S: Session>(session: &mut S, write: &Write) -> Result<Committed, Failure> {
+    let now = match session.write(write, Only::of(&write.entries)).await {
+        Err(failure) if failure.is_overtaken() => {
+            session.roll_back().await?;
+            None
+        }
+        outcome => outcome?,
+    };
+    Ok(now.map_or(Committed::Stale, |unix_us| Committed::Done {
+        now: time(unix_us),
+    }))
+}

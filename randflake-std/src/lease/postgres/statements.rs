@@ -1,0 +1,132 @@
+//! What is said to the server.
+
+/// What the store relies on, whatever the server's, the database's or the role's settings are. There is one good
+/// plan for each statement: by the primary key.
+pub(super) const SETTINGS: &str = "
+    SET synchronous_commit = on;
+    SET default_transaction_isolation = 'read committed';
+    SET default_transaction_read_only = off;
+    SET search_path = pg_catalog;
+    SET statement_timeout = '20s';
+    SET jit = off;
+    SET plan_cache_mode = force_generic_plan;
+    SET enable_seqscan = off;
+    SET enable_bitmapscan = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;
+    SET enable_material = off;
+    SET randflake.session = {session}";
+
+/// What stands in statements between braces; each may stand in those before it.
+pub(super) const PARTS: [(&str, &str); 7] = [
+    ("{texts}", TEXTS),
+    // What a write of the session is done in: the tables, and a window of time.
+    ("{may}", "{fit} AND {tables} = $2 AND {now} BETWEEN $3 AND $4"),
+    // The answers to writes are lost without these.
+    (
+        "{fit}",
+        "{same} AND current_setting('fsync') = 'on'
+            AND current_setting('synchronous_commit') IN ('on', 'remote_apply')",
+    ),
+    (
+        "{same}",
+        "coalesce(current_setting('randflake.session', true), '') = '{session}'",
+    ),
+    (
+        "{now}",
+        "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+    ),
+    // Another one after a promotion or a restoration to a point in time, on a copy of server or database, and
+    // when a dump was restored in place.
+    (
+        "{fingerprint}",
+        "(SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '/'
+            || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || {tables}
+        FROM pg_control_system())",
+    ),
+    // All that may change under a session. The second number is another one when all records were removed.
+    (
+        "{tables}",
+        "concat_ws('/', to_regclass('randflake.record')::oid,
+            pg_relation_filenode(to_regclass('randflake.record')))",
+    ),
+];
+
+/// The texts of some places. What is looked up for each of a list has a `LIMIT` or an `OFFSET`, or it would be joined in any
+/// order.
+pub(super) const TEXTS: &str = "
+    SELECT coalesce(array_agg(r.kind), '{}') AS kinds, coalesce(array_agg(r.number), '{}') AS numbers,
+        coalesce(array_agg(r.value), '{}') AS texts
+    FROM unnest($2::smallint[], $3::bigint[], $4::bigint[]) AS k (kind, first, last)
+    CROSS JOIN LATERAL (
+        SELECT * FROM randflake.record r
+        WHERE r.namespace = $1 AND r.kind = k.kind AND r.number BETWEEN k.first AND k.last
+        ORDER BY r.number LIMIT $5
+    ) r";
+
+/// The same, and what the server says of itself.
+pub(super) const LOOK: &str = "
+    SELECT r.*, {now}, {same}, {fit}, 'fsync=' || current_setting('fsync')
+            || ' and synchronous_commit=' || current_setting('synchronous_commit'),
+        f.fingerprint, s.fingerprint = f.fingerprint
+    FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN ({texts}) r";
+
+/// What is remembered of the tables. The connection says which ones its process has used first.
+pub(super) const ENTER: &str = "
+    SELECT id, {fingerprint}, {tables},
+        set_config('application_name', 'randflake ' || coalesce($1, id), false)
+    FROM randflake.store";
+
+/// Whether processes are connected that have used a store that was here before this one.
+pub(super) const IS_USED: &str = "
+    SELECT EXISTS (
+        SELECT FROM randflake.store s JOIN pg_stat_activity a ON a.application_name <> 'randflake ' || s.id
+        WHERE a.datname = current_database() AND a.application_name LIKE 'randflake %'
+    )";
+
+/// One record in the place of another, if the namespace's is still so: a renewal, an acquire of a node id that was
+/// leased before, a counter.
+pub(super) const CHANGE: &str = "
+    UPDATE randflake.record r SET value = $8
+    WHERE r.namespace = $1 AND r.kind = $5 AND r.number = $6 AND r.value = $7 AND {may} AND ($9::text IS NULL OR EXISTS (
+        SELECT FROM randflake.record n WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND n.value = $9
+    ))
+    RETURNING {now}";
+
+/// Everything else. If only a part can be written, the division fails and nothing is. Records are changed by their
+/// place: joined by their keys, a plan made for few of them would compare each with each. Where somebody else changes
+/// one meanwhile, the server looks at the new one: its text too, because servers of before the end of 2025 do not look
+/// at its place.
+pub(super) const PUT: &str = "
+    WITH asked AS MATERIALIZED (
+        SELECT a.*, r.ctid AS place, r.value AS found
+        FROM unnest($5::smallint[], $6::bigint[], $7::text[], $8::text[], $9::boolean[])
+            AS a (kind, number, before, after, is_blind)
+        LEFT JOIN LATERAL (
+            SELECT r.ctid, r.value FROM randflake.record r
+            WHERE r.namespace = $1 AND r.kind = a.kind AND r.number = a.number OFFSET 0
+        ) r ON true
+    ), fit AS MATERIALIZED (
+        SELECT WHERE {may} AND NOT EXISTS (
+            SELECT FROM asked a WHERE NOT a.is_blind AND a.before IS DISTINCT FROM a.found
+        )
+    ), put AS MATERIALIZED (
+        SELECT a.* FROM asked a CROSS JOIN fit WHERE a.after IS NOT NULL
+    ), changed AS (
+        UPDATE randflake.record r SET value = p.after FROM put p
+        WHERE r.ctid = p.place AND r.value = p.before AND NOT p.is_blind RETURNING 1
+    ), made AS (
+        INSERT INTO randflake.record (namespace, kind, number, value)
+        SELECT $1, p.kind, p.number, p.after FROM put p WHERE p.before IS NULL AND NOT p.is_blind
+        ON CONFLICT DO NOTHING RETURNING 1
+    ), forced AS (
+        INSERT INTO randflake.record (namespace, kind, number, value)
+        SELECT $1, p.kind, p.number, p.after FROM put p WHERE p.is_blind
+        ON CONFLICT (namespace, kind, number) DO UPDATE SET value = excluded.value RETURNING 1
+    ), figures AS MATERIALIZED (
+        SELECT (SELECT count(*) FROM fit) AS fits, (SELECT count(*) FROM put) AS asked,
+            (SELECT count(*) FROM changed) + (SELECT count(*) FROM made) + (SELECT count(*) FROM forced) AS written
+    )
+    SELECT CASE WHEN written = asked AND fits = 1 THEN {now}
+        WHEN written > 0 THEN 1 / (asked - asked) END
+    FROM figures";

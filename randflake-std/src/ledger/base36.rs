@@ -1,0 +1,65 @@
+//! Numbers in few characters: digits, then small letters, as `u64::from_str_radix(text, 36)` reads them.
+
+use core::fmt::{self, Display, Formatter};
+use core::str;
+
+const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+/// Digits of the longest number.
+const MOST: usize = 25;
+/// Digits that are taken off a long number at once, because to divide one takes long.
+const STEP: usize = 12;
+
+/// Shown in base 36.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Base36(pub(super) u128);
+
+impl Display for Base36 {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        const CHUNK: u128 = 36_u128.pow(12);
+        let (mut text, mut at) = ([b'0'; MOST + STEP], MOST + STEP);
+        let mut rest = self.0;
+        while rest > 0 {
+            let mut low = u64::try_from(rest % CHUNK).unwrap_or_default();
+            rest /= CHUNK;
+            let first = at - STEP;
+            while low > 0 {
+                at -= 1;
+                text[at] = DIGITS[usize::try_from(low % 36).unwrap_or_default()];
+                low /= 36;
+            }
+            if rest > 0 {
+                at = first;
+            }
+        }
+        let shown = &text[at.min(MOST + STEP - 1)..];
+        f.write_str(str::from_utf8(shown).unwrap_or_default())
+    }
+}
+
+/// The number of a text.
+pub(super) fn number(text: &str) -> Option<u64> {
+    u64::from_str_radix(text, 36).ok()
+}
+
+/// A long one.
+pub(super) fn long(text: &str) -> Option<u128> {
+    u128::from_str_radix(text, 36).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_they_were_written() {
+        let powers = (0..=24).map(|power| 36_u128.pow(power));
+        let near = powers.flat_map(|power| [power - 1, power, power + 1]);
+        for value in near.chain([u64::MAX.into(), u128::MAX]) {
+            let text = Base36(value).to_string();
+            assert_eq!(long(&text), Some(value), "{text}");
+            assert_eq!(text.starts_with('0'), value == 0, "{text}");
+        }
+        assert_eq!(Base36(u128::MAX).to_string(), "f5lxx1zz5pnorynqglhzmsp33");
+        assert_eq!(number("1z141z3"), Some(u64::from(u32::MAX)));
+    }
+}

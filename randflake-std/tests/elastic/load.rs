@@ -1,0 +1,152 @@
+//! Taking more and giving them back.
+
+use core::time::Duration;
+use std::thread;
+
+use randflake_core::GenerateError as Refusal;
+use randflake_std::lease::LeaseStore;
+use randflake_std::{BuildError, GenerateError};
+
+use crate::{
+    PER_TICK, Server, TTL, assert_distinct, builder, burst, held, is_ready, memory, node_ids,
+    pause, trickle, until,
+};
+
+pub(crate) fn burst_and_quiet(open: &Server) {
+    let ids = builder(open(), 1..=6).build().unwrap();
+    assert_eq!(held(&ids), 1);
+    let mut all = Vec::new();
+    for _ in 0..2 {
+        let issued: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..3)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut issued = Vec::new();
+                        until("a burst", || burst(&ids, &mut issued), || held(&ids) == 6);
+                        burst(&ids, &mut issued);
+                        issued
+                    })
+                })
+                .collect();
+            let joined = threads.into_iter().map(|thread| thread.join().unwrap());
+            joined.flatten().collect()
+        });
+        all.extend(issued);
+        until(
+            "a quiet time",
+            || trickle(&ids, &mut all),
+            || held(&ids) == 1,
+        );
+        all.push(ids.generate_wait(TTL).unwrap());
+        assert!(is_ready(&ids));
+    }
+    ids.close().unwrap();
+    assert_distinct(all);
+    let mut store = open();
+    let now = store
+        .namespace()
+        .spec()
+        .tick_at(store.now().unwrap())
+        .unwrap();
+    for record in store.list().unwrap() {
+        let end = record.grant.end;
+        assert!(end <= now + 1, "held until {end}, at {now}");
+    }
+}
+
+/// Without a single refusal.
+#[test]
+fn half_of_a_tick_is_enough_to_take_more() {
+    let ids = builder(memory(), 1..=2).build().unwrap();
+    let mut issued = Vec::new();
+    let mut tick = 0;
+    let mut of_tick = 0;
+    let a_little = || {
+        let id = ids.generate().unwrap();
+        issued.push(id);
+        let now = ids.inspect(id).tick;
+        of_tick = if now == tick { of_tick + 1 } else { 0 };
+        tick = now;
+        if of_tick > PER_TICK * 3 / 4 {
+            // All that this tick is to give.
+            thread::sleep(Duration::from_millis(20));
+            of_tick = 0;
+            tick = 0;
+            while ids.inspect(ids.generate().unwrap()).tick == now {
+                pause();
+            }
+        }
+    };
+    until("a second node id", a_little, || held(&ids) == 2);
+    assert_distinct(issued);
+}
+
+#[test]
+fn a_burst_borrows_within_the_tolerance_while_more_are_taken() {
+    let ids = builder(memory(), 1..=4).tolerance(5).build().unwrap();
+    let mut issued = Vec::new();
+    until(
+        "more node ids",
+        || issued.push(ids.generate().unwrap()),
+        || held(&ids) > 1,
+    );
+    assert!(issued.len() >= PER_TICK / 2);
+    assert_distinct(issued);
+}
+
+#[test]
+fn a_wait_ends_when_another_node_id_is_there() {
+    let ids = builder(memory(), 1..=8).build().unwrap();
+    // Shorter than a tick: without another node id, some of these would be refused.
+    let limit = Duration::from_millis(900);
+    let issued: Vec<_> = (0..PER_TICK * 6)
+        .map(|_| ids.generate_wait(limit).unwrap())
+        .collect();
+    assert!(held(&ids) > 1);
+    assert_distinct(issued);
+}
+
+#[test]
+fn a_buffer_takes_more_too() {
+    let ids = builder(memory(), 1..=4).build().unwrap();
+    let mut buffer = vec![randflake_std::Id::from_u64(0); PER_TICK * 2];
+    let mut issued = Vec::new();
+    let fill = || match ids.fill(&mut buffer) {
+        Ok(count) => issued.extend_from_slice(&buffer[..count]),
+        Err(GenerateError::Refused(Refusal::SequenceExhausted { .. })) => pause(),
+        Err(error) => panic!("{error}"),
+    };
+    until("four node ids", fill, || held(&ids) == 4);
+    assert_distinct(issued);
+}
+
+#[test]
+fn chosen_node_ids_and_a_number_are_kept() {
+    let chosen = builder(memory(), 1..=4).choose([5, 6]).build().unwrap();
+    let fixed = builder(memory(), 2..=2).build().unwrap();
+    for ids in [chosen, fixed] {
+        let before = node_ids(&ids);
+        let mut issued = Vec::new();
+        (0..200).for_each(|_| burst(&ids, &mut issued));
+        assert_eq!(node_ids(&ids), before);
+        assert_distinct(issued);
+    }
+}
+
+#[test]
+fn a_range_that_is_empty_or_too_large_is_refused() {
+    #[expect(clippy::reversed_empty_ranges, reason = "it is refused")]
+    for range in [0..=4, 4..=1, 1..=9] {
+        let message = format!(
+            "{} to {} node ids asked for: a range within 1 to 8 is allowed, the smaller number first",
+            range.start(),
+            range.end()
+        );
+        let error = builder(memory(), range).build().unwrap_err();
+        assert!(
+            matches!(error, BuildError::NodeIds { max: 8, .. }),
+            "{error}"
+        );
+        assert_eq!(error.to_string(), message);
+    }
+}

@@ -1,0 +1,114 @@
+//! A store that notes, for each node id, whether the handle has it.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_std::lease::{
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+};
+use randflake_std::{Encrypted, Handle, Id};
+
+use crate::{Few, NODE_IDS, Store};
+
+/// What one handle had.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// Counts each grant and each release of a node id, before the handle knows of the one and after it has begun the
+    /// other: even when the handle does not have it.
+    changes: [AtomicU64; NODE_IDS as usize],
+    /// How often a node id was released that the handle had.
+    pub(crate) released: AtomicU64,
+    pub(crate) acquires: AtomicU64,
+}
+
+impl Watch {
+    fn changes(&self) -> [u64; NODE_IDS as usize] {
+        self.changes
+            .each_ref()
+            .map(|count| count.load(Ordering::SeqCst))
+    }
+
+    /// The next id, which must be of a node id that the handle had at some time during the call.
+    pub(crate) fn generate(
+        &self,
+        ids: &Handle<Encrypted<Few>>,
+    ) -> Result<Id, randflake_std::GenerateError> {
+        let before = self.changes();
+        let id = ids.generate()?;
+        let after = self.changes();
+        let node_id = ids.inspect(id).node_id as usize;
+        let was_given_back = before[node_id] % 2 == 0 && before[node_id] == after[node_id];
+        assert!(
+            !was_given_back,
+            "an id of node id {node_id}, which was given back"
+        );
+        Ok(id)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) store: Store,
+    pub(crate) watch: Arc<Watch>,
+}
+
+impl LeaseStore for Watched {
+    fn namespace(&self) -> &Namespace {
+        self.store.namespace()
+    }
+
+    fn seal(&mut self, seal: randflake_std::ledger::Seal) {
+        self.store.seal(seal);
+    }
+
+    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+        self.watch.acquires.fetch_add(1, Ordering::SeqCst);
+        let acquired = self.store.acquire(request)?;
+        for grant in &acquired.grants {
+            let former = self.watch.changes[grant.node_id as usize].fetch_add(1, Ordering::SeqCst);
+            assert_eq!(former % 2, 0, "granted twice");
+        }
+        Ok(acquired)
+    }
+
+    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        let renewed = self.store.renew(grants, ttl)?;
+        let lost = grants
+            .iter()
+            .zip(&renewed.ends)
+            .filter(|(_, end)| end.is_err());
+        for (grant, _) in lost {
+            self.watch.changes[grant.node_id as usize].fetch_add(1, Ordering::SeqCst);
+        }
+        Ok(renewed)
+    }
+
+    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        for grant in grants {
+            self.watch.changes[grant.node_id as usize].fetch_add(1, Ordering::SeqCst);
+            self.watch.released.fetch_add(1, Ordering::SeqCst);
+        }
+        self.store.release(grants)
+    }
+
+    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+        self.store.list()
+    }
+
+    fn quarantine(&mut self) -> Result<Duration, StoreError> {
+        self.store.quarantine()
+    }
+
+    fn end_quarantine(&mut self) -> Result<(), StoreError> {
+        self.store.end_quarantine()
+    }
+
+    fn now(&mut self) -> Result<Duration, StoreError> {
+        self.store.now()
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        self.store.diagnose()
+    }
+}
