@@ -260,8 +260,8 @@ fn the_file_of_something_else_is_refused() {
         let sentence = unusable(place.try_store(NODE, &eight("orders")));
         assert!(sentence.contains("is not the file of an assigned node id"));
     }
-    // What a kill leaves of the first write.
-    for text in ["", "randflake n"] {
+    // What a kill or a cut of the power leaves of the first write.
+    for text in ["", "randflake n", &"\0".repeat(512)] {
         fs::write(place.path(), text).unwrap();
         assert_eq!(place.store().list().unwrap(), []);
     }

@@ -175,6 +175,11 @@ fn an_unharmed_store_is_never_quarantined() {
     acquire(&mut store).unwrap();
     acquire(&mut place.open()).unwrap();
 
+    // So may what was written to it before the power was cut.
+    fs::write(place.lock(), [0; 1_024]).unwrap();
+    acquire(&mut store).unwrap();
+    acquire(&mut place.open()).unwrap();
+
     // So may a process between commit and lock file.
     let lock = fs::read(place.lock()).unwrap();
     acquire(&mut store).unwrap();

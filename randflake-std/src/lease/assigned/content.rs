@@ -52,3 +52,46 @@ impl Content {
         format!("{name}\n{node_id}\n{namespace}\n{node}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Randflake;
+    use crate::holder::MAX_LEN;
+    use crate::lease::{Token, locked};
+    use crate::ledger::{NamespaceRecord, NodeRecord};
+
+    #[test]
+    fn the_longest_of_everything_fits() {
+        let namespace = Namespace::of::<Randflake>(&"n".repeat(64)).unwrap();
+        let mut content = Content::read("", &namespace, u32::MAX).unwrap();
+        let record = NamespaceRecord {
+            terms: *namespace.terms(),
+            origin: u64::MAX,
+            writes: u64::MAX,
+            quarantine: u64::MAX,
+            fingerprint: String::new(),
+        };
+        content.namespace = Some(record.to_text());
+        let record = NodeRecord {
+            node_id: u32::MAX,
+            start: u64::MAX,
+            end: u64::MAX,
+            fencing_token: u64::MAX,
+            serial: u64::MAX,
+            token: Token::from_bytes([255; 16]),
+            nonce: u64::MAX,
+            held: true,
+            contested: true,
+            holder: "h".repeat(MAX_LEN),
+        };
+        content.node = Some(record.to_text());
+        let text = content.to_text();
+        assert!(text.len() <= locked::MOST, "{}", text.len());
+        let read = Content::read(&text, &namespace, u32::MAX).unwrap();
+        assert_eq!(
+            (read.namespace, read.node),
+            (content.namespace, content.node)
+        );
+    }
+}

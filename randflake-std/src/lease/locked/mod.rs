@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 
+#[cfg(test)]
+pub(super) use self::slot::MOST;
 use self::slot::{LEN, Slot};
 use super::EngineError;
 use crate::fork_guard::ForkGuard;

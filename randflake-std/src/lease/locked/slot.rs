@@ -3,6 +3,8 @@
 /// A sector of any disk that is made today has a multiple of this size.
 pub(super) const LEN: usize = 512;
 const SUM_LEN: usize = 8;
+/// The longest text that fits.
+pub(in crate::lease) const MOST: usize = LEN - 16 - 8 - SUM_LEN;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slot {
@@ -14,11 +16,11 @@ pub(super) struct Slot {
 impl Slot {
     /// `None` when it is longer than that.
     pub(super) fn to_bytes(&self, magic: [u8; 16]) -> Option<[u8; LEN]> {
-        let writes = self.writes.to_le_bytes();
-        let mut bytes = [&magic[..], &writes, self.text.as_bytes()].concat();
-        if bytes.len() > LEN - SUM_LEN {
+        if self.text.len() > MOST {
             return None;
         }
+        let writes = self.writes.to_le_bytes();
+        let mut bytes = [&magic[..], &writes, self.text.as_bytes()].concat();
         bytes.resize(LEN - SUM_LEN, 0);
         bytes.extend(checksum(&bytes).to_le_bytes());
         bytes.try_into().ok()
@@ -55,7 +57,7 @@ mod tests {
 
     #[test]
     fn round_trip_and_no_damage_is_read() {
-        for text in ["", "1 2 3", &"é".repeat(240)] {
+        for text in ["", "1 2 3", &"é".repeat(MOST / 2)] {
             let slot = Slot {
                 writes: u64::MAX,
                 text: text.to_owned(),
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_not_cut() {
-        let text = "a".repeat(LEN - 31);
+        let text = "a".repeat(MOST + 1);
         assert_eq!(Slot { writes: 1, text }.to_bytes(MAGIC), None);
     }
 }

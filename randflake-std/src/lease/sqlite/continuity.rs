@@ -142,7 +142,7 @@ impl Stored {
                  one, or remove it before this one is used in its place",
                 self.path
             );
-            return Err(EngineError::of_file(path, why));
+            return Err(EngineError::unusable(why));
         }
         let is_broken =
             self.identity != *identity || marks.iter().any(|mark| mark.contradicts(self));

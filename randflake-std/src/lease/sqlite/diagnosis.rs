@@ -2,7 +2,6 @@
 
 use rusqlite::Connection;
 
-use super::failure::Failure;
 use super::schema;
 use crate::lease::Finding;
 
@@ -10,7 +9,7 @@ use crate::lease::Finding;
 pub(super) fn findings(
     connection: &Connection,
     fingerprint: String,
-) -> Result<Vec<Finding>, Failure> {
+) -> rusqlite::Result<Vec<Finding>> {
     let server = format!("SQLite {}", rusqlite::version());
     let settings = [
         journal_mode(connection)?,
@@ -27,19 +26,19 @@ pub(super) fn findings(
 }
 
 /// Each operation sets it so; told as SQLite says that it is.
-fn journal_mode(connection: &Connection) -> Result<Finding, Failure> {
+fn journal_mode(connection: &Connection) -> rusqlite::Result<Finding> {
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     Ok(Finding::fine("journal_mode", mode))
 }
 
 /// As above; 2 is `FULL`.
-fn synchronous(connection: &Connection) -> Result<Finding, Failure> {
+fn synchronous(connection: &Connection) -> rusqlite::Result<Finding> {
     let level: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
     Ok(Finding::fine("synchronous", level.to_string()))
 }
 
 /// Reads the whole file: some 10 ms when all node ids are leased.
-fn quick_check(connection: &Connection) -> Result<Finding, Failure> {
+fn quick_check(connection: &Connection) -> rusqlite::Result<Finding> {
     let first: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     Ok(if first == "ok" {
         Finding::fine("quick_check", first)

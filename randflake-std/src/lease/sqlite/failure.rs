@@ -1,39 +1,15 @@
-//! What can go wrong with a database, sorted into what its callers can do about it.
-
-use std::path::Path;
+//! What SQLite says, sorted into what can be done about it.
 
 use rusqlite::ErrorCode;
 
 use crate::lease::EngineError;
 
-/// An error inside a transaction, before it has its path.
-#[derive(Debug)]
-pub(super) enum Failure {
-    Sql(rusqlite::Error),
-    Engine(EngineError),
-}
-
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for EngineError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error)
-    }
-}
-
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
-        Self::Engine(error)
-    }
-}
-
-impl Failure {
-    /// The error as a caller of the engine sees it.
-    pub(super) fn at(self, path: &Path) -> EngineError {
-        match self {
-            Self::Engine(error) => error,
-            Self::Sql(error) if is_lasting(&error) => {
-                EngineError::of_file(path, &error).because(error)
-            }
-            Self::Sql(error) => EngineError::unavailable(error).at(&path.display().to_string()),
+        if is_lasting(&error) {
+            Self::unusable(error.to_string()).because(error)
+        } else {
+            Self::unavailable(error)
         }
     }
 }

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use randflake_core::Clock;
 
 use self::continuity::Mark;
-use self::failure::Failure;
 use self::place::Place;
 use self::session::Session;
 #[cfg(doc)]
@@ -169,11 +168,18 @@ impl Sqlite {
             return Ok(session);
         }
         let session = Session::begin(&self.place, &mut self.seen);
-        session.map_err(|failure| failure.at(&self.place.database))
+        self.at(session)
     }
 
-    fn at<T>(&self, outcome: Result<T, impl Into<Failure>>) -> Result<T, EngineError> {
-        outcome.map_err(|failure| failure.into().at(&self.place.database))
+    /// What failed, with the database's name; the files beside it have theirs, which begins so.
+    fn at<T>(&self, outcome: Result<T, impl Into<EngineError>>) -> Result<T, EngineError> {
+        outcome.map_err(|error| {
+            let (error, place) = (error.into(), self.place());
+            if error.to_string().starts_with(&place) {
+                return error;
+            }
+            error.at(&place)
+        })
     }
 }
 

@@ -10,14 +10,16 @@ use crate::ledger::{Entry, Key, Keys};
 /// What was read in this transaction, and is still so.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    keys: Vec<(Key, Key)>,
+    /// The last of those that were read together, by the first.
+    keys: BTreeMap<Key, Key>,
     texts: BTreeMap<Key, String>,
 }
 
 impl Known {
+    /// If it says no where ranges overlap, the key is read once more.
     fn has(&self, key: Key) -> bool {
-        let mut keys = self.keys.iter();
-        keys.any(|(first, last)| (*first..=*last).contains(&key))
+        let before = self.keys.range(..=key).next_back();
+        before.is_some_and(|(_, last)| key <= *last)
     }
 }
 
@@ -39,7 +41,7 @@ impl Session {
                 let key = Key::of_numbers(kind, row.get(0)?);
                 texts.extend(key.zip(row.get(1)?));
             }
-            self.known.keys.push((first, last));
+            self.known.keys.insert(first, last);
         }
         self.known.texts.extend(texts.clone());
         Ok(texts)

@@ -1,10 +1,7 @@
 //! The tables, and which of them a file has.
 
-use std::path::Path;
-
 use rusqlite::Connection;
 
-use super::failure::Failure;
 use crate::lease::EngineError;
 use crate::ledger::newer;
 
@@ -37,17 +34,17 @@ const TABLES: &str = "
 ";
 
 /// Whether the file has our tables already. It is not changed.
-pub(super) fn are_there(connection: &Connection, path: &Path) -> Result<bool, Failure> {
+pub(super) fn are_there(connection: &Connection) -> Result<bool, EngineError> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     let application_id: i32 = pragma("application_id")?;
     let version: i32 = pragma("user_version")?;
     match (application_id, version) {
         (APPLICATION_ID, VERSION) => Ok(true),
         (APPLICATION_ID | 0, 0) if has_no_tables(connection)? => Ok(false),
-        (APPLICATION_ID, _) if version > VERSION => {
-            Err(EngineError::of_file(path, newer(i64::from(version).unsigned_abs())).into())
-        }
-        _ => Err(EngineError::of_file(path, "this is another program's database").into()),
+        (APPLICATION_ID, _) if version > VERSION => Err(EngineError::unusable(newer(
+            i64::from(version).unsigned_abs(),
+        ))),
+        _ => Err(EngineError::unusable("this is another program's database")),
     }
 }
 
@@ -57,7 +54,7 @@ fn has_no_tables(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Creates the tables, in a transaction.
-pub(super) fn create(connection: &Connection) -> Result<(), Failure> {
+pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(TABLES)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", VERSION)?;

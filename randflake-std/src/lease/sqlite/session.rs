@@ -6,7 +6,6 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 
 use super::continuity::{Evidence, Mark, Stored};
-use super::failure::Failure;
 use super::place::Place;
 use super::records::Known;
 use super::schema;
@@ -46,7 +45,7 @@ pub(super) struct Session {
 impl Session {
     /// Opens the database, creates what is missing, and checks what is there. What it finds is kept even if the
     /// operation that follows is refused.
-    pub(super) fn begin(place: &Place, seen: &mut Mark) -> Result<Self, Failure> {
+    pub(super) fn begin(place: &Place, seen: &mut Mark) -> Result<Self, EngineError> {
         let path = &*place.database;
         let mut lock = Lock::wait(&place.lock)?;
         let before = place.prepare()?;
@@ -54,7 +53,9 @@ impl Session {
         // Only now: a container makes a file of its image its own when it is opened to be written.
         let identity = place.identity()?;
         if identity.inode != before.inode {
-            return Err(EngineError::unavailable("the database was replaced meanwhile").into());
+            return Err(EngineError::unavailable(
+                "the database was replaced meanwhile",
+            ));
         }
         let evidence = Evidence {
             path,
@@ -62,8 +63,8 @@ impl Session {
             marks: [lock.mark, *seen],
         };
         begin_transaction(&connection)?;
-        let is_new = !schema::are_there(&connection, path)?;
-        set_durable(&connection, path)?;
+        let is_new = !schema::are_there(&connection)?;
+        set_durable(&connection)?;
         let mut stored = if is_new {
             schema::create(&connection)?;
             Stored::new(&evidence)?
@@ -86,7 +87,7 @@ impl Session {
 
     /// Makes the transaction's changes last, and notes them outside of the database; a lease among them ends at
     /// `until_ms`.
-    pub(super) fn commit(mut self, until_ms: u64, seen: &mut Mark) -> Result<(), Failure> {
+    pub(super) fn commit(mut self, until_ms: u64, seen: &mut Mark) -> Result<(), EngineError> {
         let mark = self.stored.write(&self.connection, until_ms)?;
         self.connection.execute_batch("COMMIT")?;
         self.lock.remember(mark, seen)?;
@@ -137,7 +138,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Lets the transaction that has begun, and has changed nothing, be on the disk when it is committed.
-fn set_durable(connection: &Connection, path: &Path) -> Result<(), Failure> {
+fn set_durable(connection: &Connection) -> Result<(), EngineError> {
     if is_durable(connection).is_ok_and(|is_durable| is_durable) {
         return Ok(());
     }
@@ -146,7 +147,7 @@ fn set_durable(connection: &Connection, path: &Path) -> Result<(), Failure> {
     connection.pragma_update(None, "synchronous", SYNCHRONOUS)?;
     if !is_durable(connection)? {
         let why = "SQLite cannot keep a rollback journal here";
-        return Err(EngineError::of_file(path, why).into());
+        return Err(EngineError::unusable(why));
     }
     Ok(begin_transaction(connection)?)
 }
