@@ -8,7 +8,7 @@ use randflake_std::lease::{
 };
 
 use super::referee::Referee;
-use super::{Backend, eight, ticks, token};
+use super::{Backend, acquire_patiently, eight, ticks, token};
 
 const CLIENTS: usize = 4;
 const SEEDS: u64 = 4;
@@ -156,7 +156,7 @@ impl<'b, B: Backend> World<'b, B> {
         else {
             return;
         };
-        match store.acquire(&ask.request(holder)) {
+        match acquire_patiently(&mut **store, &ask.request(holder)) {
             Ok(acquired) => {
                 assert_eq!(acquired.grants.len(), ask.count as usize);
                 self.referee.granted(&acquired.grants);
@@ -259,7 +259,7 @@ impl<'b, B: Backend> World<'b, B> {
                 count: 1,
                 ttl: 1,
             };
-            match client.store.acquire(&ask.request("prober")) {
+            match acquire_patiently(&mut *client.store, &ask.request("prober")) {
                 Ok(acquired) => self.referee.granted(&acquired.grants),
                 Err(StoreError::Quarantined { retry_in }) => latest = latest.max(retry_in),
                 Err(StoreError::Exhausted { .. }) => {}

@@ -156,17 +156,30 @@ pub(crate) fn acquire_as(
     })
 }
 
-/// An acquire which must succeed.
-pub(crate) fn acquire_some(store: &mut dyn LeaseStore, number: u128, count: u32) -> Vec<Grant> {
-    /// A server of a busy machine may be late; one token is granted once, however often it is asked for.
+/// Asks again where a server of a busy machine is late: one token is granted once, however often it is asked for.
+pub(crate) fn acquire_patiently(
+    store: &mut dyn LeaseStore,
+    request: &AcquireRequest<'_>,
+) -> Result<Acquired, StoreError> {
     const TRIES: usize = 10;
     for _ in 1..TRIES {
-        match acquire(store, number, count) {
+        match store.acquire(request) {
             Err(StoreError::Unavailable(_)) => {}
-            outcome => return outcome.unwrap().grants,
+            outcome => return outcome,
         }
     }
-    acquire(store, number, count).unwrap().grants
+    store.acquire(request)
+}
+
+/// An acquire which must succeed.
+pub(crate) fn acquire_some(store: &mut dyn LeaseStore, number: u128, count: u32) -> Vec<Grant> {
+    let request = AcquireRequest {
+        token: token(number),
+        holder: "holder",
+        nodes: NodeIds::Any(count),
+        ttl: TTL,
+    };
+    acquire_patiently(store, &request).unwrap().grants
 }
 
 pub(crate) fn acquire_one(store: &mut dyn LeaseStore, number: u128) -> Grant {
