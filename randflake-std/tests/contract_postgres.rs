@@ -85,10 +85,6 @@ impl Backend for Database {
         behind.batch_execute(lost).unwrap();
     }
 
-    fn at_once(&self) -> u32 {
-        1_024
-    }
-
     fn history_steps(&self) -> usize {
         10_000
     }

@@ -68,7 +68,7 @@ fn a_full_namespace_is_quick() {
     let mut taken = Vec::new();
     while taken.len() + 1 < all as usize {
         // As many as a busy machine grants in time.
-        let count = (all - 1 - u32::try_from(taken.len()).unwrap()).min(1_024);
+        let count = (all - 1 - u32::try_from(taken.len()).unwrap()).min(8_192);
         taken.extend(acquire(&mut store, count).unwrap());
     }
     let last = acquire(&mut store, 1).unwrap()[0];
