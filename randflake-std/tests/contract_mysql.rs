@@ -87,6 +87,10 @@ impl Backend for Mysql {
         }
     }
 
+    fn at_once(&self) -> u32 {
+        1_024
+    }
+
     fn history_steps(&self) -> usize {
         10_000
     }

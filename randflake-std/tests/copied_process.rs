@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 use std::collections::HashSet;
 use std::fs;
 use std::io::{Read, Write};
@@ -14,6 +15,9 @@ use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{ExactSystemClock, GenerateError, Handle, Id, Randflake, Secret};
 
 const IDS: usize = 2_000;
+const ATTEMPTS: usize = 50;
+/// Far longer than what is waited for takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// In each copy a number of its own.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
@@ -30,8 +34,17 @@ fn a_copy_issues_the_same_ids_unless_its_generation_differs() {
         .build()
         .unwrap();
     forget_who_is_a_child();
+    // The flaw that the number is against, or this test would show nothing. It shows within one second only, which a busy
+    // machine may leave between the two.
+    let shows = (0..ATTEMPTS).any(|_| repeated_by_a_copy(&unaware, &aware) > IDS / 4);
+    assert!(shows, "a copy without a number repeats nothing");
+    assert!(aware.generate_wait(PATIENCE).is_ok());
+}
+
+/// How many ids a copy and this process both issue from the handle that has no number. From the other the copy has none.
+fn repeated_by_a_copy(unaware: &Handle, aware: &Handle) -> usize {
     // In the middle of whatever a handle keeps ready.
-    let _early: Vec<u64> = [&unaware, &aware].map(issue).concat();
+    let _early: Vec<u64> = [unaware, aware].map(issue).concat();
 
     let (mut from_copy, to_original) = UnixStream::pair().unwrap();
     let copy = fork();
@@ -40,17 +53,17 @@ fn a_copy_issues_the_same_ids_unless_its_generation_differs() {
         GENERATION.fetch_add(1, Ordering::SeqCst);
         let refused = aware.generate() == Err(GenerateError::Copied);
         let mut answer = vec![u64::from(refused)];
-        answer.extend(issue(&aware));
+        answer.extend(issue(aware));
         let count = answer.len() as u64 - 1;
         answer.insert(1, count);
-        answer.extend(issue(&unaware));
+        answer.extend(issue(unaware));
         let bytes: Vec<u8> = answer.iter().flat_map(|n| n.to_le_bytes()).collect();
         let written = (&to_original).write_all(&bytes);
         exit(i32::from(written.is_err()));
     }
     drop(to_original);
-    let ids: HashSet<u64> = issue(&unaware).into_iter().collect();
-    let aware_ids = issue(&aware);
+    let ids: HashSet<u64> = issue(unaware).into_iter().collect();
+    let aware_ids = issue(aware);
     let mut bytes = Vec::new();
     from_copy.read_to_end(&mut bytes).unwrap();
     wait_for(copy);
@@ -60,14 +73,10 @@ fn a_copy_issues_the_same_ids_unless_its_generation_differs() {
         .collect();
     let (refused, aware_count, unaware_ids) = (answer[0], answer[1], &answer[2..]);
 
-    // The flaw that the number is against, or this test would show nothing.
-    let repeated = unaware_ids.iter().filter(|id| ids.contains(id)).count();
-    assert!(repeated > IDS / 4, "{repeated} of {}", unaware_ids.len());
-
     assert_eq!(refused, 1, "the copy does not say why it refuses");
     assert_eq!(aware_count, 0, "the copy has issued");
     assert_eq!(aware_ids.len(), IDS);
-    assert!(aware.generate().is_ok());
+    unaware_ids.iter().filter(|id| ids.contains(id)).count()
 }
 
 fn issue(handle: &Handle) -> Vec<u64> {

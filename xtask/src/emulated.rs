@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::cargo::{OPTIMISED, cargo, root};
+use crate::cargo::{NOT_AT_EACH_EDIT, OPTIMISED, cargo, root};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::size::wasm;
@@ -80,6 +80,7 @@ pub(crate) fn run(report: &mut Report) {
                     .args(["--config", "profile.test.opt-level=1"])
                     .args(OPTIMISED)
                     .args(tests.iter().flat_map(|test| ["--test", test]))
+                    .envs(NOT_AT_EACH_EDIT)
                     .envs(settings.iter().map(|(name, value)| (name, value)));
                 report.tests(&format!("{package}, {}", machine.what), &mut command);
             }

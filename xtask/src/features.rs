@@ -1,6 +1,6 @@
 //! `features`: each library, and its programs, under each set of features that a user is likely to choose.
 
-use crate::cargo::cargo;
+use crate::cargo::{NOT_AT_EACH_EDIT, cargo};
 use crate::lint::DENY;
 use crate::matrix::LIBRARIES;
 use crate::report::Report;
@@ -21,7 +21,8 @@ pub(crate) fn run(report: &mut Report) {
                 "--features",
                 &features,
             ];
-            report.check(&what, cargo(&arguments).args(DENY));
+            let mut command = cargo(&arguments);
+            report.check(&what, command.args(DENY).envs(NOT_AT_EACH_EDIT));
         }
     }
 }

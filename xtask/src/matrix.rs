@@ -119,6 +119,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
 /// (package, target, part)
 pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-core", "loom", "loom"),
+    ("randflake-core", "loom_blocks", "loom"),
     ("randflake-core", "loom_segments", "loom"),
     ("randflake-std", "interop", "interop"),
     ("randflake-std", "model", "model"),

@@ -1,6 +1,6 @@
 //! `model`: the lease protocol, model-checked over millions of states. Optimised: the search is long.
 
-use crate::cargo::{OPTIMISED, cargo};
+use crate::cargo::{NOT_AT_EACH_EDIT, OPTIMISED, cargo};
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
@@ -9,6 +9,7 @@ pub(crate) fn run(report: &mut Report) {
         "model",
         command
             .args(["--config", "profile.test.opt-level=3"])
-            .args(OPTIMISED),
+            .args(OPTIMISED)
+            .envs(NOT_AT_EACH_EDIT),
     );
 }

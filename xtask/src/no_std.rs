@@ -1,6 +1,6 @@
 //! `no-std`: builds for machines without an operating system, and the tests as a 32-bit program.
 
-use crate::cargo::{OPTIMISED, cargo};
+use crate::cargo::{NOT_AT_EACH_EDIT, OPTIMISED, cargo};
 use crate::matrix::LIBRARIES;
 use crate::report::Report;
 use crate::setup::Need;
@@ -85,7 +85,9 @@ fn build(report: &mut Report, package: &str, features: &str, target: &str, flags
     let flags = format!("-Dwarnings {flags}");
     report.check(
         what.trim_end(),
-        cargo(&arguments).env("RUSTFLAGS", flags.trim_end()),
+        cargo(&arguments)
+            .envs(NOT_AT_EACH_EDIT)
+            .env("RUSTFLAGS", flags.trim_end()),
     );
 }
 
@@ -104,6 +106,7 @@ fn test_32_bit(report: &mut Report, package: &str) {
         .args(["--config", "profile.test.opt-level=1"])
         .args(OPTIMISED)
         .env("RUSTFLAGS", "-Dwarnings")
+        .envs(NOT_AT_EACH_EDIT)
         .envs(HOST_32_BIT_C);
     report.tests(&format!("{package}, 32-bit"), &mut command);
 }

@@ -39,8 +39,10 @@ fn test_all_features(report: &mut Report, library: &Library) {
 
 fn test(report: &mut Report, package: &str, features: &[&str]) {
     let what = [&[package], features].concat().join(" ");
-    report.tests(
-        &what,
-        cargo(&["test", "--no-fail-fast", "--package", package]).args(features),
-    );
+    let mut command = cargo(&["test", "--no-fail-fast", "--package", package]);
+    if package == STD {
+        // They mostly wait.
+        command.env("RUST_TEST_THREADS", "4");
+    }
+    report.tests(&what, command.args(features));
 }

@@ -8,7 +8,7 @@ use randflake_std::lease::{
 };
 
 use super::referee::Referee;
-use super::{Backend, eight, ticks, token};
+use super::{Backend, eight, patiently, ticks, token};
 
 const CLIENTS: usize = 4;
 const SEEDS: u64 = 4;
@@ -268,12 +268,4 @@ impl<'b, B: Backend> World<'b, B> {
         }
         self.backend.pass(latest);
     }
-}
-
-/// A loaded machine may take longer than a short TTL allows. What is repeated is known by its token or nonce.
-fn patiently<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    const TRIES: usize = 100;
-    let tries = (0..TRIES).map(|_| ask());
-    let mut answers = tries.skip_while(|answer| matches!(answer, Err(StoreError::Unavailable(_))));
-    answers.next().unwrap_or_else(ask)
 }

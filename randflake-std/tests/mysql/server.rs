@@ -42,14 +42,19 @@ fn rows_read(server: &Database, operation: impl FnOnce()) -> u64 {
     count() - before
 }
 
-/// All node ids are taken in one piece, which leaves the search nothing but a run of taken ones.
+/// All node ids are taken, which leaves the search nothing but a run of taken ones.
 #[test]
 fn a_full_namespace_is_quick() {
     // The rows that it reads are counted for the whole server.
     let server = Database::of(MariadbServer::start());
     let mut store = server.open();
     let all = u32::try_from(namespace().node_ids()).unwrap();
-    let taken = acquire(&mut store, all - 1).unwrap();
+    let mut taken = Vec::new();
+    while taken.len() + 1 < all as usize {
+        // As many as a busy machine grants in time.
+        let count = (all - 1 - u32::try_from(taken.len()).unwrap()).min(1_024);
+        taken.extend(acquire(&mut store, count).unwrap());
+    }
     let last = acquire(&mut store, 1).unwrap();
 
     let mut refuse = || {

@@ -55,13 +55,18 @@ fn a_namespace_of_many_node_ids_opens_without_making_them() {
     }
 }
 
-/// All node ids are taken in one piece, which leaves the search nothing but a run of taken ones.
+/// All node ids are taken, which leaves the search nothing but a run of taken ones.
 #[test]
 fn a_full_namespace_is_quick() {
     let server = PostgresServer::start();
     let mut store = open(&server);
     let all = u32::try_from(namespace().node_ids()).unwrap();
-    let taken = acquire(&mut store, all - 1).unwrap();
+    let mut taken = Vec::new();
+    while taken.len() + 1 < all as usize {
+        // As many as a busy machine grants in time.
+        let count = (all - 1 - u32::try_from(taken.len()).unwrap()).min(8_192);
+        taken.extend(acquire(&mut store, count).unwrap());
+    }
     let last = acquire(&mut store, 1).unwrap()[0];
 
     let refusal = shortest(|| {

@@ -7,15 +7,27 @@ use std::process::Child;
 use std::sync::Barrier;
 use std::thread;
 
-use randflake_std::lease::{Grant, LeaseStore, SqliteStore};
+use randflake_std::lease::{Grant, LeaseStore, SqliteStore, StoreError};
 
 use super::{Place, acquire, namespace, processes};
 
 const CROWD: usize = 100;
 
 fn open_and_acquire(path: &Path) -> Grant {
-    let mut store = SqliteStore::open(path, &namespace("orders")).unwrap();
-    acquire(&mut store).unwrap()
+    let mut store = patiently(|| SqliteStore::open(path, &namespace("orders")));
+    patiently(|| acquire(&mut store))
+}
+
+/// On a slow disk the crowd may have the lock for longer than one of it waits.
+fn patiently<T>(mut operation: impl FnMut() -> Result<T, StoreError>) -> T {
+    const TRIES: usize = 10;
+    for _ in 1..TRIES {
+        match operation() {
+            Err(StoreError::Unavailable(_)) => {}
+            outcome => return outcome.unwrap(),
+        }
+    }
+    operation().unwrap()
 }
 
 #[test]
