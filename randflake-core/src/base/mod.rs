@@ -5,6 +5,7 @@
 
 mod base64;
 mod digits;
+mod fast;
 
 use core::fmt::{self, Display, Formatter};
 
@@ -12,6 +13,7 @@ use digits::BUFFER_LEN;
 pub use digits::Digits;
 
 use crate::DecodeError;
+use crate::decimal::{decimal_digits, decimal_len};
 
 /// A text form by its base. All are of the 64 bits as an unsigned number, most significant digit
 /// first, without a leading zero.
@@ -61,7 +63,7 @@ struct Table {
     max_len: usize,
 }
 
-const FOREIGN: u8 = 0xFF;
+const FOREIGN: u8 = 0x80;
 
 impl Table {
     const fn new(digits: &'static [u8]) -> Self {
@@ -127,12 +129,38 @@ impl Base {
 
     pub(crate) fn encode(self, bits: u64) -> Digits {
         match self {
-            Self::Base64 => base64::write(&encode(&BASE10, bits)),
-            _ => encode(self.table(), bits),
+            Self::Base2 => Digits {
+                buffer: fast::binary_digits(bits),
+                start: (bits | 1).leading_zeros() as usize,
+            },
+            Self::Base10 => decimal(bits),
+            Self::Base32 => encode::<32>(&BASE32, bits),
+            Self::Base36 => encode::<36>(&BASE36, bits),
+            Self::Base58 => encode::<58>(&BASE58, bits),
+            Self::Base62 => encode::<62>(&BASE62, bits),
+            Self::Base64 => base64::write(&decimal(bits)),
         }
     }
 
     pub(crate) fn decode(self, text: &[u8]) -> Result<u64, BaseError> {
+        let plain = match self {
+            Self::Base2 => fast::read_binary(text),
+            Self::Base10 => fast::read_decimal(text),
+            Self::Base32 => fast::read::<32>(&BASE32, text),
+            Self::Base36 => fast::read::<36>(&BASE36, text),
+            Self::Base58 => fast::read::<58>(&BASE58, text),
+            Self::Base62 => fast::read::<62>(&BASE62, text),
+            Self::Base64 => base64::read_plain(text),
+        };
+        match plain {
+            Some(number) => Ok(number),
+            None => self.look_at(text),
+        }
+    }
+
+    /// What is wrong with a text that is not plainly an id.
+    #[cold]
+    fn look_at(self, text: &[u8]) -> Result<u64, BaseError> {
         let decoded = match self {
             Self::Base64 => base64::read(text),
             _ => decode(self.table(), text),
@@ -159,17 +187,29 @@ impl Display for Base {
     }
 }
 
-fn encode(table: &Table, bits: u64) -> Digits {
-    let radix = table.digits.len() as u64;
+fn decimal(bits: u64) -> Digits {
+    let digits = decimal_digits(bits);
+    let mut buffer = [0; BUFFER_LEN];
+    if let Some(place) = buffer.last_chunk_mut() {
+        *place = digits;
+    }
+    Digits {
+        buffer,
+        start: BUFFER_LEN.wrapping_sub(decimal_len(bits)),
+    }
+}
+
+/// The radix is known when this is compiled, so that nothing is divided by it.
+fn encode<const RADIX: u64>(table: &Table, bits: u64) -> Digits {
     let mut buffer = [0; BUFFER_LEN];
     let mut start = BUFFER_LEN;
     let mut left = bits;
     for place in buffer.iter_mut().rev() {
-        // The remainder is below the number of digits.
-        let digit = usize::try_from(left.checked_rem(radix).unwrap_or(0)).unwrap_or(0);
+        // Never the default: the remainder is below the number of digits.
+        let digit = usize::try_from(left.checked_rem(RADIX).unwrap_or(0)).unwrap_or(0);
         *place = table.digits.get(digit).copied().unwrap_or_default();
         start = start.wrapping_sub(1);
-        left = left.checked_div(radix).unwrap_or(0);
+        left = left.checked_div(RADIX).unwrap_or(0);
         if left == 0 {
             break;
         }

@@ -10,7 +10,7 @@ use uuid::fmt::Hyphenated;
 
 use crate::hex;
 use crate::output::Output;
-use crate::record::{Records, Shape};
+use crate::record::Records;
 
 /// How an id is written: each is the same 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -181,7 +181,7 @@ impl Format {
         match self {
             Self::Text => Form::Text.write(out, ids),
             Self::Int => Form::Int.write(out, ids),
-            Self::Json => records.write(out, Shape::Json, ids),
+            Self::Json => records.write(out, ids),
         }
     }
 }
