@@ -11,26 +11,33 @@ pub(super) const MAX_LEN: usize = BASE10.max_len.div_ceil(3).wrapping_mul(4);
 
 /// Base64 of some digits.
 pub(super) fn write(digits: &Digits) -> Digits {
-    let mut buffer = [0; BUFFER_LEN];
-    let mut len: usize = 0;
-    for (bytes, quad) in digits.as_bytes().chunks(3).zip(buffer.chunks_exact_mut(4)) {
-        let byte = |index: usize| bytes.get(index).copied().unwrap_or_default();
-        let block = u32::from_be_bytes([0, byte(0), byte(1), byte(2)]);
-        let places = [18, 12, 6, 0].map(|shift| {
-            let value = (block >> shift & 63) as usize;
-            BASE64.digits.get(value).copied().unwrap_or_default()
-        });
-        quad.copy_from_slice(&places);
-        if let Some(padding) = quad.get_mut(bytes.len().wrapping_add(1)..) {
-            padding.fill(PADDING);
+    /// Room for the most digits, in whole threes.
+    const BYTES: usize = BASE10.max_len.next_multiple_of(3);
+    let digits = digits.as_bytes();
+    let mut bytes = [0; BYTES];
+    for (byte, digit) in bytes.iter_mut().zip(digits) {
+        *byte = *digit;
+    }
+    let mut characters = [0; MAX_LEN];
+    let (quads, _) = characters.as_chunks_mut();
+    let (triples, _) = bytes.as_chunks();
+    for (quad, &[a, b, c]) in quads.iter_mut().zip(triples) {
+        let block = u32::from_be_bytes([0, a, b, c]);
+        *quad = [18, 12, 6, 0].map(|shift| BASE64.digit(u64::from(block >> shift & 63)));
+    }
+    let len = digits.len().div_ceil(3).wrapping_mul(4);
+    let written = digits.len().wrapping_mul(4).div_ceil(3);
+    if let Some(padding) = characters.get_mut(written..len) {
+        for place in padding {
+            *place = PADDING;
         }
-        len = len.wrapping_add(4);
     }
-    buffer.rotate_left(len);
-    Digits {
-        buffer,
-        start: BUFFER_LEN.wrapping_sub(len),
+    let mut buffer = [0; BUFFER_LEN];
+    let start = BUFFER_LEN.wrapping_sub(len);
+    if let (Some(places), Some(characters)) = (buffer.get_mut(start..), characters.get(..len)) {
+        places.copy_from_slice(characters);
     }
+    Digits { buffer, start }
 }
 
 /// [`read`] for a text that is plainly one: whole groups of four, and as much padding as there must be.

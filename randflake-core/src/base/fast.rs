@@ -72,14 +72,23 @@ fn read_eights(
     }
     let (before, eights) = text.as_rchunks();
     let mut number: u64 = 0;
-    for byte in before {
-        let digit = byte.wrapping_sub(b'0');
-        if digit >= radix {
-            return None;
+    if let Some(&first) = text.first_chunk::<EIGHT>() {
+        // Without a branch for how many they are: shifted to the end, with zeros before them.
+        let rest = EIGHT.wrapping_sub(before.len()).wrapping_mul(8);
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
+        let shifted = (u64::from_le_bytes(first) ^ ZEROS).checked_shl(rest as u32);
+        let digits = shifted.unwrap_or_default() ^ ZEROS;
+        number = read_eight(digits.to_le_bytes())?;
+    } else {
+        for byte in before {
+            let digit = byte.wrapping_sub(b'0');
+            if digit >= radix {
+                return None;
+            }
+            number = number
+                .wrapping_mul(u64::from(radix))
+                .wrapping_add(u64::from(digit));
         }
-        number = number
-            .wrapping_mul(u64::from(radix))
-            .wrapping_add(u64::from(digit));
     }
     for &digits in eights {
         number = number

@@ -89,6 +89,14 @@ impl Table {
         }
     }
 
+    /// Of a number below the radix: the default is for none.
+    #[inline]
+    fn digit(&self, number: u64) -> u8 {
+        #[expect(clippy::cast_possible_truncation, reason = "far below 2^32")]
+        let digit = self.digits.get(number as usize);
+        digit.copied().unwrap_or_default()
+    }
+
     fn value(&self, byte: u8) -> u8 {
         self.values[usize::from(byte)]
     }
@@ -134,10 +142,10 @@ impl Base {
                 start: (bits | 1).leading_zeros() as usize,
             },
             Self::Base10 => decimal(bits),
-            Self::Base32 => encode::<32>(&BASE32, bits),
-            Self::Base36 => encode::<36>(&BASE36, bits),
-            Self::Base58 => encode::<58>(&BASE58, bits),
-            Self::Base62 => encode::<62>(&BASE62, bits),
+            Self::Base32 => encode::<32, 7>(&BASE32, bits),
+            Self::Base36 => encode::<36, 6>(&BASE36, bits),
+            Self::Base58 => encode::<58, 6>(&BASE58, bits),
+            Self::Base62 => encode::<62, 6>(&BASE62, bits),
             Self::Base64 => base64::write(&decimal(bits)),
         }
     }
@@ -199,22 +207,47 @@ fn decimal(bits: u64) -> Digits {
     }
 }
 
-/// The radix is known when this is compiled, so that nothing is divided by it.
-fn encode<const RADIX: u64>(table: &Table, bits: u64) -> Digits {
+/// The radix is known when this is compiled, so that nothing is divided by it. Two parts are taken apart at the same
+/// time, the lower of `LOW` digits.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "no radix is 0, and the division would not compile"
+)]
+fn encode<const RADIX: u64, const LOW: usize>(table: &Table, bits: u64) -> Digits {
+    let split = const { power(RADIX, LOW) };
+    let (mut high, mut low) = (bits / split, bits % split);
     let mut buffer = [0; BUFFER_LEN];
-    let mut start = BUFFER_LEN;
-    let mut left = bits;
-    for place in buffer.iter_mut().rev() {
-        // Never the default: the remainder is below the number of digits.
-        let digit = usize::try_from(left.checked_rem(RADIX).unwrap_or(0)).unwrap_or(0);
-        *place = table.digits.get(digit).copied().unwrap_or_default();
-        start = start.wrapping_sub(1);
-        left = left.checked_div(RADIX).unwrap_or(0);
-        if left == 0 {
+    let (places, low_places) = buffer.split_at_mut(const { BUFFER_LEN.wrapping_sub(LOW) });
+    for place in low_places.iter_mut().rev() {
+        *place = table.digit(low % RADIX);
+        low = low / RADIX;
+    }
+    let mut start = places.len();
+    for place in places.iter_mut().rev() {
+        if high == 0 {
             break;
         }
+        *place = table.digit(high % RADIX);
+        high = high / RADIX;
+        start = start.wrapping_sub(1);
+    }
+    if start == places.len() {
+        // All are in the lower part, which has its zeros before them.
+        let zero = table.digit(0);
+        let zeros = low_places.iter().take_while(|&&digit| digit == zero);
+        start = start.wrapping_add(zeros.count().min(const { LOW.wrapping_sub(1) }));
     }
     Digits { buffer, start }
+}
+
+const fn power(radix: u64, exponent: usize) -> u64 {
+    let mut power: u64 = 1;
+    let mut times = 0;
+    while times < exponent {
+        power = power.wrapping_mul(radix);
+        times = times.wrapping_add(1);
+    }
+    power
 }
 
 fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
