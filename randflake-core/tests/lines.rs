@@ -1,7 +1,5 @@
 //! Many ids to text at once, beside one at a time.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use proptest::prelude::*;
 use randflake_core::{BufferTooShort, Id, Notation};
 

@@ -220,7 +220,7 @@ fn encode<const RADIX: u64, const LOW: usize>(table: &Table, bits: u64) -> Digit
     let (places, low_places) = buffer.split_at_mut(const { BUFFER_LEN.wrapping_sub(LOW) });
     for place in low_places.iter_mut().rev() {
         *place = table.digit(low % RADIX);
-        low = low / RADIX;
+        low /= RADIX;
     }
     let mut start = places.len();
     for place in places.iter_mut().rev() {
@@ -228,7 +228,7 @@ fn encode<const RADIX: u64, const LOW: usize>(table: &Table, bits: u64) -> Digit
             break;
         }
         *place = table.digit(high % RADIX);
-        high = high / RADIX;
+        high /= RADIX;
         start = start.wrapping_sub(1);
     }
     if start == places.len() {
