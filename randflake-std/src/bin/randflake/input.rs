@@ -106,8 +106,8 @@ impl<E: FnMut(&[Id]) -> Result<(), Failure>> Lines<E> {
         // Windows ends lines with two bytes.
         let text = line.strip_suffix(b"\r").unwrap_or(line);
         let id = match self.form.parse(text) {
-            Some(id) => id,
-            None => match self.look_at(line) {
+            Some(id) if line.len() <= LONGEST_LINE => id,
+            _ => match self.look_at(line) {
                 Ok(Some(id)) => id,
                 Ok(None) => return Ok(()),
                 Err(failure) => {
