@@ -7,6 +7,7 @@ mod block;
 mod clock;
 pub mod clock_policies;
 mod codec;
+mod decimal;
 mod error;
 #[cfg(feature = "defmt")]
 mod format;

@@ -9,6 +9,7 @@ use crate::report::Report;
 const TARGETS: &[(&str, &str)] = &[
     ("sparx64", "blocks"),
     ("randflake-core", "text"),
+    ("randflake-core", "lines"),
     ("randflake-core", "bases"),
     ("randflake-core", "fields"),
     ("randflake-core", "sequencer"),

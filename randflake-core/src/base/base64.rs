@@ -1,7 +1,7 @@
 //! The base64 of an id's decimal digits.
 
 use super::digits::BUFFER_LEN;
-use super::{BASE10, BASE64, Digits, FOREIGN, decode, encode};
+use super::{BASE10, BASE64, Digits, FOREIGN, decimal, decode, fast};
 use crate::DecodeError;
 
 /// What the last four characters are filled up with.
@@ -11,31 +11,75 @@ pub(super) const MAX_LEN: usize = BASE10.max_len.div_ceil(3).wrapping_mul(4);
 
 /// Base64 of some digits.
 pub(super) fn write(digits: &Digits) -> Digits {
+    /// Room for the most digits, in whole threes.
+    const BYTES: usize = BASE10.max_len.next_multiple_of(3);
+    let digits = digits.as_bytes();
+    let mut bytes = [0; BYTES];
+    for (byte, digit) in bytes.iter_mut().zip(digits) {
+        *byte = *digit;
+    }
+    let mut characters = [0; MAX_LEN];
+    let (quads, _) = characters.as_chunks_mut();
+    let (triples, _) = bytes.as_chunks();
+    for (quad, &[a, b, c]) in quads.iter_mut().zip(triples) {
+        let block = u32::from_be_bytes([0, a, b, c]);
+        *quad = [18, 12, 6, 0].map(|shift| BASE64.digit(u64::from(block >> shift & 63)));
+    }
+    let len = digits.len().div_ceil(3).wrapping_mul(4);
+    let written = digits.len().wrapping_mul(4).div_ceil(3);
+    if let Some(padding) = characters.get_mut(written..len) {
+        for place in padding {
+            *place = PADDING;
+        }
+    }
     let mut buffer = [0; BUFFER_LEN];
+    let start = BUFFER_LEN.wrapping_sub(len);
+    if let (Some(places), Some(characters)) = (buffer.get_mut(start..), characters.get(..len)) {
+        places.copy_from_slice(characters);
+    }
+    Digits { buffer, start }
+}
+
+/// [`read`] for a text that is plainly one: whole groups of four, and as much padding as there must be.
+pub(super) fn read_plain(text: &[u8]) -> Option<u64> {
+    if text.len() > MAX_LEN {
+        return None;
+    }
+    let (quads, []) = text.as_chunks() else {
+        return None;
+    };
+    let (last, quads) = quads.split_last()?;
+    let mut digits = [0; MAX_LEN];
     let mut len: usize = 0;
-    for (bytes, quad) in digits.as_bytes().chunks(3).zip(buffer.chunks_exact_mut(4)) {
-        let mut block = [0; 4];
-        for (place, byte) in block.iter_mut().skip(1).zip(bytes) {
-            *place = *byte;
-        }
-        let mut lanes = u32::from_be_bytes(block).wrapping_shl(8);
-        for (index, place) in quad.iter_mut().enumerate() {
-            let value = lanes.wrapping_shr(26) as usize;
-            let character = BASE64.digits.get(value).copied().unwrap_or_default();
-            *place = if index > bytes.len() {
-                PADDING
-            } else {
-                character
-            };
-            lanes = lanes.wrapping_shl(6);
-        }
-        len = len.wrapping_add(4);
+    let mut places = digits.chunks_exact_mut(3);
+    let mut put = |quad: [u8; 4]| {
+        let values = quad.map(|byte| BASE64.value(byte));
+        let block = values
+            .iter()
+            .fold(0_u32, |block, &value| block << 6 | u32::from(value));
+        let [_, bytes @ ..] = block.to_be_bytes();
+        places.next()?.copy_from_slice(&bytes);
+        let is_foreign = values.iter().fold(0, |seen, value| seen | value) >= FOREIGN;
+        (!is_foreign).then_some(bytes)
+    };
+    for &quad in quads {
+        put(quad)?;
+        len = len.wrapping_add(3);
     }
-    buffer.rotate_left(len);
-    Digits {
-        buffer,
-        start: BUFFER_LEN.wrapping_sub(len),
+    // `A` stands for no bits, of which there are some before the padding.
+    let [first, second, third, fourth] = *last;
+    let (filled, padding) = match [third, fourth] {
+        [PADDING, PADDING] => ([first, second, b'A', b'A'], 2),
+        [_, PADDING] => ([first, second, third, b'A'], 1),
+        _ => (*last, 0),
+    };
+    let bytes = put(filled)?;
+    let unused = bytes.iter().rev().take(padding);
+    if unused.fold(0, |seen, byte| seen | byte) != 0 {
+        return None;
     }
+    len = len.wrapping_add(3_usize.wrapping_sub(padding));
+    fast::read_decimal(digits.get(..len)?)
 }
 
 /// The number whose digits a base64 text is of.
@@ -80,7 +124,7 @@ pub(super) fn read(text: &[u8]) -> Result<u64, DecodeError> {
     })?;
     // One number has one text: what else there is (bits after the last byte, missing or further
     // padding) is found by writing it again.
-    let canonical = write(&encode(&BASE10, number));
+    let canonical = write(&decimal(number));
     let mut both = text.iter().zip(canonical.as_bytes()).enumerate();
     match both.find(|(_, (given, right))| given != right) {
         Some((index, (&byte, _))) => Err(DecodeError::InvalidDigit { index, byte }),

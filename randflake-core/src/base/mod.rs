@@ -5,6 +5,7 @@
 
 mod base64;
 mod digits;
+mod fast;
 
 use core::fmt::{self, Display, Formatter};
 
@@ -12,6 +13,7 @@ use digits::BUFFER_LEN;
 pub use digits::Digits;
 
 use crate::DecodeError;
+use crate::decimal::{decimal_digits, decimal_len};
 
 /// A text form by its base. All are of the 64 bits as an unsigned number, most significant digit
 /// first, without a leading zero.
@@ -61,7 +63,7 @@ struct Table {
     max_len: usize,
 }
 
-const FOREIGN: u8 = 0xFF;
+const FOREIGN: u8 = 0x80;
 
 impl Table {
     const fn new(digits: &'static [u8]) -> Self {
@@ -85,6 +87,14 @@ impl Table {
             values,
             max_len,
         }
+    }
+
+    /// Of a number below the radix: the default is for none.
+    #[inline]
+    fn digit(&self, number: u64) -> u8 {
+        #[expect(clippy::cast_possible_truncation, reason = "far below 2^32")]
+        let digit = self.digits.get(number as usize);
+        digit.copied().unwrap_or_default()
     }
 
     fn value(&self, byte: u8) -> u8 {
@@ -127,12 +137,38 @@ impl Base {
 
     pub(crate) fn encode(self, bits: u64) -> Digits {
         match self {
-            Self::Base64 => base64::write(&encode(&BASE10, bits)),
-            _ => encode(self.table(), bits),
+            Self::Base2 => Digits {
+                buffer: fast::binary_digits(bits),
+                start: (bits | 1).leading_zeros() as usize,
+            },
+            Self::Base10 => decimal(bits),
+            Self::Base32 => encode::<32, 7>(&BASE32, bits),
+            Self::Base36 => encode::<36, 6>(&BASE36, bits),
+            Self::Base58 => encode::<58, 6>(&BASE58, bits),
+            Self::Base62 => encode::<62, 6>(&BASE62, bits),
+            Self::Base64 => base64::write(&decimal(bits)),
         }
     }
 
     pub(crate) fn decode(self, text: &[u8]) -> Result<u64, BaseError> {
+        let plain = match self {
+            Self::Base2 => fast::read_binary(text),
+            Self::Base10 => fast::read_decimal(text),
+            Self::Base32 => fast::read::<32>(&BASE32, text),
+            Self::Base36 => fast::read::<36>(&BASE36, text),
+            Self::Base58 => fast::read::<58>(&BASE58, text),
+            Self::Base62 => fast::read::<62>(&BASE62, text),
+            Self::Base64 => base64::read_plain(text),
+        };
+        match plain {
+            Some(number) => Ok(number),
+            None => self.look_at(text),
+        }
+    }
+
+    /// What is wrong with a text that is not plainly an id.
+    #[cold]
+    fn look_at(self, text: &[u8]) -> Result<u64, BaseError> {
         let decoded = match self {
             Self::Base64 => base64::read(text),
             _ => decode(self.table(), text),
@@ -159,22 +195,59 @@ impl Display for Base {
     }
 }
 
-fn encode(table: &Table, bits: u64) -> Digits {
-    let radix = table.digits.len() as u64;
+fn decimal(bits: u64) -> Digits {
+    let digits = decimal_digits(bits);
     let mut buffer = [0; BUFFER_LEN];
-    let mut start = BUFFER_LEN;
-    let mut left = bits;
-    for place in buffer.iter_mut().rev() {
-        // The remainder is below the number of digits.
-        let digit = usize::try_from(left.checked_rem(radix).unwrap_or(0)).unwrap_or(0);
-        *place = table.digits.get(digit).copied().unwrap_or_default();
-        start = start.wrapping_sub(1);
-        left = left.checked_div(radix).unwrap_or(0);
-        if left == 0 {
+    if let Some(place) = buffer.last_chunk_mut() {
+        *place = digits;
+    }
+    Digits {
+        buffer,
+        start: BUFFER_LEN.wrapping_sub(decimal_len(bits)),
+    }
+}
+
+/// The radix is known when this is compiled, so that nothing is divided by it. Two parts are taken apart at the same
+/// time, the lower of `LOW` digits.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "no radix is 0, and the division would not compile"
+)]
+fn encode<const RADIX: u64, const LOW: usize>(table: &Table, bits: u64) -> Digits {
+    let split = const { power(RADIX, LOW) };
+    let (mut high, mut low) = (bits / split, bits % split);
+    let mut buffer = [0; BUFFER_LEN];
+    let (places, low_places) = buffer.split_at_mut(const { BUFFER_LEN.wrapping_sub(LOW) });
+    for place in low_places.iter_mut().rev() {
+        *place = table.digit(low % RADIX);
+        low /= RADIX;
+    }
+    let mut start = places.len();
+    for place in places.iter_mut().rev() {
+        if high == 0 {
             break;
         }
+        *place = table.digit(high % RADIX);
+        high /= RADIX;
+        start = start.wrapping_sub(1);
+    }
+    if start == places.len() {
+        // All are in the lower part, which has its zeros before them.
+        let zero = table.digit(0);
+        let zeros = low_places.iter().take_while(|&&digit| digit == zero);
+        start = start.wrapping_add(zeros.count().min(const { LOW.wrapping_sub(1) }));
     }
     Digits { buffer, start }
+}
+
+const fn power(radix: u64, exponent: usize) -> u64 {
+    let mut power: u64 = 1;
+    let mut times = 0;
+    while times < exponent {
+        power = power.wrapping_mul(radix);
+        times = times.wrapping_add(1);
+    }
+    power
 }
 
 fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {

@@ -9,6 +9,7 @@ use avx2 as platform;
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 use scalar as platform;
 
+use crate::decimal::decimal_len;
 use crate::{BufferTooShort, Id, text};
 
 /// How many ids are written at once, each followed by a separator.
@@ -81,12 +82,11 @@ impl Notation {
     }
 
     fn len_of(self, id: Id) -> usize {
-        let digits = |number: u64| number.checked_ilog10().unwrap_or(0).wrapping_add(1) as usize;
         match self {
             Self::Text => text::len(id.to_u64()) as usize,
-            Self::Unsigned => digits(id.to_u64()),
+            Self::Unsigned => decimal_len(id.to_u64()),
             Self::Signed => {
-                digits(id.to_i64().unsigned_abs()).wrapping_add(usize::from(id.to_i64() < 0))
+                decimal_len(id.to_i64().unsigned_abs()).wrapping_add(usize::from(id.to_i64() < 0))
             }
         }
     }

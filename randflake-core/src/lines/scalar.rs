@@ -2,10 +2,7 @@
 
 use super::Notation;
 use crate::Id;
-
-/// The least number of 17 digits: what is above is a head before 16 digits.
-const TEN_TO_16: u64 = 10_000_000_000_000_000;
-const TEN_TO_8: u64 = 100_000_000;
+use crate::decimal::{decimal_digits, decimal_len};
 
 /// The caller has seen to it that all fits.
 #[cfg_attr(
@@ -41,36 +38,9 @@ pub(super) fn append(
 }
 
 fn decimal(number: u64, buffer: &mut [u8], end: usize) -> usize {
-    let (head, rest) = (number / TEN_TO_16, number % TEN_TO_16);
-    let mut digits = [0; 24];
-    for (place, eight) in digits
-        .chunks_exact_mut(8)
-        .zip([head, rest / TEN_TO_8, rest % TEN_TO_8])
-    {
-        place.copy_from_slice(&eight_digits(eight));
-    }
-    let len = number.checked_ilog10().unwrap_or(0).wrapping_add(1) as usize;
-    let significant = digits.get(digits.len().wrapping_sub(len)..);
-    put(significant.unwrap_or_default(), buffer, end)
-}
-
-/// The ASCII digits of a number below 10^8: halved three times, all parts at once.
-fn eight_digits(number: u64) -> [u8; 8] {
-    // In each step the quotients stay in the lower half of a part, and the remainders go to the upper.
-    let quotient = number / 10_000;
-    let fours = split(number, quotient, 10_000, 32);
-    let quotients = fours.wrapping_mul(5_243) >> 19 & 0x0000_007F_0000_007F;
-    let pairs = split(fours, quotients, 100, 16);
-    let quotients = pairs.wrapping_mul(103) >> 10 & 0x000F_000F_000F_000F;
-    let digits = split(pairs, quotients, 10, 8);
-    digits
-        .wrapping_add(u64::from_ne_bytes([b'0'; 8]))
-        .to_le_bytes()
-}
-
-const fn split(numbers: u64, quotients: u64, divisor: u64, bits: u32) -> u64 {
-    let remainders = numbers.wrapping_sub(quotients.wrapping_mul(divisor));
-    quotients | remainders << bits
+    let digits = decimal_digits(number);
+    let start = digits.len().wrapping_sub(decimal_len(number));
+    put(digits.get(start..).unwrap_or_default(), buffer, end)
 }
 
 fn put(text: &[u8], buffer: &mut [u8], end: usize) -> usize {

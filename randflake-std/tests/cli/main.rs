@@ -12,5 +12,6 @@ mod keys;
 mod layouts;
 mod leases;
 mod segments;
+mod streams;
 mod tickets;
 mod user;

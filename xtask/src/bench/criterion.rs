@@ -53,3 +53,16 @@ pub(crate) fn load(report: &mut Report, arguments: &[String]) -> Result<(), Stri
     report.check("load", &mut command);
     Ok(())
 }
+
+/// The command line tool, and another build of it beside, in turn.
+pub(crate) fn cli(report: &mut Report, arguments: &[String]) -> Result<(), String> {
+    match arguments {
+        [] => {}
+        [flag, _] if flag == "--old" => {}
+        _ => return Err("--old PROGRAM is allowed".to_owned()),
+    }
+    let mut command = cargo(&["bench", "--package", "randflake-std"]);
+    command.args(["--features", "cli", "--bench", "command_line", "--"]);
+    report.check("cli", command.args(arguments));
+    Ok(())
+}

@@ -17,6 +17,7 @@ use crate::setup::{self, Need};
 const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench peers [--rounds N] [--json FILE] [--svg FILE]
        cargo xtask bench load
+       cargo xtask bench cli [--old PROGRAM]
        cargo xtask bench instructions
        cargo xtask bench index [--rows N]
        cargo xtask bench leases [--rounds N] [--engine NAME] [--folder DIR] [--json FILE]
@@ -25,6 +26,7 @@ const USAGE: &str = "usage: cargo xtask bench [--full]
   peers         ids of other crates beside ours, in one process
   load          the real clock for some seconds: whether the rate is kept, how waiting ends, and how an elastic handle
                 follows a load that comes and goes
+  cli           user time of the command line tool for an id, and of another build beside it
   instructions  how many instructions an id takes, counted by valgrind, into the record
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
@@ -41,7 +43,7 @@ struct Bench {
     run: fn(&mut Report, &[String]) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     Bench {
         name: "",
         needs: Vec::new,
@@ -56,6 +58,11 @@ const BENCHES: [Bench; 6] = [
         name: "load",
         needs: Vec::new,
         run: criterion::load,
+    },
+    Bench {
+        name: "cli",
+        needs: Vec::new,
+        run: criterion::cli,
     },
     Bench {
         name: "instructions",

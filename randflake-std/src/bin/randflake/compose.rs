@@ -10,7 +10,7 @@ use crate::form::Format;
 use crate::layout::LayoutArgs;
 use crate::number::{check, wrong};
 use crate::output::stdout;
-use crate::record::Records;
+use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 
 /// Make the id of a time, a node id and a sequence
@@ -56,7 +56,7 @@ impl Args {
             .compose_at(time, node_id, sequence)
             .map_err(Failure::usage)?;
         let mut out = stdout();
-        let mut records = Records::new(&codec);
+        let mut records = Records::new(&codec, Shape::Json);
         self.format.write(&mut out, &mut records, &[id])?;
         Ok(out.flush()?)
     }

@@ -10,7 +10,7 @@ use uuid::fmt::Hyphenated;
 
 use crate::hex;
 use crate::output::Output;
-use crate::record::{Records, Shape};
+use crate::record::Records;
 
 /// How an id is written: each is the same 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,11 +69,10 @@ impl Form {
         }
     }
 
-    /// Reads a line that is plainly an id, with nothing but white space around it. For what is left,
-    /// [`read`](Form::read) knows more ways to write it, and what is wrong.
+    /// Reads a text that is plainly an id. For what is left, [`read`](Form::read) knows more ways to write it, and
+    /// what is wrong.
     #[inline]
-    pub(crate) fn parse(self, line: &[u8]) -> Option<Id> {
-        let text = line.trim_ascii();
+    pub(crate) fn parse(self, text: &[u8]) -> Option<Id> {
         match self {
             Self::Text => Id::from_text(text).ok(),
             Self::Int => parse_int(text),
@@ -123,17 +122,14 @@ fn copy(text: &[u8], place: &mut [u8]) -> usize {
 }
 
 fn parse_int(text: &[u8]) -> Option<Id> {
-    let (is_negative, digits) = match text {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
+    // Signs come in no order that a processor could foresee, so there is no branch.
+    let is_negative = text.first() == Some(&b'-');
+    let digits = text.get(usize::from(is_negative)..)?;
     let number = Id::from_base(Base::Base10, digits).ok()?.to_u64();
-    let int = if is_negative {
-        0_i64.checked_sub_unsigned(number)
-    } else {
-        0_i64.checked_add_unsigned(number)
-    };
-    int.map(Id::from_i64)
+    let most = i64::MAX.cast_unsigned() + u64::from(is_negative);
+    let sign = i64::from(is_negative).wrapping_neg();
+    let int = (number.cast_signed() ^ sign).wrapping_sub(sign);
+    (number <= most).then_some(Id::from_i64(int))
 }
 
 fn read_uuid(text: &str) -> Result<Id, String> {
@@ -181,7 +177,7 @@ impl Format {
         match self {
             Self::Text => Form::Text.write(out, ids),
             Self::Int => Form::Int.write(out, ids),
-            Self::Json => records.write(out, Shape::Json, ids),
+            Self::Json => records.write(out, ids),
         }
     }
 }
@@ -216,7 +212,6 @@ mod tests {
                 for text in out.drain(..) {
                     if let Some(id) = form.parse(text.as_bytes()) {
                         assert_eq!(form.read(&text), Ok(id), "{form:?} {text}");
-                        assert_eq!(form.parse(format!("\t {text} \r").as_bytes()), Some(id));
                     }
                 }
                 let id = Id::from_u64(number >> shift);

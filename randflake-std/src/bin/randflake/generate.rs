@@ -12,7 +12,7 @@ use crate::input::BLOCK;
 use crate::number::{check, within};
 use crate::output::stdout;
 use crate::progress::Progress;
-use crate::record::Records;
+use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 
@@ -117,7 +117,7 @@ impl Args {
     fn print(&self, handle: &Handle<Custom>) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
-        let mut records = Records::new(handle.codec());
+        let mut records = Records::new(handle.codec(), Shape::Json);
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;
         while done < self.count {

@@ -103,9 +103,11 @@ impl<E: FnMut(&[Id]) -> Result<(), Failure>> Lines<E> {
     #[inline]
     fn line(&mut self, line: &[u8]) -> Result<(), Failure> {
         self.number += 1;
-        let id = match self.form.parse(line) {
-            Some(id) => id,
-            None => match self.look_at(line) {
+        // Windows ends lines with two bytes.
+        let text = line.strip_suffix(b"\r").unwrap_or(line);
+        let id = match self.form.parse(text) {
+            Some(id) if line.len() <= LONGEST_LINE => id,
+            _ => match self.look_at(line) {
                 Ok(Some(id)) => id,
                 Ok(None) => return Ok(()),
                 Err(failure) => {

@@ -48,10 +48,12 @@ impl Args {
             _ => Shape::Line,
         };
         let mut out = stdout();
-        let mut records = Records::new(&codec);
-        for_each_block(&self.ids, self.from, |ids| {
-            Ok(records.write(&mut out, shape, ids)?)
-        })?;
+        let mut records = Records::new(&codec, shape);
+        for_each_block(
+            &self.ids,
+            self.from,
+            |ids| Ok(records.write(&mut out, ids)?),
+        )?;
         Ok(out.flush()?)
     }
 }

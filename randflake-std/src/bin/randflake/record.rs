@@ -25,188 +25,167 @@ pub(crate) enum Shape {
 /// Shows ids of a codec.
 pub(crate) struct Records<'a> {
     codec: &'a Codec<Custom>,
-    spec: Spec,
-    /// That of the id before: most have the same.
-    moment: Moment,
+    shape: Shape,
+    common: Common,
     raws: Vec<u64>,
     text: Vec<u8>,
 }
 
 impl<'a> Records<'a> {
-    pub(crate) fn new(codec: &'a Codec<Custom>) -> Self {
-        let spec = codec.layout().spec();
+    pub(crate) fn new(codec: &'a Codec<Custom>, shape: Shape) -> Self {
         Self {
             codec,
-            spec,
-            moment: Moment::new(spec, 0),
+            shape,
+            common: Common::default(),
             raws: Vec::new(),
             text: Vec::new(),
         }
     }
 
-    pub(crate) fn write(&mut self, out: &mut Output, shape: Shape, ids: &[Id]) -> io::Result<()> {
-        self.raws.clear();
-        self.raws.extend(ids.iter().map(|id| id.to_u64()));
-        self.codec.permutation().invert_all(&mut self.raws);
+    pub(crate) fn write(&mut self, out: &mut Output, ids: &[Id]) -> io::Result<()> {
+        let Self {
+            codec,
+            shape,
+            common,
+            raws,
+            text,
+        } = self;
+        let spec = codec.layout().spec();
+        raws.clear();
+        raws.extend(ids.iter().map(|id| id.to_u64()));
+        codec.permutation().invert_all(raws);
         let latest = soon();
-        self.text.clear();
-        for (&id, &raw) in ids.iter().zip(&self.raws) {
-            let parts = self.spec.unpack(raw);
-            if parts.tick != self.moment.tick {
-                self.moment = Moment::new(self.spec, parts.tick);
-            }
-            let record = Record {
-                id,
-                raw,
-                parts,
-                spec: &self.spec,
-                moment: &self.moment,
-                is_ahead: self.moment.unix > latest,
-            };
+        text.clear();
+        for (&id, &raw) in ids.iter().zip(&*raws) {
+            let parts = spec.unpack(raw);
+            common.become_of(*shape, &spec, parts, latest);
             match shape {
-                Shape::Json => record.json(&mut self.text),
-                Shape::Block => record.block(&mut self.text),
-                Shape::Line => record.line(&mut self.text),
+                Shape::Json => {
+                    add(text, r#"{"text":""#);
+                    text.extend_from_slice(id.to_text().as_bytes());
+                    add(text, r#"","int":""#);
+                    number(text, id.to_i64());
+                    add(text, r#"","raw":""#);
+                    number(text, raw);
+                }
+                Shape::Block => {
+                    add(text, "text      ");
+                    text.extend_from_slice(id.to_text().as_bytes());
+                    add(text, "\nint       ");
+                    number(text, id.to_i64());
+                    add(text, "\nraw       ");
+                    number(text, raw);
+                }
+                Shape::Line => {
+                    let start = text.len();
+                    text.extend_from_slice(id.to_text().as_bytes());
+                    pad(text, start + 13);
+                }
+            }
+            text.extend_from_slice(&common.before);
+            number(text, parts.sequence);
+            add(text, common.behind);
+        }
+        out.write_all(text)
+    }
+}
+
+/// What is shown of all ids of a tick and a node id: most have those of the one before.
+#[derive(Default)]
+struct Common {
+    tick: u64,
+    node_id: u32,
+    /// Between the id and its sequence.
+    before: Vec<u8>,
+    behind: &'static str,
+}
+
+impl Common {
+    #[inline]
+    fn become_of(&mut self, shape: Shape, spec: &Spec, parts: Parts, latest: Duration) {
+        if (self.tick, self.node_id) != (parts.tick, parts.node_id) || self.before.is_empty() {
+            (self.tick, self.node_id) = (parts.tick, parts.node_id);
+            self.write(shape, spec, latest);
+        }
+    }
+
+    #[inline(never)]
+    fn write(&mut self, shape: Shape, spec: &Spec, latest: Duration) {
+        let unix_ms = spec.unix_ms(self.tick);
+        let unix = Duration::from_millis(unix_ms);
+        // An id of another secret decrypts to a random time: nineteen in twenty are in the future.
+        let doubt = unix > latest;
+        let text = &mut self.before;
+        text.clear();
+        match shape {
+            Shape::Json => {
+                add(text, r#"","time":"#);
+                number(text, unix_ms / 1_000);
+                add(text, r#","unix_ms":"#);
+                number(text, unix_ms);
+                add(text, r#","time_utc":""#);
+                add_utc(text, unix, spec.tick_ms());
+                add(text, r#"","node":"#);
+                number(text, self.node_id);
+                // Names are letters, digits, `-` and `_`.
+                let around = [r#","node_parts":{""#, "\":", ",\"", "}"];
+                node_parts(text, spec, self.node_id, around);
+                add(text, r#","sequence":"#);
+                self.behind = "}\n";
+            }
+            Shape::Block => {
+                add(text, "\ntime      ");
+                time(text, unix_ms, spec.tick_ms());
+                add(text, if doubt { DOUBT } else { "" });
+                add(text, "\nnode      ");
+                number(text, self.node_id);
+                node_parts(text, spec, self.node_id, IN_BRACKETS);
+                add(text, "\nsequence  ");
+                self.behind = "\n";
+            }
+            Shape::Line => {
+                add(text, "  time ");
+                time(text, unix_ms, spec.tick_ms());
+                add(text, "  node ");
+                let start = text.len();
+                number(text, self.node_id);
+                pad(text, start + 6);
+                node_parts(text, spec, self.node_id, IN_BRACKETS);
+                add(text, "  sequence ");
+                self.behind = if doubt { DOUBT_AND_END } else { "\n" };
             }
         }
-        out.write_all(&self.text)
     }
 }
 
-/// The time of a tick, written.
-struct Moment {
-    tick: u64,
-    unix: Duration,
-    /// Seconds, with as many digits as the layout's tick has a use for.
-    time: String,
-    utc: String,
-    json: String,
+const DOUBT: &str = "  in the future: made under another secret or layout?";
+const DOUBT_AND_END: &str = "  in the future: made under another secret or layout?\n";
+const IN_BRACKETS: [&str; 4] = [" (", " ", ", ", ")"];
+
+/// Seconds, with as many digits as the layout's tick has a use for, and the same for people.
+fn time(text: &mut Vec<u8>, unix_ms: u64, tick_ms: u64) {
+    number(text, unix_ms / 1_000);
+    if !is_whole_seconds(tick_ms) {
+        add(text, &format!(".{:03}", unix_ms % 1_000));
+    }
+    add(text, " (");
+    add_utc(text, Duration::from_millis(unix_ms), tick_ms);
+    add(text, ")");
 }
 
-impl Moment {
-    fn new(spec: Spec, tick: u64) -> Self {
-        let unix_ms = spec.unix_ms(tick);
-        let unix = Duration::from_millis(unix_ms);
-        let seconds = unix_ms / 1_000;
-        let utc = utc_to(unix, spec.tick_ms());
-        Self {
-            tick,
-            unix,
-            time: if is_whole_seconds(spec.tick_ms()) {
-                seconds.to_string()
-            } else {
-                format!("{seconds}.{:03}", unix_ms % 1_000)
-            },
-            json: format!(r#""time":{seconds},"unix_ms":{unix_ms},"time_utc":"{utc}""#),
-            utc,
-        }
+/// The named parts of a node id, if it has some, with what stands before the first, between a name and its value,
+/// between parts, and behind the last.
+fn node_parts(text: &mut Vec<u8>, spec: &Spec, node_id: u32, [first, of, next, last]: [&str; 4]) {
+    let mut before = first;
+    for (name, value) in spec.node_parts(node_id) {
+        add(text, before);
+        add(text, name);
+        add(text, of);
+        number(text, value);
+        before = next;
     }
-}
-
-/// An id and all that it says.
-struct Record<'a> {
-    id: Id,
-    raw: u64,
-    parts: Parts,
-    spec: &'a Spec,
-    moment: &'a Moment,
-    /// An id of another secret decrypts to a random time: nineteen in twenty are in the future.
-    is_ahead: bool,
-}
-
-impl Record<'_> {
-    fn json(&self, text: &mut Vec<u8>) {
-        add(text, r#"{"text":""#);
-        text.extend_from_slice(self.id.to_text().as_bytes());
-        add(text, r#"","int":""#);
-        number(text, self.id.to_i64());
-        add(text, r#"","raw":""#);
-        number(text, self.raw);
-        add(text, "\",");
-        add(text, &self.moment.json);
-        add(text, r#","node":"#);
-        number(text, self.parts.node_id);
-        let mut before = r#","node_parts":{""#;
-        // Names are letters, digits, `-` and `_`.
-        for (name, value) in self.spec.node_parts(self.parts.node_id) {
-            add(text, before);
-            add(text, name);
-            add(text, "\":");
-            number(text, value);
-            before = ",\"";
-        }
-        if before == ",\"" {
-            add(text, "}");
-        }
-        add(text, r#","sequence":"#);
-        number(text, self.parts.sequence);
-        add(text, "}\n");
-    }
-
-    fn block(&self, text: &mut Vec<u8>) {
-        add(text, "text      ");
-        text.extend_from_slice(self.id.to_text().as_bytes());
-        add(text, "\nint       ");
-        number(text, self.id.to_i64());
-        add(text, "\nraw       ");
-        number(text, self.raw);
-        add(text, "\ntime      ");
-        self.time(text);
-        self.doubt(text);
-        add(text, "\nnode      ");
-        number(text, self.parts.node_id);
-        self.node_parts(text);
-        add(text, "\nsequence  ");
-        number(text, self.parts.sequence);
-        add(text, "\n");
-    }
-
-    fn line(&self, text: &mut Vec<u8>) {
-        let start = text.len();
-        text.extend_from_slice(self.id.to_text().as_bytes());
-        pad(text, start + 13);
-        add(text, "  time ");
-        self.time(text);
-        add(text, "  node ");
-        let start = text.len();
-        number(text, self.parts.node_id);
-        pad(text, start + 6);
-        self.node_parts(text);
-        add(text, "  sequence ");
-        number(text, self.parts.sequence);
-        self.doubt(text);
-        add(text, "\n");
-    }
-
-    fn time(&self, text: &mut Vec<u8>) {
-        add(text, &self.moment.time);
-        add(text, " (");
-        add(text, &self.moment.utc);
-        add(text, ")");
-    }
-
-    /// The named parts of the node id, if it has some.
-    fn node_parts(&self, text: &mut Vec<u8>) {
-        let mut before = " (";
-        for (name, value) in self.spec.node_parts(self.parts.node_id) {
-            add(text, before);
-            add(text, name);
-            add(text, " ");
-            number(text, value);
-            before = ", ";
-        }
-        if before == ", " {
-            add(text, ")");
-        }
-    }
-
-    fn doubt(&self, text: &mut Vec<u8>) {
-        if self.is_ahead {
-            add(
-                text,
-                "  in the future: made under another secret or layout?",
-            );
-        }
+    if before == next {
+        add(text, last);
     }
 }
 
@@ -237,20 +216,23 @@ fn is_whole_seconds(tick_ms: u64) -> bool {
 
 /// A time since the Unix epoch in RFC 3339, whole seconds.
 pub(crate) fn utc(unix: Duration) -> String {
-    utc_to(unix, 1_000)
+    let mut text = Vec::new();
+    add_utc(&mut text, unix, 1_000);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
-/// [`utc`] with milliseconds where ticks are no whole seconds.
-fn utc_to(unix: Duration, tick_ms: u64) -> String {
+/// [`utc`], with milliseconds where ticks are no whole seconds.
+fn add_utc(text: &mut Vec<u8>, unix: Duration, tick_ms: u64) {
     /// RFC 3339 has years of four digits.
     const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
     if unix >= YEAR_10000 {
-        return "after the year 9999".to_owned();
+        return add(text, "after the year 9999");
     }
     let time = UNIX_EPOCH + unix;
-    if is_whole_seconds(tick_ms) {
-        format_rfc3339_seconds(time).to_string()
+    // A vector takes all that is written.
+    _ = if is_whole_seconds(tick_ms) {
+        write!(text, "{}", format_rfc3339_seconds(time))
     } else {
-        format_rfc3339_millis(time).to_string()
-    }
+        write!(text, "{}", format_rfc3339_millis(time))
+    };
 }

@@ -1,0 +1,110 @@
+//! Texts that are plainly ids are read eight digits at a time, or without asking at each digit whether it fits.
+//!
+//! `None` means no more than that it is not plain: the slow way reads it, or says what is wrong.
+
+use super::{FOREIGN, Table};
+
+const EIGHT: usize = 8;
+/// Times eight bytes of 0 or 1: the highest byte of the product has them as its bits, the first as the highest. The
+/// other way round, times a byte: the highest bit of each byte of the product.
+const BITS: u64 = 0x8040_2010_0804_0201;
+const LOWEST_BITS: u64 = u64::from_ne_bytes([1; 8]);
+const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+
+/// The number of a text in a radix that is known when this is compiled.
+#[inline]
+pub(super) fn read<const RADIX: u64>(table: &Table, text: &[u8]) -> Option<u64> {
+    if text.len() > table.max_len {
+        return None;
+    }
+    let (&last, others) = text.split_last()?;
+    let mut number: u64 = 0;
+    let mut seen = table.value(last);
+    // One digit less than the most always fits.
+    for &byte in others {
+        let value = table.value(byte);
+        number = number.wrapping_mul(RADIX).wrapping_add(u64::from(value));
+        seen |= value;
+    }
+    let has_leading_zero = others.first().is_some_and(|&first| table.value(first) == 0);
+    // Values of digits are below 64.
+    if seen >= FOREIGN || has_leading_zero {
+        return None;
+    }
+    number
+        .checked_mul(RADIX)?
+        .checked_add(u64::from(table.value(last)))
+}
+
+pub(super) fn read_binary(text: &[u8]) -> Option<u64> {
+    read_eights(text, 2, 1 << EIGHT, |digits| {
+        let bits = u64::from_le_bytes(digits) ^ ZEROS;
+        let number = bits.wrapping_mul(BITS) >> 56;
+        (bits & !LOWEST_BITS == 0).then_some(number)
+    })
+}
+
+pub(super) fn read_decimal(text: &[u8]) -> Option<u64> {
+    read_eights(text, 10, 100_000_000, |digits| {
+        let digits = u64::from_le_bytes(digits) ^ ZEROS;
+        // From 10 on, a byte with this added is over ASCII.
+        let over = digits | digits.wrapping_add(u64::from_ne_bytes([0x80 - 10; 8]));
+        // Pairs, then the first and third pair and the second and fourth, each where the upper half has their sum.
+        let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+        let every_other = |pairs: u64| pairs & 0x0000_00FF_0000_00FF;
+        let first = every_other(pairs).wrapping_mul((1_000_000 << 32) + 100);
+        let second = every_other(pairs >> 16).wrapping_mul((10_000 << 32) + 1);
+        let number = first.wrapping_add(second) >> 32;
+        (over & (LOWEST_BITS << 7) == 0).then_some(number)
+    })
+}
+
+/// Digits before the last eights one by one, then eight at a time.
+#[inline]
+fn read_eights(
+    text: &[u8],
+    radix: u8,
+    eight_times: u64,
+    read_eight: impl Fn([u8; EIGHT]) -> Option<u64>,
+) -> Option<u64> {
+    if matches!(text, [] | [b'0', _, ..]) {
+        return None;
+    }
+    let (before, eights) = text.as_rchunks();
+    let mut number: u64 = 0;
+    if let Some(&first) = text.first_chunk::<EIGHT>() {
+        // Without a branch for how many they are: shifted to the end, with zeros before them.
+        let rest = EIGHT.wrapping_sub(before.len()).wrapping_mul(8);
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
+        let shifted = (u64::from_le_bytes(first) ^ ZEROS).checked_shl(rest as u32);
+        let digits = shifted.unwrap_or_default() ^ ZEROS;
+        number = read_eight(digits.to_le_bytes())?;
+    } else {
+        for byte in before {
+            let digit = byte.wrapping_sub(b'0');
+            if digit >= radix {
+                return None;
+            }
+            number = number
+                .wrapping_mul(u64::from(radix))
+                .wrapping_add(u64::from(digit));
+        }
+    }
+    for &digits in eights {
+        number = number
+            .checked_mul(eight_times)?
+            .checked_add(read_eight(digits)?)?;
+    }
+    Some(number)
+}
+
+/// All 64 digits.
+pub(super) fn binary_digits(number: u64) -> [u8; 64] {
+    let mut digits = [0; 64];
+    let (places, _) = digits.as_chunks_mut::<EIGHT>();
+    for (place, byte) in places.iter_mut().zip(number.to_be_bytes()) {
+        let bits = u64::from(byte).wrapping_mul(BITS) >> 7 & LOWEST_BITS;
+        *place = (bits | ZEROS).to_le_bytes();
+    }
+    digits
+}

@@ -1,0 +1,140 @@
+//! Long inputs and outputs, which go in pieces: nothing is lost, doubled or split between them.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write as _};
+use std::process::Stdio;
+
+use crate::user::{Answer, KEY, User};
+
+/// Lines of every form and length, so that pieces end in all places of them.
+fn numbers(count: i64) -> Vec<i64> {
+    let one = |index: i64| index.wrapping_mul(0x1E37_79B9_7F4A_7C15) >> (index % 64);
+    (0..count).map(one).collect()
+}
+
+fn lines(numbers: &[i64], end: &str) -> String {
+    numbers.iter().fold(String::new(), |mut text, number| {
+        _ = write!(text, "{number}{end}");
+        text
+    })
+}
+
+#[test]
+fn long_inputs_are_converted_there_and_back() {
+    let user = User::new();
+    let numbers = numbers(60_000);
+    let given = lines(&numbers, "\n");
+    assert!(given.len() > 10 * (64 << 10));
+    for form in [
+        "text", "uint", "hex", "base2", "base32", "base36", "base58", "base62", "base64", "bytes",
+        "uuid",
+    ] {
+        let there = ["convert", "--from", "int", "--to", form];
+        let there = user.run_on(given.as_bytes(), &there).ok();
+        assert_eq!(there.lines().count(), numbers.len());
+        let back = ["convert", "--from", form, "--to", "int"];
+        assert_eq!(user.run_on(there.as_bytes(), &back).ok(), given, "{form}");
+    }
+}
+
+#[test]
+fn ends_of_lines_are_of_any_kind_and_the_last_may_go_without() {
+    let user = User::new();
+    let numbers = numbers(20_000);
+    let given = lines(&numbers, "\n");
+    let same = ["convert", "--from", "int", "--to", "int"];
+    for end in ["\r\n", " \n", "\n\n", "\n \t\r\n", "\u{a0}\n"] {
+        let other = lines(&numbers, end);
+        assert_eq!(user.run_on(other.as_bytes(), &same).ok(), given, "{end:?}");
+        let cut = other.trim_end();
+        assert_eq!(user.run_on(cut.as_bytes(), &same).ok(), given, "{end:?}");
+    }
+}
+
+#[test]
+fn all_before_the_first_wrong_line_is_printed() {
+    let user = User::new();
+    let same = ["convert", "--from", "int", "--to", "int"];
+    for before in [0, 1, 2_047, 2_048, 2_049, 5_000, 9_999] {
+        let good = lines(&numbers(before), "\n");
+        let long = "1".repeat(4_097);
+        for (wrong, problem) in [
+            (
+                "3x",
+                "\"3x\": -9223372036854775808 to 9223372036854775807 are allowed",
+            ),
+            (&*long, "longer than 4096 bytes, as no id is"),
+        ] {
+            for rest in ["", "\n", "\n1\n"] {
+                let given = format!("{good}{wrong}{rest}");
+                let answer = user.run_on(given.as_bytes(), &same);
+                assert_eq!(answer.stdout, good, "{before}");
+                let said = format!("line {}: {problem}", before + 1);
+                assert_eq!(answer.fails(2), said);
+            }
+        }
+    }
+}
+
+#[test]
+fn all_before_the_first_id_of_another_layout_is_printed() {
+    let user = User::new();
+    let good: Vec<i64> = (1..=3_000).collect();
+    let given = lines(&good, "\n") + "-1\n5\n";
+    let arguments = [
+        "convert",
+        "--from",
+        "int",
+        "--to",
+        "int",
+        "--layout",
+        "snowflake",
+    ];
+    let answer = user.run_on(given.as_bytes(), &arguments);
+    assert_eq!(answer.stdout, lines(&good, "\n"));
+    assert!(
+        answer
+            .fails(2)
+            .starts_with("18446744073709551615: the layout has no such id")
+    );
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_a_conversion_quietly() {
+    let user = User::new();
+    let mut command = user.command(&["convert", "--from", "int", "--to", "hex"]);
+    let mut child = command
+        .env("RANDFLAKE_KEY", KEY)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let given = lines(&numbers(100_000), "\n");
+    // It ends when the other side has gone.
+    let writer = std::thread::spawn(move || _ = stdin.write_all(given.as_bytes()));
+    let mut first = [0; 17];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"0000000000000000\n");
+    drop(stdout);
+    writer.join().unwrap();
+    let answer = Answer::of(child.wait_with_output().unwrap());
+    assert_eq!(answer.ok(), "");
+}
+
+#[test]
+fn long_records_are_those_of_each_id_alone() {
+    let user = User::new();
+    let ids = user.run_keyed(&["generate", "-n", "5000"]).ok();
+    for shape in [&["inspect"][..], &["inspect", "--json"]] {
+        let all = user.run_on(ids.as_bytes(), shape).ok();
+        assert_eq!(all.lines().count(), 5_000);
+        for (id, line) in ids.lines().zip(all.lines()).step_by(701) {
+            // Two, for with one alone each field has a line.
+            let alone = user.run_keyed(&[shape, &[id, id]].concat()).ok();
+            assert_eq!(alone, format!("{line}\n{line}\n"));
+        }
+    }
+}
