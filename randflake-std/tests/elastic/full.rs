@@ -1,7 +1,7 @@
 //! Namespaces and stores that give no more.
 
+use core::sync::atomic::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use randflake_std::Health;
@@ -61,7 +61,6 @@ fn what_is_free_is_taken_when_it_is_less_than_was_asked_for() {
     let fixed = builder(store.clone(), 3..=3).build().unwrap();
     let ids = builder(store, 2..=8).build().unwrap();
     let mut issued = Vec::new();
-    // 2, then 4, then 5 of the 8 asked for.
     until("a shortage", || burst(&ids, &mut issued), || is_short(&ids));
     assert_eq!(held(&ids), 5);
     // No more is asked for after a quiet time, so it is not short any more.

@@ -87,8 +87,10 @@ fn burst(ids: &Ids, issued: &mut Vec<Id>) {
     for _ in 0..PER_TICK {
         match ids.generate() {
             Ok(id) => issued.push(id),
-            Err(GenerateError::Refused(_)) => return pause(),
-            Err(error) => panic!("{error}"),
+            Err(error) => {
+                assert!(matches!(error, GenerateError::Refused(_)), "{error}");
+                return pause();
+            }
         }
     }
 }
