@@ -1,6 +1,7 @@
 //! Namespaces and stores that give no more.
 
 use core::sync::atomic::Ordering;
+use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -91,11 +92,13 @@ fn without_the_store_it_goes_on_with_what_it_has_and_takes_more_when_the_store_i
     assert_distinct(issued);
 }
 
-/// What an acquire was granted whose reply was lost is what the next one gets.
+/// What an acquire was granted whose reply was lost is what the next one gets. Else it would be taken for a whole TTL,
+/// which is longer than the test waits.
 #[test]
 fn a_lost_reply_costs_no_node_id() {
     let store = memory();
-    let ids = builder(store.clone(), 1..=8).build().unwrap();
+    let builder = builder(store.clone(), 1..=8).ttl(Duration::from_secs(300));
+    let ids = builder.build().unwrap();
     let mut issued = Vec::new();
     store.lose_replies(2);
     until(

@@ -1,11 +1,12 @@
 //! Taking more and giving them back.
 
 use core::time::Duration;
+use std::sync::Arc;
 use std::thread;
 
-use randflake_core::GenerateError as Refusal;
-use randflake_std::lease::LeaseStore;
-use randflake_std::{BuildError, GenerateError};
+use randflake_core::{GenerateError as Refusal, Plain};
+use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
+use randflake_std::{BuildError, Builder, ExactSystemClock, GenerateError, Id, Snowflake};
 
 use crate::{
     PER_TICK, Server, TTL, assert_distinct, builder, burst, held, is_ready, memory, node_ids,
@@ -109,7 +110,7 @@ fn a_wait_ends_when_another_node_id_is_there() {
 #[test]
 fn a_buffer_takes_more_too() {
     let ids = builder(memory(), 1..=4).build().unwrap();
-    let mut buffer = vec![randflake_std::Id::from_u64(0); PER_TICK * 2];
+    let mut buffer = vec![Id::from_u64(0); PER_TICK * 2];
     let mut issued = Vec::new();
     let fill = || match ids.fill(&mut buffer) {
         Ok(count) => issued.extend_from_slice(&buffer[..count]),
@@ -117,6 +118,27 @@ fn a_buffer_takes_more_too() {
         Err(error) => panic!("{error}"),
     };
     until("four node ids", fill, || held(&ids) == 4);
+    assert_distinct(issued);
+}
+
+#[test]
+fn ticks_of_a_millisecond_run_out_too() {
+    let namespace = Namespace::of::<Snowflake>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let builder = Builder::<Snowflake>::new(Plain, store).ttl(TTL);
+    let ids = builder.node_ids(1..=4).build().unwrap();
+    let held = || ids.lease().leases.len();
+    let mut buffer = vec![Id::from_u64(0); 100_000];
+    let mut issued = Vec::new();
+    let mut fill = || {
+        let count = ids.fill(&mut buffer).unwrap_or_default();
+        issued.extend_from_slice(&buffer[..count]);
+        pause();
+    };
+    until("four node ids", &mut fill, || held() == 4);
+    fill();
+    until("a quiet time", pause, || held() == 1);
+    fill();
     assert_distinct(issued);
 }
 

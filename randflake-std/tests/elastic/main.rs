@@ -79,7 +79,7 @@ fn until(what: &str, mut meanwhile: impl FnMut(), mut holds: impl FnMut() -> boo
 }
 
 fn pause() {
-    thread::sleep(Duration::from_millis(5));
+    thread::sleep(Duration::from_millis(10));
 }
 
 /// Takes all that there is.
