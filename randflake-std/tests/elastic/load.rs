@@ -41,6 +41,7 @@ pub(crate) fn burst_and_quiet(open: &Server) {
         all.push(ids.generate_wait(TTL).unwrap());
         assert!(is_ready(&ids));
     }
+    until("a burst", || burst(&ids, &mut all), || held(&ids) == 6);
     ids.close().unwrap();
     assert_distinct(all);
     let mut store = open();
