@@ -157,7 +157,8 @@ fn a_handle_tells_what_befalls_it() {
 
     clock.advance_ms(5_000);
     lines.wait_for(&["renew: ", "store clock stepped", "by_ms="]);
-    lines.wait_for(&["lease lost", "node_id=1", "reason=\"expired\""]);
+    // Which ones they are by now depends on how long this took: the store's clock stands still.
+    lines.wait_for(&["lease lost", "reason=\"expired\""]);
     store.fail_next(1);
     lines.wait_for(&["store call failed", "told to fail"]);
     lines.wait_for(&["leases renewed", "count=2"]);

@@ -98,7 +98,7 @@ impl<L: AnyLayout> Builder<L> {
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
-    /// use randflake_std::{ExactSystemClock, Handle, Randflake, Secret};
+    /// use randflake_std::{ExactSystemClock, Handle, Id, Randflake, Secret};
     /// use std::time::Duration;
     ///
     /// let store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, ExactSystemClock.into());
@@ -106,10 +106,10 @@ impl<L: AnyLayout> Builder<L> {
     /// assert_eq!(ids.lease().leases.len(), 1);
     ///
     /// // More than one node id has in a second.
-    /// for _ in 0..200_000 {
-    ///     ids.generate_wait(Duration::from_secs(2))?;
+    /// let mut buffer = vec![Id::from_u64(0); 200_000];
+    /// while ids.lease().leases.len() == 1 {
+    ///     ids.fill_wait(&mut buffer, Duration::from_secs(2))?;
     /// }
-    /// assert!(ids.lease().leases.len() > 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
