@@ -1,6 +1,7 @@
 //! A real fork. Known failure (f) of the older packages: the child goes on where its parent is.
 #![cfg(unix)]
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -79,6 +80,40 @@ fn a_fork_in_the_middle_of_a_block_gives_its_ids_to_the_parent_alone() {
     }
     ids.extend((0..IDS).map(|_| handle.generate().unwrap()));
     assert_eq!(ids.len(), 11 * IDS);
+}
+
+/// The child has no keeper, and may have been copied while a thread was reading the node ids.
+#[test]
+fn a_forked_child_of_an_elastic_handle_is_refused_and_its_parent_goes_on() {
+    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let builder = Handle::builder(&Secret::from_bytes([7; 16]), store);
+    let handle = builder.node_ids(1..=4).build().unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                let _runs_out = handle.generate();
+            }
+        });
+        for _ in 0..20 {
+            let all_refused = || {
+                let refused = |_| handle.generate() == Err(GenerateError::InForkedChild);
+                drop(handle.clone());
+                if (0..300).all(refused) {
+                    REFUSED
+                } else {
+                    ISSUED
+                }
+            };
+            assert_eq!(in_child(all_refused), REFUSED);
+        }
+        is_over.store(true, Ordering::SeqCst);
+    });
+    handle
+        .generate_wait(core::time::Duration::from_secs(10))
+        .unwrap();
+    handle.close().unwrap();
 }
 
 #[test]

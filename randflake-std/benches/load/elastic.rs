@@ -1,6 +1,7 @@
 //! A load that comes and goes: how many calls are refused until a handle has as many node ids as it takes, how long that
 //! takes, and how many it holds over time.
 
+use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::thread;
@@ -51,7 +52,7 @@ fn call(ids: &Handle, per_second: u64, counts: &Counts, is_over: &AtomicBool) {
             let micros = u64::try_from(started.elapsed().as_micros()).unwrap();
             counts.last_refusal.fetch_max(micros, Ordering::Relaxed);
         }
-        thread::sleep(STEP.saturating_sub(started.elapsed() - now));
+        thread::sleep((now + STEP).saturating_sub(started.elapsed()));
     }
 }
 
@@ -89,7 +90,7 @@ fn changes(ids: &Handle, time: Duration) -> String {
         let held = ids.lease().leases.len();
         if held != last {
             last = held;
-            text += &format!(", {held} after {} ms", started.elapsed().as_millis());
+            write!(text, ", {held} after {} ms", started.elapsed().as_millis()).unwrap();
         }
     }
     text

@@ -8,8 +8,9 @@ use randflake_core::AnyLayout;
 
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
+use super::phase::Wake;
 use super::scale::Scale;
-use super::shared::{Shared, Wake};
+use super::shared::Shared;
 use super::slots::Slot;
 use super::tenant::Tenant;
 use crate::lease::{Grant, NodeIds, StoreError};

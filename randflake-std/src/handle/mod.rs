@@ -1,6 +1,7 @@
 //! The one entry: a handle that issues ids under leases which look after themselves.
 
 mod blocks;
+mod build_error;
 mod builder;
 mod demand;
 mod elastic;
@@ -8,6 +9,7 @@ mod health;
 mod issuer;
 mod keeper;
 mod per_thread;
+mod phase;
 mod scale;
 mod shared;
 mod slots;
@@ -19,11 +21,13 @@ use std::sync::Arc;
 
 use randflake_core::{AnyLayout, Codec, GenerateError as Refusal, Id, Lease, Parts, Randflake};
 
-pub use builder::{BuildError, Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
+pub use build_error::BuildError;
+pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
 use demand::Demand;
 pub use elastic::NodeIdCount;
 pub use health::Health;
-use shared::{Deadline, Shared};
+use phase::Deadline;
+use shared::Shared;
 use slots::Slot;
 
 use crate::error::GenerateError;

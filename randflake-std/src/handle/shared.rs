@@ -3,8 +3,7 @@
 use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use randflake_core::{
     AnyLayout, Clock, Codec, GenerateError as Refusal, Id, Permutation, Run, first_ready_within,
@@ -14,12 +13,12 @@ use super::blocks::{Blocks, Stamp};
 use super::demand::Demand;
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
+use super::phase::{Phase, Wake};
 use super::slots::{Reading, Slot, Slots};
 use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
-use crate::lease::StoreError;
 use crate::ledger::Seal;
 use crate::observability::figures::Tally;
 
@@ -49,40 +48,6 @@ pub(super) struct Shared<L: AnyLayout> {
     seals: AtomicU64,
     phase: Mutex<Phase>,
     changed: Condvar,
-}
-
-/// How far the keeper is; every change wakes those who wait for one.
-#[derive(Debug, Default)]
-pub(super) struct Phase {
-    /// The handle is being closed: the keeper shall release everything and end.
-    pub(super) closing: bool,
-    /// The keeper has ended.
-    pub(super) ended: bool,
-    /// Why it could not release the leases.
-    pub(super) release_error: Option<StoreError>,
-    /// How many issuers the keeper has put in place of others.
-    pub(super) replaced: u64,
-    /// How many leases were lost to copies of the process.
-    pub(super) contested: u64,
-    /// The keeper shall look at the generation number.
-    copied: bool,
-    /// The last generation of which it was told.
-    told_of: Option<u64>,
-    /// Why the last call of the store failed, until one succeeds.
-    pub(super) last_error: Option<Arc<StoreError>>,
-    /// Why the store has not granted as many node ids as the load asks for, while it does.
-    pub(super) shortage: Option<Arc<StoreError>>,
-}
-
-/// Why the keeper's pause ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wake {
-    /// The handle is being closed.
-    Close,
-    /// The machine was copied.
-    Copy,
-    /// The time is up, or a tick ran out.
-    Other,
 }
 
 impl<L: AnyLayout> Shared<L> {
@@ -271,16 +236,19 @@ impl<L: AnyLayout> Shared<L> {
         let is_copied = match &taken {
             Ok(_) => self.generation.now() != generation,
             // Those that were left out might have had an id.
-            Err(_) => {
-                let slots = self.slots.read();
-                let mut issuers = slots.iter().filter_map(Slot::get);
-                !issuers.all(|issuer| issuer.is_of(generation))
-            }
+            Err(_) => self.has_other_than(generation),
         };
         if is_copied && self.tell_of_copy() {
             return Err(GenerateError::Copied);
         }
         taken
+    }
+
+    /// Whether a lease is of another generation.
+    fn has_other_than(&self, generation: u64) -> bool {
+        let slots = self.slots.read();
+        let mut issuers = slots.iter().filter_map(Slot::get);
+        issuers.any(|issuer| !issuer.is_of(generation))
     }
 
     /// The slot that issued last.
@@ -398,25 +366,5 @@ impl<L: AnyLayout> Shared<L> {
             .wait_timeout_while(self.phase(), time_limit, |phase| !wanted(phase))
             .unwrap_or_else(PoisonError::into_inner);
         wanted(&phase)
-    }
-}
-
-/// The time limit of a wait, and how much of it is left.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Deadline {
-    started: Instant,
-    limit: Duration,
-}
-
-impl Deadline {
-    pub(super) fn after(limit: Duration) -> Self {
-        Self {
-            started: Instant::now(),
-            limit,
-        }
-    }
-
-    pub(super) fn left(&self) -> Duration {
-        self.limit.saturating_sub(self.started.elapsed())
     }
 }

@@ -1,14 +1,15 @@
 //! Taking more and giving them back.
 
 use core::time::Duration;
+use std::sync::Arc;
 use std::thread;
 
-use randflake_core::GenerateError as Refusal;
-use randflake_std::lease::LeaseStore;
-use randflake_std::{BuildError, GenerateError};
+use randflake_core::{Fields, GenerateError as Refusal, Layout, Plain, Spec};
+use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
+use randflake_std::{BuildError, Builder, ExactSystemClock, GenerateError, Id, Snowflake};
 
 use crate::{
-    PER_TICK, Server, TTL, assert_distinct, builder, burst, held, is_ready, memory, node_ids,
+    Few, PER_TICK, Server, TTL, assert_distinct, builder, burst, held, is_ready, memory, node_ids,
     pause, trickle, until,
 };
 
@@ -40,6 +41,7 @@ pub(crate) fn burst_and_quiet(open: &Server) {
         all.push(ids.generate_wait(TTL).unwrap());
         assert!(is_ready(&ids));
     }
+    until("a burst", || burst(&ids, &mut all), || held(&ids) == 6);
     ids.close().unwrap();
     assert_distinct(all);
     let mut store = open();
@@ -86,30 +88,42 @@ fn a_burst_borrows_within_the_tolerance_while_more_are_taken() {
     let ids = builder(memory(), 1..=4).tolerance(5).build().unwrap();
     let mut issued = Vec::new();
     until(
-        "more node ids",
-        || issued.push(ids.generate().unwrap()),
-        || held(&ids) > 1,
+        "all node ids",
+        || burst(&ids, &mut issued),
+        || held(&ids) == 4,
     );
-    assert!(issued.len() >= PER_TICK / 2);
     assert_distinct(issued);
 }
 
+/// A minute is a tick.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Minutes;
+
+impl Layout for Minutes {
+    type Permutation = Plain;
+    const SPEC: Spec = Spec::declare(Fields {
+        tick_ms: 60_000,
+        ..Few::SPEC.fields()
+    });
+}
+
 #[test]
-fn a_wait_ends_when_another_node_id_is_there() {
-    let ids = builder(memory(), 1..=8).build().unwrap();
-    // Shorter than a tick: without another node id, some of these would be refused.
-    let limit = Duration::from_millis(900);
+fn a_wait_that_is_shorter_than_the_rest_of_the_tick_ends_with_another_node_id() {
+    let namespace = Namespace::of::<Minutes>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let builder = Builder::<Minutes>::new(Plain, store).ttl(Duration::from_secs(180));
+    let ids = builder.node_ids(1..=8).build().unwrap();
+    let limit = Duration::from_secs(20);
     let issued: Vec<_> = (0..PER_TICK * 6)
         .map(|_| ids.generate_wait(limit).unwrap())
         .collect();
-    assert!(held(&ids) > 1);
     assert_distinct(issued);
 }
 
 #[test]
 fn a_buffer_takes_more_too() {
     let ids = builder(memory(), 1..=4).build().unwrap();
-    let mut buffer = vec![randflake_std::Id::from_u64(0); PER_TICK * 2];
+    let mut buffer = vec![Id::from_u64(0); PER_TICK * 2];
     let mut issued = Vec::new();
     let fill = || match ids.fill(&mut buffer) {
         Ok(count) => issued.extend_from_slice(&buffer[..count]),
@@ -117,6 +131,27 @@ fn a_buffer_takes_more_too() {
         Err(error) => panic!("{error}"),
     };
     until("four node ids", fill, || held(&ids) == 4);
+    assert_distinct(issued);
+}
+
+#[test]
+fn ticks_of_a_millisecond_run_out_too() {
+    let namespace = Namespace::of::<Snowflake>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let builder = Builder::<Snowflake>::new(Plain, store).ttl(TTL);
+    let ids = builder.node_ids(1..=4).build().unwrap();
+    let held = || ids.lease().leases.len();
+    let mut buffer = vec![Id::from_u64(0); 100_000];
+    let mut issued = Vec::new();
+    let mut fill = || {
+        let count = ids.fill(&mut buffer).unwrap_or_default();
+        issued.extend_from_slice(&buffer[..count]);
+        pause();
+    };
+    until("four node ids", &mut fill, || held() == 4);
+    fill();
+    until("a quiet time", pause, || held() == 1);
+    fill();
     assert_distinct(issued);
 }
 

@@ -5,7 +5,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use randflake_std::Id;
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore};
 
-use crate::{Ids, TTL, assert_distinct, builder, burst, held, memory, node_ids, trickle, until};
+use crate::{
+    Ids, TTL, assert_distinct, builder, burst, held, memory, node_ids, pause, trickle, until,
+};
 
 /// A handle with four node ids, and what it has issued.
 fn four(store: &MemoryStore) -> (Ids, Vec<Id>) {
@@ -43,30 +45,31 @@ fn one_lost_lease_of_many_ends_alone() {
     assert_distinct(issued);
 }
 
-/// A copy of the process renews one of them first.
+/// A copy of the process renews one of them first: the one in whose block this thread is.
 #[test]
 fn one_contested_lease_of_many_ends_alone() {
     let store = memory();
     let (ids, mut issued) = four(&store);
     let before = node_ids(&ids);
-    let contested = *before.first().unwrap();
+    let last = ids.generate_wait(TTL).unwrap();
+    let contested = ids.inspect(last).node_id;
     let mut copy = store.clone();
     copy.renew(&[grant_of(&store, contested)], 3).unwrap();
-    until(
-        "the loss",
-        || trickle(&ids, &mut issued),
-        || ids.lease().contested == 1,
-    );
-    for _ in 0..100 {
-        let id = ids.generate_wait(TTL).unwrap();
-        assert_ne!(ids.inspect(id).node_id, contested);
-        issued.push(id);
-    }
-    until(
-        "the loss",
-        || trickle(&ids, &mut issued),
-        || !node_ids(&ids).contains(&contested),
-    );
+    issued.push(last);
+    let mut later = 0;
+    until("the loss", pause, || {
+        // So few that the one in use is not used up.
+        for _ in 0..15 {
+            let is_lost = ids.lease().contested == 1;
+            let id = ids.generate_wait(TTL).unwrap();
+            assert!(!is_lost || ids.inspect(id).node_id != contested);
+            issued.push(id);
+            later += u32::from(is_lost);
+        }
+        later > 300
+    });
+    assert!(!node_ids(&ids).contains(&contested));
+    assert!(node_ids(&ids).is_subset(&before));
     assert_distinct(issued);
 }
 
@@ -87,6 +90,9 @@ fn all_that_were_lost_leave_the_smallest_number_to_replace() {
         || held(&ids) == 1 && node_ids(&ids).is_disjoint(&before),
     );
     issued.push(ids.generate_wait(TTL).unwrap());
+    let records = store.clone().list().unwrap().into_iter();
+    let mut others = records.filter(|record| !before.contains(&record.grant.node_id));
+    assert!(others.next().is_some() && others.next().is_none());
     assert_distinct(issued);
 }
 

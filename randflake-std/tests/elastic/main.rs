@@ -79,7 +79,7 @@ fn until(what: &str, mut meanwhile: impl FnMut(), mut holds: impl FnMut() -> boo
 }
 
 fn pause() {
-    thread::sleep(Duration::from_millis(5));
+    thread::sleep(Duration::from_millis(10));
 }
 
 /// Takes all that there is.
@@ -87,8 +87,10 @@ fn burst(ids: &Ids, issued: &mut Vec<Id>) {
     for _ in 0..PER_TICK {
         match ids.generate() {
             Ok(id) => issued.push(id),
-            Err(GenerateError::Refused(_)) => return pause(),
-            Err(error) => panic!("{error}"),
+            Err(error) => {
+                assert!(matches!(error, GenerateError::Refused(_)), "{error}");
+                return pause();
+            }
         }
     }
 }

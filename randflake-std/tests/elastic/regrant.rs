@@ -38,8 +38,10 @@ impl Party {
             for _ in 0..if is_busy { PER_TICK } else { 1 } {
                 match self.watch.generate(&self.ids) {
                     Ok(id) => issued.push(id),
-                    Err(GenerateError::Refused(_)) => break,
-                    Err(error) => panic!("{error}"),
+                    Err(error) => {
+                        assert!(matches!(error, GenerateError::Refused(_)), "{error}");
+                        break;
+                    }
                 }
             }
             thread::sleep(Duration::from_millis(if is_busy { 2 } else { 20 }));

@@ -38,7 +38,7 @@ impl Watch {
         let id = ids.generate()?;
         let after = self.changes();
         let node_id = ids.inspect(id).node_id as usize;
-        let was_given_back = before[node_id] % 2 == 0 && before[node_id] == after[node_id];
+        let was_given_back = before[node_id].is_multiple_of(2) && before[node_id] == after[node_id];
         assert!(
             !was_given_back,
             "an id of node id {node_id}, which was given back"

@@ -13,7 +13,7 @@ use crate::suspension::signal;
 const PROCESSES: usize = 5;
 /// Two of them want more than there are.
 const MOST: u32 = 20;
-const TIME: Duration = Duration::from_secs(30);
+const TIME: Duration = Duration::from_secs(20);
 
 pub(crate) fn to_and_fro() -> Result<(), Failed> {
     let directory = tempfile::tempdir()?;

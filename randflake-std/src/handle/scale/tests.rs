@@ -1,10 +1,10 @@
-//! Giving back a node id in whose block a thread is, looked at while the store is told.
+//! Giving back a node id in whose block a thread is, looked at while the store is told; and taking more than there are.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Weak};
 use std::thread;
 
-use randflake_core::{Clock, Codec, Id, Layout, Randflake, Sparx64};
+use randflake_core::{Clock, Codec, Field, Fields, Id, Layout, Plain, Randflake, Sparx64, Spec};
 
 use super::*;
 use crate::ExactSystemClock;
@@ -35,21 +35,16 @@ impl Clock for Issuing {
 }
 
 /// A keeper that is not at work, of two node ids.
-fn keeper(store: MemoryStore) -> Keeper<Randflake> {
+fn keeper<L: Layout>(store: MemoryStore, codec: Codec<L>, most: u32) -> Keeper<L> {
     let mut tenant = Tenant::new(Box::new(store), "test".to_owned(), TTL);
     let (acquired, sent) = tenant.acquire(NodeIds::Any(2)).unwrap();
-    let issuer = |grant| Issuer::new(Randflake, grant, acquired.now, sent, 0).unwrap();
-    let count = NodeIdCount::from(1..=2);
     let generation = Generation::constant();
-    assert_eq!(generation.now(), 0);
-    let shared = Shared::new(
-        acquired.grants.iter().map(issuer).collect(),
-        count,
-        Codec::new(Sparx64::new(&[7; 16])),
-        0,
-        generation,
-        (acquired.now, sent),
-    );
+    let number = generation.now();
+    let layout = codec.layout();
+    let issuer = |grant| Issuer::new(layout, grant, acquired.now, sent, number).unwrap();
+    let issuers = acquired.grants.iter().map(issuer).collect();
+    let (count, anchor) = (NodeIdCount::from(1..=most), (acquired.now, sent));
+    let shared = Shared::new(issuers, count, codec, 0, generation, anchor);
     Keeper::new(Arc::new(shared), tenant, acquired.grants, false, count)
 }
 
@@ -79,7 +74,8 @@ fn a_node_id_is_given_back_after_the_last_id_of_every_block() {
     let namespace = Namespace::of::<Randflake>("test").unwrap();
     for _ in 0..50 {
         let mut store = MemoryStore::new(namespace.clone(), Arc::clone(&clock));
-        let mut keeper = keeper(store.clone());
+        let codec = Codec::new(Sparx64::new(&[7; 16]));
+        let mut keeper = keeper::<Randflake>(store.clone(), codec, 2);
         *clock.handle.lock().unwrap() = Arc::downgrade(&keeper.shared);
         let Some((node_id, last_tick)) = enter_block(&keeper.shared) else {
             continue;
@@ -105,4 +101,34 @@ fn a_node_id_is_given_back_after_the_last_id_of_every_block() {
         "a tick has always ended meanwhile, of {} ms",
         Randflake::SPEC.tick_ms()
     );
+}
+
+/// Eight node ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Few;
+
+impl Layout for Few {
+    type Permutation = Plain;
+    const SPEC: Spec = Spec::declare(Fields {
+        node_id: Field { bits: 3, shift: 17 },
+        ..Randflake::SPEC.fields()
+    });
+}
+
+#[test]
+fn as_many_are_taken_as_there_are_and_no_more_is_asked_for_at_once() {
+    let namespace = Namespace::of::<Few>("test").unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let mut others = Tenant::new(Box::new(store.clone()), "others".to_owned(), TTL);
+    others.acquire(NodeIds::Any(3)).unwrap();
+    let mut keeper = keeper::<Few>(store, Codec::new(Plain), 8);
+    let mut scale = keeper.scale.take().unwrap();
+    keeper.take_more(&mut scale, 6);
+    assert_eq!((keeper.held(), keeper.can_take(&scale)), (5, true));
+    let slots = keeper.shared.read();
+    assert_eq!(slots.iter().filter_map(Slot::get).count(), 5);
+    drop(slots);
+    keeper.take_more(&mut scale, 1);
+    assert_eq!((keeper.held(), keeper.can_take(&scale)), (5, false));
+    assert!(keeper.shared.phase().shortage.is_some());
 }

@@ -1,5 +1,8 @@
 //! The keeper of an elastic handle takes node ids and gives them back, as [`Elastic`] says.
 
+#[cfg(test)]
+mod tests;
+
 use core::cmp::Ordering;
 use core::time::Duration;
 use std::sync::Arc;
@@ -173,9 +176,12 @@ impl<L: AnyLayout> Keeper<L> {
             events::short(self.tenant.namespace(), self.held(), wanted, &error);
         }
         let error = Some(Arc::new(error));
-        self.shared.change(|phase| match is_refusal {
-            true => phase.shortage = error,
-            false => phase.last_error = error,
+        self.shared.change(|phase| {
+            *(if is_refusal {
+                &mut phase.shortage
+            } else {
+                &mut phase.last_error
+            }) = error;
         });
     }
 
@@ -251,6 +257,3 @@ impl<L: AnyLayout> Keeper<L> {
         });
     }
 }
-
-#[cfg(test)]
-mod tests;

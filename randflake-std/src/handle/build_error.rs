@@ -1,0 +1,119 @@
+//! Why no handle was made.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
+use std::io;
+
+use randflake_core::LeaseError;
+
+use crate::holder::MAX_NAME_LEN;
+use crate::lease::StoreError;
+
+/// Why no handle was made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The store was opened for the namespace of another layout.
+    Layout {
+        /// The namespace.
+        namespace: String,
+    },
+    /// The range of node ids is empty or too large.
+    NodeIds {
+        /// The smallest number given.
+        least: u32,
+        /// The largest number given.
+        most: u32,
+        /// The largest that is allowed: as many as the namespace has.
+        max: u64,
+    },
+    /// The TTL is too short.
+    Ttl {
+        /// The TTL given.
+        ttl: Duration,
+        /// The shortest that is allowed.
+        min: Duration,
+    },
+    /// The holder's name is not allowed.
+    Holder {
+        /// The name given.
+        name: String,
+    },
+    /// The tolerance is too large.
+    Tolerance {
+        /// The tolerance given.
+        ticks: u32,
+        /// The largest that is allowed.
+        max_ticks: u64,
+    },
+    /// The store refused or failed.
+    Store(StoreError),
+    /// The store granted what the layout does not have.
+    Lease(LeaseError),
+    /// The keeper's thread could not be started.
+    Thread(io::Error),
+}
+
+impl From<StoreError> for BuildError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<LeaseError> for BuildError {
+    fn from(error: LeaseError) -> Self {
+        Self::Lease(error)
+    }
+}
+
+impl Display for BuildError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout { namespace } => write!(
+                f,
+                "the store was opened for namespace {namespace:?} of another layout than the handle's"
+            ),
+            Self::NodeIds { least, most, max } => write!(
+                f,
+                "{least} to {most} node ids asked for: a range within 1 to {max} is allowed, the smaller number first"
+            ),
+            Self::Ttl { ttl, min } => {
+                write!(
+                    f,
+                    "a TTL of {ttl:?} is too short: at least {min:?} is allowed"
+                )
+            }
+            Self::Holder { name } => write!(
+                f,
+                "holder {:?}: 1 to {MAX_NAME_LEN} bytes without control characters are allowed, and no \
+                 \"device\" or \"device/...\"",
+                name.chars().take(MAX_NAME_LEN).collect::<String>()
+            ),
+            Self::Tolerance { ticks, max_ticks } => {
+                write!(
+                    f,
+                    "a tolerance of {ticks} ticks is too large: at most {max_ticks} is allowed"
+                )
+            }
+            Self::Store(source) => Display::fmt(source, f),
+            Self::Lease(source) => write!(f, "the store's grant cannot be used: {source}"),
+            Self::Thread(source) => write!(f, "the keeper's thread cannot be started: {source}"),
+        }
+    }
+}
+
+impl Error for BuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Store(source) => Some(source),
+            Self::Lease(source) => Some(source),
+            Self::Thread(source) => Some(source),
+            Self::Layout { .. }
+            | Self::NodeIds { .. }
+            | Self::Ttl { .. }
+            | Self::Holder { .. }
+            | Self::Tolerance { .. } => None,
+        }
+    }
+}
