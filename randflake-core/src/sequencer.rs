@@ -36,13 +36,13 @@ pub struct Sequencer<L, W> {
 /// While the clock shows the word's tick, which it does for all ids of a tick but the first, [`step`] issues the
 /// word's position, and that is all there is to do.
 #[derive(Clone, Copy, Debug)]
-struct Start([u64; Self::COUNT]);
+struct Start([u64; Self::IS_KNOWN as usize]);
 
 impl Start {
-    const COUNT: usize = if usize::BITS < 64 { 0 } else { 1 };
+    const IS_KNOWN: bool = usize::BITS >= 64;
 
     fn of(spec: Spec, tick: u64) -> Self {
-        Self([spec.begins(tick); Self::COUNT])
+        Self([spec.begins(tick); Self::IS_KNOWN as usize])
     }
 
     /// Whether the tick so many ticks after the start is known to be the clock's, or ahead within the tolerance.
@@ -147,7 +147,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             };
             let mut position = next;
             let mut elapsed = next.shr(spec.sequence_bits());
-            if elapsed >= self.length.load()
+            if !Start::IS_KNOWN
+                || elapsed >= self.length.load()
                 || !self
                     .start
                     .allows(spec, elapsed.into(), tolerance.ticks(), now)
@@ -160,10 +161,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             // Written so that a run of one costs what one id costs.
             let beyond_first = most.saturating_sub(1).min(left);
             let after = position.advance(beyond_first).advance(1);
-            // Before the exchange: after it another core may have taken the line.
-            let run = Run::new(self.raw(elapsed, sequence), beyond_first);
             if self.next.compare_exchange(next, after) {
-                return Ok(run);
+                return Ok(Run::new(self.raw(elapsed, sequence), beyond_first));
             }
         }
     }

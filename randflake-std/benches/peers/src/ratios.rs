@@ -140,8 +140,10 @@ pub(crate) fn table(records: &Path) -> Result<String, Box<dyn Error>> {
     Ok(table)
 }
 
-/// Machines with the figures of their last record.
-fn machines(records: &Path) -> Result<Vec<(String, Vec<Figure>)>, Box<dyn Error>> {
+/// What a machine is called, and the figures of its last record.
+type Machine = (String, Vec<Figure>);
+
+fn machines(records: &Path) -> Result<Vec<Machine>, Box<dyn Error>> {
     let mut machines = Vec::new();
     for folder in fs::read_dir(records)? {
         let folder = folder?.path();
