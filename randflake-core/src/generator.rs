@@ -106,8 +106,10 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock, T: Tolerance> Generator<L, W, C, T> 
     /// - [`Sealed`](GenerateError::Sealed): [`seal`](Generator::seal) was called.
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
-        let raw = self.sequencer.take(&self.clock, self.tolerance.ticks())?;
-        Ok(self.codec.id(raw))
+        let run = self
+            .sequencer
+            .take_run_within(1, &self.clock, &self.tolerance)?;
+        Ok(self.codec.id(run.first()))
     }
 
     /// Fills a buffer with ids from the front, and says how many: one exchange of the word and one
@@ -122,7 +124,7 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock, T: Tolerance> Generator<L, W, C, T> 
     pub fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
         self.codec.fill_with(ids, |most| {
             self.sequencer
-                .take_run(most, &self.clock, self.tolerance.ticks())
+                .take_run_within(most, &self.clock, &self.tolerance)
         })
     }
 

@@ -5,7 +5,8 @@ use core::time::Duration;
 
 use crate::state::{Terms, max_length, step};
 use crate::{
-    AnyLayout, AtomicWord, Clock, ExtendError, GenerateError, Lease, LeaseError, Run, Spec, Word,
+    AnyLayout, AtomicWord, Clock, ExtendError, GenerateError, Lease, LeaseError, Run, Spec,
+    Tolerance, Word,
 };
 
 /// Issues each (tick, sequence) of one lease at most once, whatever its clock shows.
@@ -13,23 +14,46 @@ use crate::{
 /// It is the part of a [`Generator`](crate::Generator) that is not shared: many sequencers can go
 /// with one clock and one key, as in a [`Pool`](crate::Pool). One atomic word holds the next
 /// position that was not issued; threads and interrupts may take from it at once.
+///
+/// It has no neighbours in its cache lines, where there are caches: a core that writes the word takes the line from all
+/// others, with what a call reads beside the word, and with nothing else. Processors fetch lines in pairs of 128 bytes.
 #[derive(Debug)]
+#[cfg_attr(target_pointer_width = "64", repr(align(128)))]
 pub struct Sequencer<L, W> {
     /// The next position not issued yet, or [`sealed`].
-    next: Apart<W>,
+    next: W,
     /// The lease's ticks. It only grows.
     length: W,
     /// The raw id of the lease's first tick and sequence 0.
     origin: u64,
+    start: Start,
     layout: L,
 }
 
-/// A word with no neighbours in its cache line, where there are caches: a core that writes it takes
-/// the line from all others, and what they only read should stay with them. Processors fetch lines in
-/// pairs of 128 bytes.
-#[derive(Debug)]
-#[cfg_attr(target_pointer_width = "64", repr(align(128)))]
-struct Apart<W>(W);
+/// When the lease starts, by which the word's tick is compared with the clock before anything else; nothing on 32-bit
+/// processors, whose memory is small.
+///
+/// While the clock shows the word's tick, which it does for all ids of a tick but the first, [`step`] issues the
+/// word's position, and that is all there is to do.
+#[derive(Clone, Copy, Debug)]
+struct Start([u64; Self::IS_KNOWN as usize]);
+
+impl Start {
+    const IS_KNOWN: bool = usize::BITS >= 64;
+
+    fn of(spec: Spec, tick: u64) -> Self {
+        Self([spec.begins(tick); Self::IS_KNOWN as usize])
+    }
+
+    /// Whether the tick so many ticks after the start is known to be the clock's, or ahead within the tolerance.
+    #[inline]
+    fn allows(self, spec: Spec, elapsed: u64, tolerance: u32, now: Duration) -> bool {
+        let Some(&begins) = self.0.first() else {
+            return false;
+        };
+        spec.allows(begins, elapsed, tolerance, now)
+    }
+}
 
 /// The sequence of a position.
 #[inline]
@@ -66,9 +90,10 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             });
         }
         Ok(Self {
-            next: Apart(W::new(W::Value::truncate(0))),
+            next: W::new(W::Value::truncate(0)),
             length: W::new(W::Value::truncate(lease.ticks())),
             origin: spec.pack(lease.start(), lease.node_id(), 0),
+            start: Start::of(spec, lease.start()),
             layout: lease.layout(),
         })
     }
@@ -96,12 +121,23 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         clock: &impl Clock,
         tolerance: u32,
     ) -> Result<Run<L>, GenerateError> {
+        self.take_run_within(most, clock, &tolerance)
+    }
+
+    /// [`take_run`](Sequencer::take_run), which looks at the tolerance only if the clock does not show the word's tick.
+    #[inline]
+    pub(crate) fn take_run_within(
+        &self,
+        most: u32,
+        clock: &impl Clock,
+        tolerance: &impl Tolerance,
+    ) -> Result<Run<L>, GenerateError> {
         let spec = self.spec();
         loop {
             // The word is read before the clock. So whoever falls asleep with a time in hand finds,
             // if others issued meanwhile, the word moved on, and reads both again; and nobody takes
             // an old time for a clock that went back.
-            let next = self.next.0.load();
+            let next = self.next.load();
             let Some(now) = clock.now() else {
                 return Err(if next == sealed() {
                     GenerateError::Sealed
@@ -109,18 +145,39 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                     GenerateError::ClockUnknown
                 });
             };
-            let terms = self.terms(tolerance);
-            let Some(position) = step(spec, next, now, &terms) else {
-                return Err(self.explain(next, now, terms));
-            };
-            let left = spec.max_sequence().wrapping_sub(sequence(spec, position));
+            let mut position = next;
+            let mut elapsed = next.shr(spec.sequence_bits());
+            if !Start::IS_KNOWN
+                || elapsed >= self.length.load()
+                || !self
+                    .start
+                    .allows(spec, elapsed.into(), tolerance.ticks(), now)
+            {
+                position = self.step(next, now, tolerance.ticks())?;
+                elapsed = position.shr(spec.sequence_bits());
+            }
+            let sequence = sequence(spec, position);
+            let left = spec.max_sequence().wrapping_sub(sequence);
             // Written so that a run of one costs what one id costs.
             let beyond_first = most.saturating_sub(1).min(left);
             let after = position.advance(beyond_first).advance(1);
-            if self.next.0.compare_exchange(next, after) {
-                return Ok(Run::new(self.raw(position), beyond_first));
+            if self.next.compare_exchange(next, after) {
+                return Ok(Run::new(self.raw(elapsed, sequence), beyond_first));
             }
         }
+    }
+
+    /// The position to issue at whatever the clock shows.
+    #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline)]
+    fn step(
+        &self,
+        next: W::Value,
+        now: Duration,
+        tolerance: u32,
+    ) -> Result<W::Value, GenerateError> {
+        let terms = self.terms(tolerance);
+        step(self.spec(), next, now, &terms).ok_or_else(|| self.explain(next, now, terms))
     }
 
     /// The lease as it is now, with what extended it.
@@ -163,7 +220,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         let new_length = W::Value::truncate(extended.ticks());
         loop {
             let length = self.length.load();
-            if self.next.0.load() == sealed() {
+            if self.next.load() == sealed() {
                 return Err(ExtendError::Sealed);
             }
             let Some(now) = clock.now() else {
@@ -187,11 +244,11 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     /// `None` when it was sealed before.
     pub fn seal(&self) -> Option<u64> {
         loop {
-            let next = self.next.0.load();
+            let next = self.next.load();
             if next == sealed() {
                 return None;
             }
-            if self.next.0.compare_exchange(next, sealed()) {
+            if self.next.compare_exchange(next, sealed()) {
                 let used = next.previous().map_or(0, |last| {
                     let elapsed: u64 = last.shr(self.spec().sequence_bits()).into();
                     elapsed.saturating_add(1)
@@ -214,7 +271,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     #[inline]
     pub(crate) fn left(&self, tick: u64) -> u32 {
         let spec = self.spec();
-        let next = self.next.0.load();
+        let next = self.next.load();
         let elapsed = tick.wrapping_sub(self.start());
         match elapsed.cmp(&next.shr(spec.sequence_bits()).into()) {
             Ordering::Less => 0,
@@ -249,14 +306,12 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         }
     }
 
-    /// The raw id of a position of the lease. The origin's sequence is 0 and the lease is inside the
-    /// layout, so no field carries into another.
+    /// The raw id of a position of the lease: of its tick, counted from the lease's start, and its sequence. The
+    /// origin's sequence is 0 and the lease is inside the layout, so no field carries into another.
     #[inline]
-    fn raw(&self, position: W::Value) -> u64 {
-        let spec = self.spec();
-        let elapsed = position.shr(spec.sequence_bits()).into();
+    fn raw(&self, elapsed: W::Value, sequence: u32) -> u64 {
         self.origin
-            .wrapping_add(spec.pack(elapsed, 0, sequence(spec, position).into()))
+            .wrapping_add(self.spec().pack(elapsed.into(), 0, sequence.into()))
     }
 
     // A small processor goes on with what it has in registers, and whoever drops the reason does not pay for it.

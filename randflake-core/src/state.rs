@@ -247,4 +247,62 @@ mod tests {
             }
         }
     }
+
+    /// [`Spec::allows`] is the step in short: what it allows is issued, what it does not is not, but in the epoch's
+    /// first second and after 292 million years, which it may leave to the step.
+    #[test]
+    fn what_is_allowed_at_once_is_what_the_step_issues() {
+        const EPOCH_S: u64 = 7;
+        for (tick_ms, epoch_ms) in [
+            (1, 0),
+            (10, 0),
+            (250, 600),
+            (1_000, 0),
+            (1_500, 1),
+            (3_000, 0),
+            (1 << 31, 0),
+        ] {
+            let epoch_unix_ms = EPOCH_S * 1_000 + epoch_ms;
+            let spec = Spec::declare(Fields {
+                timestamp: Field {
+                    bits: 32,
+                    shift: 32,
+                },
+                node_id: Field { bits: 0, shift: 32 },
+                sequence: Field { bits: 32, shift: 0 },
+                epoch_unix_ms,
+                tick_ms,
+            });
+            let moments = (0..=22 * 4).map(|quarter| {
+                let ms = epoch_unix_ms.saturating_sub(2 * tick_ms) * 4 + quarter * tick_ms;
+                Duration::from_micros(ms * 250)
+            });
+            let far = [0, u64::MAX / 1_000 - 7, u64::MAX / 1_000, 1 << 60, u64::MAX];
+            let far = far.map(Duration::from_secs);
+            for (now, start) in moments.chain(far).flat_map(|now| [(now, 0), (now, 5)]) {
+                for (elapsed, tolerance) in
+                    (0..=12_u64).flat_map(|e| [0, 1, 3, u32::MAX].map(|t| (e, t)))
+                {
+                    let terms = Terms {
+                        start,
+                        length: 10_u64,
+                        tolerance,
+                        sequence_bits: 2,
+                    };
+                    let next = elapsed << terms.sequence_bits | 1;
+                    let begins = spec.begins(start);
+                    let is_allowed = elapsed < 10 && spec.allows(begins, elapsed, tolerance, now);
+                    let issued = super::step(spec, next, now, &terms);
+                    let is_left = tolerance > 0 && !(EPOCH_S + 1..1 << 53).contains(&now.as_secs());
+                    if is_allowed || !is_left {
+                        assert_eq!(
+                            is_allowed,
+                            issued == Some(next),
+                            "{tick_ms} {start} {now:?} {elapsed} {tolerance}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

@@ -1,40 +1,47 @@
 //! What does an id cost when several threads want ids of one handle? The time is that by the clock on the
-//! wall, by the number of all threads' ids.
+//! wall, by the number of all threads' ids: with a processor for each thread it falls as they grow in number, and
+//! with more threads than processors it should not rise.
 //!
-//! The baseline is one thread alone.
+//! The cases take turns, and one thread alone is what the others are compared with.
 
 #![expect(clippy::expect_used, reason = "a benchmark fails by panicking")]
+#![expect(
+    clippy::print_stdout,
+    reason = "a benchmark reports on its standard output"
+)]
 
 mod support;
 
 use core::hint::{black_box, spin_loop};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
+use std::env;
 use std::thread;
 use std::time::Instant;
 
-use criterion::{Criterion, criterion_group, criterion_main};
 use randflake_std::Handle;
 use support::{IDS_PER_TICK, handle};
 
+const THREADS: [usize; 4] = [1, 2, 4, 16];
 const NODE_IDS: u32 = 16;
+/// Half of what one tick has: blocks are not all used.
+const IDS: u64 = NODE_IDS as u64 * IDS_PER_TICK / 2;
 
 /// From the first to the last call of all threads, each with ids of its own.
-fn time_threads<G>(
-    threads: usize,
-    count: u64,
-    prepare: impl Fn() -> G + Sync,
-    call: impl Fn(&mut G) + Sync,
-) -> Duration {
+fn measure(ids: &Handle, threads: usize) -> Duration {
     let ready = AtomicUsize::new(0);
     let work = || {
-        let mut ids = prepare();
+        let ids = ids.clone();
         ready.fetch_add(1, Ordering::AcqRel);
         while ready.load(Ordering::Acquire) < threads {
+            // With more threads than processors one that is waited for may be without.
             spin_loop();
+            thread::yield_now();
         }
         let start = Instant::now();
-        (0..count / threads as u64).for_each(|_| call(&mut ids));
+        for _ in 0..IDS / threads as u64 {
+            black_box(ids.generate().expect("the tick has ids"));
+        }
         (start, Instant::now())
     };
     thread::scope(|scope| {
@@ -50,38 +57,31 @@ fn time_threads<G>(
     })
 }
 
-/// As many measurements as it takes, each with half of what one tick has: blocks are not all used.
-fn bench(threads: usize, mut count: u64, measure: impl Fn(&Handle, u64) -> Duration) -> Duration {
-    let mut total = Duration::ZERO;
-    while count > 0 {
-        // An odd one is left out, and not missed among so many.
-        let part = count.min(u64::from(NODE_IDS) * IDS_PER_TICK / 2);
-        total += measure(&handle(NODE_IDS), part.next_multiple_of(threads as u64));
-        count -= part;
+fn main() {
+    // Without `--bench` it is run as a test.
+    let rounds = if env::args().any(|arg| arg == "--bench") {
+        31
+    } else {
+        1
+    };
+    let mut ns = THREADS.map(|_| Vec::new());
+    for _ in 0..rounds {
+        for (threads, ns) in THREADS.into_iter().zip(&mut ns) {
+            let took = measure(&handle(NODE_IDS), threads);
+            ns.push(took.as_secs_f64() * 1e9 / as_float(IDS));
+        }
     }
-    total
+    println!("threads  ns per id: median  fastest  slowest of {rounds}  median by one thread's");
+    let mut alone = None;
+    for (threads, mut ns) in THREADS.into_iter().zip(ns) {
+        ns.sort_by(f64::total_cmp);
+        let (median, fastest, slowest) = (ns[ns.len() / 2], ns[0], ns[ns.len() - 1]);
+        let part = median / *alone.get_or_insert(median);
+        println!("{threads:7}  {median:17.2}  {fastest:7.2}  {slowest:7.2}        {part:22.2}");
+    }
 }
 
-fn threads(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("threads");
-    for (name, threads) in [("sixteen", 16), ("two", 2), ("baseline/one", 1)] {
-        group.bench_function(name, |b| {
-            b.iter_custom(|count| {
-                bench(threads, count, |ids, count| {
-                    time_threads(
-                        threads,
-                        count,
-                        || ids.clone(),
-                        |ids| {
-                            black_box(ids.generate().expect("the tick has ids"));
-                        },
-                    )
-                })
-            });
-        });
-    }
-    group.finish();
+#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
+fn as_float(count: u64) -> f64 {
+    count as f64
 }
-
-criterion_group!(benches, threads);
-criterion_main!(benches);

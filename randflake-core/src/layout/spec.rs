@@ -412,6 +412,56 @@ impl Spec {
         }
     }
 
+    /// When a tick begins, as [`allows`](Spec::allows) is told it.
+    #[inline]
+    pub(crate) const fn begins(&self, tick: u64) -> u64 {
+        match self.unix_s(tick) {
+            Some(seconds) => seconds,
+            None => self.unix_ms(tick),
+        }
+    }
+
+    /// Whether the tick that is `elapsed` ticks after the one that [`begins`](Spec::begins) then is the one that a
+    /// clock at `unix` shows, or at most `tolerance` ticks ahead of it: without a division by the tick's length.
+    ///
+    /// The answer may be `false` in the epoch's first second with a tolerance, after 292 million years, and for ticks
+    /// of more than 24 days.
+    #[inline]
+    pub(crate) const fn allows(
+        &self,
+        begins: u64,
+        elapsed: u64,
+        tolerance: u32,
+        unix: Duration,
+    ) -> bool {
+        // With these, what is compared is the difference of two numbers below 2^63.
+        const MOST_S: u64 = (1 << 63) / MS_PER_SECOND - 1;
+        const MOST_LENGTH: u64 = 1 << 31;
+        let Fields {
+            epoch_unix_ms,
+            tick_ms,
+            ..
+        } = self.fields;
+        let seconds = unix.as_secs();
+        // Without tolerance a time before the epoch is before the lease as well.
+        let is_before_epoch = tolerance > 0 && seconds < epoch_unix_ms.div_ceil(MS_PER_SECOND);
+        if seconds > MOST_S || is_before_epoch || tick_ms > MOST_LENGTH {
+            return false;
+        }
+        let (now, length) = if self.unix_s(0).is_some() {
+            (seconds, tick_ms / MS_PER_SECOND)
+        } else {
+            (unix_ms(unix), tick_ms)
+        };
+        let last = length.wrapping_sub(1);
+        let most = (tolerance as u64).wrapping_mul(length).wrapping_add(last);
+        // Ticks after the lease may wrap here.
+        let ends = begins
+            .wrapping_add(elapsed.wrapping_mul(length))
+            .wrapping_add(last);
+        ends.wrapping_sub(now) <= most
+    }
+
     /// The Unix time in milliseconds at which a tick begins; saturates for ticks that no layout has.
     #[must_use]
     #[inline]

@@ -1,9 +1,12 @@
 //! The benchmarks of the workspace.
 
-use crate::cargo::cargo;
+use std::fs;
+
+use super::machine::{caption, record};
+use crate::cargo::{cargo, output_of};
 use crate::report::Report;
 
-/// All targets of a crate at once, so that a new one is run without being named here. `load` and the
+/// All targets of a crate at once, so that a new one is run without being named here. `load`, `threads` and the
 /// stores take their own time.
 const PACKAGES: [&str; 3] = ["sparx64", "randflake-core", "randflake-std"];
 
@@ -37,20 +40,26 @@ pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     Ok(())
 }
 
-pub(crate) fn load(report: &mut Report, arguments: &[String]) -> Result<(), String> {
+/// A benchmark that takes its own time, whose report is kept.
+pub(crate) fn recorded(
+    report: &mut Report,
+    name: &str,
+    arguments: &[String],
+) -> Result<(), String> {
     if !arguments.is_empty() {
         return Err(format!("unknown arguments {}", arguments.join(" ")));
     }
-    let mut command = cargo(&[
-        "bench",
-        "--package",
-        "randflake-std",
-        "--features",
-        "sqlite",
-        "--bench",
-        "load",
-    ]);
-    report.check("load", &mut command);
+    let mut command = cargo(&["bench", "--package", "randflake-std"]);
+    command.args(["--features", "sqlite", "--bench", name]);
+    let figures = output_of(&mut command).ok_or_else(|| "it did not run to its end".to_owned());
+    let verdict = figures.and_then(|figures| {
+        println!("{figures}");
+        let caption = caption(&format!("bench {name}"));
+        let record = record(&format!("-{name}.txt"))?;
+        fs::write(&record, format!("{caption}\n\n{}\n", figures.trim_end()))
+            .map_err(|error| format!("{}: {error}", record.display()))
+    });
+    report.verdict(name, verdict);
     Ok(())
 }
 

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, absolute};
 
-use super::{caption, text};
+use super::machine::caption;
+use super::{put_into, text};
 use crate::cargo::{cargo, root};
 use crate::engines;
 use crate::report::Report;
@@ -70,35 +71,8 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
 
 /// Puts the figures into the record, and their table into the document.
 fn keep(csv: &Path, table: &Path) -> Result<(), String> {
-    let document = root().join(DOCUMENT);
     let io = |error: std::io::Error| error.to_string();
     fs::copy(csv, root().join(RECORD)).map_err(io)?;
     let table = fs::read_to_string(table).map_err(io)?;
-    let old = fs::read_to_string(&document).map_err(io)?;
-    let new = replaced(&old, &table).ok_or_else(|| format!("{DOCUMENT} has no {MARKS:?}"))?;
-    fs::write(&document, new).map_err(io)
-}
-
-/// A document with another table.
-fn replaced(document: &str, table: &str) -> Option<String> {
-    let [begin, end] = MARKS;
-    let (before, rest) = document.split_once(begin)?;
-    let (_, after) = rest.split_once(end)?;
-    Some(format!("{before}{begin}{table}{end}{after}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{MARKS, replaced};
-
-    #[test]
-    fn the_table_takes_the_place_of_the_last_one() {
-        let [begin, end] = MARKS;
-        let document = |table| format!("Before\n{begin}{table}{end}after\n");
-        assert_eq!(
-            replaced(&document("old\n"), "new\n"),
-            Some(document("new\n"))
-        );
-        assert_eq!(replaced("none", "new\n"), None);
-    }
+    put_into(DOCUMENT, MARKS, &table)
 }

@@ -4,29 +4,33 @@ mod criterion;
 mod index;
 mod instructions;
 mod leases;
+mod machine;
 mod peers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::cargo::{output_of, program, root};
+use crate::cargo::root;
 use crate::report::Report;
 use crate::setup::{self, Need};
 
 const USAGE: &str = "usage: cargo xtask bench [--full]
-       cargo xtask bench peers [--rounds N] [--json FILE] [--svg FILE]
+       cargo xtask bench peers [--rounds N] [--only PART] [--json FILE] [--svg FILE]
        cargo xtask bench load
+       cargo xtask bench threads
        cargo xtask bench cli [--old PROGRAM]
        cargo xtask bench instructions
        cargo xtask bench index [--rows N]
        cargo xtask bench leases [--rounds N] [--engine NAME] [--folder DIR] [--json FILE]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
-  peers         ids of other crates beside ours, in one process
+  peers         ids of other crates beside ours, in one process; without arguments into this machine's record,
+                docs/peers.svg and the README's table of all machines that have a record (ten minutes)
   load          the real clock for some seconds: whether the rate is kept, how waiting ends, and how an elastic handle
-                follows a load that comes and goes
-  cli           user time of the command line tool for an id, and of another build beside it
+                follows a load that comes and goes, into the record
+  threads       one handle's ids for 1, 2, 4 and 16 threads, into the record
+  cli           user time of the command line tool for an id, and of another build of it beside
   instructions  how many instructions an id takes, counted by valgrind, into the record
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
@@ -57,7 +61,12 @@ const BENCHES: [Bench; 7] = [
     Bench {
         name: "load",
         needs: Vec::new,
-        run: criterion::load,
+        run: |report, arguments| criterion::recorded(report, "load", arguments),
+    },
+    Bench {
+        name: "threads",
+        needs: Vec::new,
+        run: |report, arguments| criterion::recorded(report, "threads", arguments),
     },
     Bench {
         name: "cli",
@@ -132,32 +141,33 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// When, on what, and how it was measured.
-fn caption(command: &str) -> String {
-    let date = output_of(&mut program("date", &["-u", "+%F"])).unwrap_or_default();
-    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        let line = info
-            .lines()
-            .find(|line| line.split(':').next().unwrap_or("").trim() == name);
-        line.and_then(|line| line.split_once(": "))
-            .map_or("?", |(_, value)| value.trim())
-    };
-    let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
-    let rustc = rustc.split(' ').take(2).collect::<Vec<_>>().join(" ");
-    let cores = info
-        .lines()
-        .filter(|line| line.starts_with("processor"))
-        .count();
-    let machine = if field("flags").split(' ').any(|flag| flag == "hypervisor") {
-        " of a virtual machine"
-    } else {
-        ""
-    };
-    format!(
-        "{date}; {} (family {}, model {}), {cores} cores{machine}; {rustc}; cargo xtask {command}",
-        field("model name"),
-        field("cpu family"),
-        field("model"),
-    )
+/// A document with other text between two marks; `None` if it has not both.
+fn replaced(document: &str, [begin, end]: [&str; 2], text: &str) -> Option<String> {
+    let (before, rest) = document.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}{text}{end}{after}"))
+}
+
+/// Puts text between two marks of a document of the project.
+fn put_into(document: &str, marks: [&str; 2], text: &str) -> Result<(), String> {
+    let path = root().join(document);
+    let old = fs::read_to_string(&path).map_err(|error| format!("{document}: {error}"))?;
+    let new = replaced(&old, marks, text).ok_or_else(|| format!("{document} has no {marks:?}"))?;
+    fs::write(&path, new).map_err(|error| format!("{document}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replaced;
+
+    #[test]
+    fn the_table_takes_the_place_of_the_last_one() {
+        let marks = ["<!-- begin -->\n", "<!-- end -->\n"];
+        let document = |table| format!("Before\n{}{table}{}after\n", marks[0], marks[1]);
+        assert_eq!(
+            replaced(&document("old\n"), marks, "new\n"),
+            Some(document("new\n"))
+        );
+        assert_eq!(replaced("none", marks, "new\n"), None);
+    }
 }

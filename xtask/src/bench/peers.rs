@@ -4,14 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{caption, target, text, workspace};
-use crate::cargo::{cargo, output_of, program};
+use super::machine::{RECORDS, caption, record};
+use super::{put_into, target, text, workspace};
+use crate::cargo::{cargo, output_of, program, root};
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
 use crate::tools::PYTHON;
 
 const PACKAGE: &str = "randflake==2.1.0";
+/// Of a run without arguments.
+const CHART: &str = "docs/peers.svg";
+/// Has the table of all records between two marks.
+const DOCUMENT: &str = "README.md";
+const MARKS: [&str; 2] = ["<!-- bench peers -->\n", "<!-- end -->\n"];
 
 pub(super) fn needs() -> Vec<Need> {
     vec![Need::Tool(&PYTHON)]
@@ -43,7 +49,22 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     if let Some(figures) = python_figures(report, &folder, scratch.path()) {
         measure.arg("--with").arg(figures);
     }
-    report.check("peers", &mut measure);
+    if !arguments.is_empty() {
+        report.check("peers", &mut measure);
+        return Ok(());
+    }
+    let table = scratch.path().join("table");
+    let verdict = record(".jsonl").map(|record| {
+        measure.arg("--json").arg(record);
+        measure.arg("--svg").arg(root().join(CHART));
+        measure.arg("--records").arg(root().join(RECORDS));
+        measure.arg("--table").arg(&table);
+    });
+    if report.verdict("record", verdict) && report.check("peers", &mut measure) {
+        let table = fs::read_to_string(&table).map_err(|error| error.to_string());
+        let verdict = table.and_then(|table| put_into(DOCUMENT, MARKS, &table));
+        report.verdict(DOCUMENT, verdict);
+    }
     Ok(())
 }
 
@@ -55,7 +76,7 @@ fn options(arguments: &[String]) -> Result<Vec<String>, String> {
             return Err(format!("{} needs a value", pair.join(" ")));
         };
         let value = match name.as_str() {
-            "--rounds" => value.clone(),
+            "--rounds" | "--only" => value.clone(),
             "--json" | "--svg" => {
                 let path = std::path::absolute(value).map_err(|error| error.to_string())?;
                 text(&path)

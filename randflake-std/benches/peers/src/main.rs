@@ -5,6 +5,7 @@ mod chart;
 mod groups;
 mod measure;
 mod ours;
+mod ratios;
 mod table;
 
 use std::error::Error;
@@ -25,6 +26,9 @@ struct Arguments {
     with: Option<PathBuf>,
     json: Option<PathBuf>,
     svg: Option<PathBuf>,
+    /// Where the records of machines are, and where their table of ratios shall be.
+    records: Option<PathBuf>,
+    table: Option<PathBuf>,
     /// Under the chart: when, where and how.
     caption: String,
 }
@@ -51,6 +55,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(path) = &arguments.svg {
         fs::write(path, chart::draw(&figures, &arguments.caption)?)?;
     }
+    if let (Some(records), Some(path)) = (&arguments.records, &arguments.table) {
+        fs::write(path, ratios::table(records)?)?;
+    }
     Ok(())
 }
 
@@ -65,6 +72,8 @@ impl Arguments {
                 "--with" => parsed.with = Some(value.into()),
                 "--json" => parsed.json = Some(value.into()),
                 "--svg" => parsed.svg = Some(value.into()),
+                "--records" => parsed.records = Some(value.into()),
+                "--table" => parsed.table = Some(value.into()),
                 "--caption" => parsed.caption = value,
                 _ => return Err(format!("unknown argument {name}").into()),
             }

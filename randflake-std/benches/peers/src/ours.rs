@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use randflake_core::{AtomicWord, Clock, Generator, Layout, Lease, Permutation, Randflake, Spec};
+use randflake_core::{
+    AtomicWord, Block, Clock, Codec, Generator, Held, Id, Layout, Lease, Permutation, Randflake,
+    Sequencer, Spec,
+};
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, Handle};
 use sparx64::{Backend, Sparx64};
@@ -31,15 +34,82 @@ impl Clock for FixedClock {
     }
 }
 
+/// A clock that shows another second whenever it is read.
+pub(crate) struct SteppedClock(Cell<Duration>);
+
+impl SteppedClock {
+    pub(crate) fn now() -> Self {
+        Self(FixedClock::now().0)
+    }
+}
+
+impl Clock for SteppedClock {
+    #[inline]
+    fn now(&self) -> Option<Duration> {
+        let now = self.0.get() + Duration::from_secs(1);
+        self.0.set(now);
+        Some(now)
+    }
+}
+
+/// A block of a tick's ids, and all that it takes to refill it.
+pub(crate) struct FirstOfTick {
+    block: Block<[u64; 256]>,
+    sequencer: Sequencer<Randflake, AtomicU64>,
+    held: Held<AtomicU64>,
+    codec: Codec<Randflake>,
+    clock: SteppedClock,
+}
+
+impl FirstOfTick {
+    pub(crate) fn new() -> Self {
+        Self {
+            block: Block::new([0; 256]),
+            sequencer: Sequencer::new(lease(&ExactSystemClock)).expect("the word is wide enough"),
+            held: Held::new(),
+            codec: Codec::new(cipher()),
+            clock: SteppedClock::now(),
+        }
+    }
+
+    /// As a handle does it, where no id of a tick is the second one.
+    #[inline]
+    pub(crate) fn generate(&mut self) -> Id {
+        let now = self.clock.now().unwrap_or_default();
+        let now_ns = now.as_secs() * 1_000_000_000 + u64::from(now.subsec_nanos());
+        if let Some(id) = self.block.take(now_ns, || true) {
+            return id;
+        }
+        let Self {
+            block,
+            sequencer,
+            held,
+            codec,
+            ..
+        } = self;
+        block
+            .refill(sequencer, held, codec, now_ns)
+            .expect("the tick is new")
+    }
+}
+
 pub(crate) fn cipher() -> Sparx64 {
     Sparx64::new(&KEY)
 }
 
-/// A lease from now on, of a thousand seconds at least.
-pub(crate) fn lease<L: Layout>() -> Lease<L> {
-    let now = ExactSystemClock.now().unwrap_or_default();
+/// A lease from a clock's now on, of a thousand seconds at least.
+pub(crate) fn lease<L: Layout>(clock: &impl Clock) -> Lease<L> {
+    let now = clock.now().unwrap_or_default();
     let start = L::SPEC.tick_at(now).expect("it is after the epoch");
     Lease::new(42, start, start + 1_000_000).expect("the lease is of the layout")
+}
+
+/// A generator that stays within the clock's tick.
+pub(crate) fn strict<L: Layout, W: AtomicWord, C: Clock>(
+    clock: C,
+    permutation: L::Permutation,
+) -> Generator<L, W, C> {
+    Generator::new(lease(&clock), clock, permutation).expect("the word is wide enough")
 }
 
 /// A generator that borrows from the future rather than be exhausted: the way to an id is the same.
@@ -47,9 +117,7 @@ pub(crate) fn generator<L: Layout, W: AtomicWord, C: Clock>(
     clock: C,
     permutation: L::Permutation,
 ) -> Generator<L, W, C, u32> {
-    Generator::new(lease(), clock, permutation)
-        .expect("the word is wide enough")
-        .with_tolerance(u32::MAX)
+    strict(clock, permutation).with_tolerance(u32::MAX)
 }
 
 pub(crate) fn randflake<C: Clock>(clock: C) -> Generator<Randflake, AtomicU64, C, u32> {

@@ -13,12 +13,17 @@ use typedflake::typedflake;
 
 use super::peer;
 use crate::measure::{Case, time, time_bursts, time_fresh};
-use crate::ours::{FixedClock, Forced, IDS_PER_TICK, WHO, WithBackend, handle, randflake};
+use crate::ours::{
+    FirstOfTick, FixedClock, Forced, IDS_PER_TICK, SteppedClock, WHO, WithBackend, handle,
+    randflake,
+};
 
 const GROUP: &str = "one_thread";
 /// So few that no 12-bit sequence is exhausted.
 const BURST: u64 = 1_024;
 const BURSTS: u64 = 8 * BURST;
+/// Fewer than a lease has.
+const TICKS: u64 = 100_000;
 /// Node ids for as many ids as a measurement takes, at once.
 const NODE_IDS: u32 = 32;
 
@@ -45,6 +50,15 @@ fn ours() -> Vec<Case> {
             time_fresh(n, u64::MAX, fresh, |ids| ids.generate().expect("borrows"))
         }),
     ];
+    cases.extend([
+        Case::new(GROUP, "generate, first id of a tick", WHO, |n| {
+            let fresh = || randflake(SteppedClock::now());
+            time_fresh(n, TICKS, fresh, |ids| ids.generate().expect("borrows"))
+        }),
+        Case::new(GROUP, "Block, first id of a tick", WHO, |n| {
+            time_fresh(n, TICKS, FirstOfTick::new, FirstOfTick::generate)
+        }),
+    ]);
     for backend in Backend::available().filter(|backend| backend.name() != "portable") {
         let name = format!("Handle::generate, {backend}");
         cases.push(
