@@ -261,7 +261,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     /// The tick and sequence of the next id, if the clock allows it: in the lease's first tick nothing is issued yet, and
     /// at sequence 0 of a later one the tick before was used up. `None` when sealed.
     pub fn position(&self) -> Option<(u64, u32)> {
-        let next = self.next.0.load();
+        let next = self.next.load();
         let spec = self.spec();
         let elapsed = next.shr(spec.sequence_bits()).into();
         (next != sealed()).then(|| (self.start().saturating_add(elapsed), sequence(spec, next)))

@@ -47,7 +47,7 @@ struct Bench {
     run: fn(&mut Report, &[String]) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 7] = [
+const BENCHES: [Bench; 8] = [
     Bench {
         name: "",
         needs: Vec::new,

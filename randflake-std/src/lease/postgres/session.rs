@@ -188,8 +188,8 @@ impl Session {
             let is_marked = matches!(entry.key, Key::Namespace | Key::Counter);
             if is_marked && !self.marks.contains(&entry.key) {
                 let mark = mark(&self.namespace, entry.key);
-                self.ask(&format!("SELECT pg_try_advisory_lock_shared({mark})"))
-                    .await?;
+                let lock = format!("SELECT pg_try_advisory_lock_shared({mark})");
+                database::Session::ask(self, &lock).await?;
                 self.marks.push(entry.key);
             }
         }
