@@ -33,8 +33,6 @@ pub(in crate::lease) enum Sort {
     Lasting,
     /// Nothing was written, because others were faster or the tables are gone.
     Overtaken,
-    /// It was prepared in another session.
-    Pooled,
 }
 
 impl Failure {
@@ -46,7 +44,6 @@ impl Failure {
     ) -> Self {
         let refusal = encryption::refusal(&error).map(EngineError::unusable);
         let told = refusal.unwrap_or_else(|| match sort {
-            Sort::Pooled => pooled(),
             Sort::Lasting => EngineError::unusable(message),
             Sort::Passing | Sort::Overtaken => EngineError::unavailable(message),
         });

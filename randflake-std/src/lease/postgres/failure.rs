@@ -5,14 +5,17 @@ use core::error::Error as _;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use crate::lease::database::{Failure, Sort};
+use crate::lease::database::{Failure, Sort, pooled};
+
+/// Of a statement that was prepared, or a setting that was made, in another session.
+const OF_A_POOLER: [SqlState; 3] = [
+    SqlState::INVALID_SQL_STATEMENT_NAME,
+    SqlState::DUPLICATE_PSTATEMENT,
+    SqlState::UNDEFINED_OBJECT,
+];
 
 /// What errors of the server mean that do not pass.
-const SORTS: [(SqlState, Sort); 14] = [
-    // A setting that was made in another session.
-    (SqlState::UNDEFINED_OBJECT, Sort::Pooled),
-    (SqlState::INVALID_SQL_STATEMENT_NAME, Sort::Pooled),
-    (SqlState::DUPLICATE_PSTATEMENT, Sort::Pooled),
+const SORTS: [(SqlState, Sort); 11] = [
     (SqlState::INVALID_PASSWORD, Sort::Lasting),
     (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, Sort::Lasting),
     (SqlState::INVALID_CATALOG_NAME, Sort::Lasting),
@@ -29,6 +32,9 @@ const SORTS: [(SqlState, Sort); 14] = [
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        if error.code().is_some_and(|code| OF_A_POOLER.contains(code)) {
+            return Self::of_the_connection(pooled().because(error));
+        }
         let sort = SORTS.iter().find(|(code, _)| error.code() == Some(code));
         let message = match (error.as_db_error(), error.source()) {
             (Some(told), _) => told.message().to_owned(),
