@@ -258,8 +258,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         }
     }
 
-    /// The tick and sequence of the next id, if the clock allows it: in the lease's first tick nothing is issued yet, and
-    /// at sequence 0 of a later one the tick before was used up. `None` when sealed.
+    /// The tick and sequence after the last id: sequence 0 of the lease's first tick when nothing was issued, and of a
+    /// later one when the tick before it was used up. `None` when sealed.
     pub fn position(&self) -> Option<(u64, u32)> {
         let next = self.next.load();
         let spec = self.spec();

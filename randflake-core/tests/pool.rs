@@ -192,3 +192,20 @@ fn members_are_asked_in_turn_from_the_one_that_answered_last() {
         assert_eq!(AtomicWord::load(&cursor), moved_to);
     }
 }
+
+#[test]
+fn a_position_is_that_of_the_next_id_until_it_is_sealed() {
+    let clock = ManualClock::at_unix_ms(5_000);
+    let pool = pool::<AtomicU64>(&clock, &[(3, 9)]);
+    let member = &pool.sequencers()[0];
+    // What a lease had before its first id was skipped.
+    assert_eq!(member.position(), Some((3, 0)));
+    for next in [(5, 1), (6, 0)] {
+        pool.generate().unwrap();
+        assert_eq!(member.position(), Some(next));
+    }
+    assert!(pool.generate().is_err());
+    assert_eq!(member.position(), Some((6, 0)));
+    assert_eq!(member.seal(), Some(6));
+    assert_eq!(member.position(), None);
+}
