@@ -81,10 +81,10 @@ fn every_number_of_ids_fits_a_buffer_of_its_length_and_no_shorter_one() {
         })
         .collect();
     for notation in ALL {
-        for count in 0..=ids.len() {
+        for count in (0..=ids.len()).step_by(if cfg!(miri) { 3 } else { 1 }) {
             let ids = &ids[..count];
             let expected = naive(notation, ids, b',');
-            for len in 0..expected.len() + 24 {
+            for len in (0..expected.len() + 24).step_by(if cfg!(miri) { 13 } else { 1 }) {
                 let mut buffer = vec![b'#'; len];
                 let written = notation.write(ids, b',', &mut buffer);
                 if len < expected.len() {

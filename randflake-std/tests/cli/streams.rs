@@ -1,6 +1,6 @@
 //! Long inputs and outputs, which go in pieces: nothing is lost, doubled or split between them.
 
-use std::fmt::Write as _;
+use core::fmt::Write as _;
 use std::io::{Read, Write as _};
 use std::process::Stdio;
 
