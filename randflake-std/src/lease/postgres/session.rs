@@ -57,12 +57,12 @@ impl database::Session for Session {
     }
 
     async fn prepare(&mut self, postgres: &Postgres) -> Result<(), Failure> {
-        self.ask(SETTINGS).await?;
-        let owner =
-            "SELECT pg_is_in_recovery(), set_config('randflake.owner', coalesce($1, ''), false)";
-        let values = [(&postgres.owner as _, Type::TEXT)];
-        let row = self.client.query_typed_one(owner, &values).await?;
-        if row.try_get(0)? {
+        // As a string with escapes, which is read alike whatever the server's settings are.
+        let owner = postgres.owner.as_deref().unwrap_or_default();
+        let owner = owner.replace('\\', r"\\").replace('\'', "''");
+        let settings = SETTINGS.replace("{owner}", &owner);
+        let [is_in_recovery] = self.ask_for(&settings).await?;
+        if is_in_recovery == "t" {
             let why = "the server is a standby, which cannot grant anything";
             return Err(EngineError::unavailable(why).into());
         }

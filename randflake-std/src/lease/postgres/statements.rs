@@ -3,7 +3,7 @@
 use crate::ledger::Key;
 
 /// What the store relies on, whatever the server's, the database's or the role's settings are. There is one good
-/// plan for each statement: by the primary key.
+/// plan for each statement: by the primary key. And whether the server is a standby.
 pub(super) const SETTINGS: &str = "
     SET synchronous_commit = on;
     SET default_transaction_isolation = 'read committed';
@@ -17,7 +17,9 @@ pub(super) const SETTINGS: &str = "
     SET enable_hashjoin = off;
     SET enable_mergejoin = off;
     SET enable_material = off;
-    SET randflake.session = {session}";
+    SET randflake.session = {session};
+    SET randflake.owner = E'{owner}';
+    SELECT pg_is_in_recovery()";
 
 /// What stands in statements between braces; each may stand in those before it.
 pub(super) const PARTS: [(&str, &str); 7] = [
