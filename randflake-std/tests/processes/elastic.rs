@@ -11,6 +11,7 @@ use crate::issuer::{Issuer, Order, TTL, assert_distinct, ids};
 use crate::suspension::signal;
 
 const PROCESSES: usize = 5;
+const KILLED: usize = 1;
 /// Two of them want more than there are.
 const MOST: u32 = 20;
 const TIME: Duration = Duration::from_secs(20);
@@ -29,7 +30,7 @@ pub(crate) fn to_and_fro() -> Result<(), Failed> {
 
     thread::sleep(TTL * 2);
     signal(&processes[0], libc::SIGSTOP);
-    let mut killed = processes.swap_remove(1);
+    let mut killed = processes.swap_remove(KILLED);
     killed.0.kill()?; // SIGKILL
     killed.0.wait()?;
     thread::sleep(TTL * 2);
@@ -38,8 +39,9 @@ pub(crate) fn to_and_fro() -> Result<(), Failed> {
 
     processes.into_iter().for_each(Issuer::succeeds);
     let issued: Vec<_> = outputs.iter().map(|output| ids(output)).collect();
-    for one in &issued {
-        assert!(!one.is_empty(), "each process issued");
+    for (n, one) in issued.iter().enumerate() {
+        // What the killed one had not written is lost.
+        assert!(n == KILLED || !one.is_empty(), "process {n} issued nothing");
     }
     assert_distinct(issued.concat());
     Ok(())
