@@ -162,6 +162,9 @@ impl DeviceLease {
     /// ([`HorizonStore::unix_s`](randflake_core::HorizonStore::unix_s)), if it has one and begins no block of the
     /// lease any more. Without its word let the lease end by itself. Releasing a lease that is over does nothing.
     ///
+    /// Another server that has found the lease does not hear of it, and its tickets would go on to the old end. Where
+    /// several serve one device, each [renews](Self::renew) before it makes a ticket.
+    ///
     /// # Errors
     ///
     /// The store's; the same release may be repeated.
