@@ -2,9 +2,8 @@
 
 use core::fmt::Write as _;
 use std::io::{Read, Write as _};
-use std::process::Stdio;
 
-use crate::user::{Answer, KEY, User};
+use crate::user::{Answer, User};
 
 /// Lines of every form and length, so that pieces end in all places of them.
 fn numbers(count: i64) -> Vec<i64> {
@@ -102,14 +101,7 @@ fn all_before_the_first_id_of_another_layout_is_printed() {
 #[test]
 fn a_reader_that_has_enough_ends_a_conversion_quietly() {
     let user = User::new();
-    let mut command = user.command(&["convert", "--from", "int", "--to", "hex"]);
-    let mut child = command
-        .env("RANDFLAKE_KEY", KEY)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = user.start(&["convert", "--from", "int", "--to", "hex"]);
     let mut stdin = child.stdin.take().unwrap();
     let given = lines(&numbers(100_000), "\n");
     // It ends when the other side has gone.

@@ -68,16 +68,20 @@ impl User {
         Answer::of(command.envs(variables.iter().copied()).output().unwrap())
     }
 
-    /// Runs it with the key and an input.
-    pub(crate) fn run_on(&self, input: &[u8], arguments: &[impl AsRef<OsStr>]) -> Answer {
-        let mut child = self
-            .command(arguments)
+    /// Starts it with the key, to be written to and read from.
+    pub(crate) fn start(&self, arguments: &[impl AsRef<OsStr>]) -> Child {
+        let mut command = self.command(arguments);
+        command
             .env("RANDFLAKE_KEY", KEY)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    /// Runs it with the key and an input.
+    pub(crate) fn run_on(&self, input: &[u8], arguments: &[impl AsRef<OsStr>]) -> Answer {
+        let mut child = self.start(arguments);
         let mut stdin = child.stdin.take().unwrap();
         std::thread::scope(|scope| {
             // It may end before it has read all.
