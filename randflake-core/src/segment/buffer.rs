@@ -1,6 +1,7 @@
 //! Two segments: one that is issued from, one in reserve.
 
-use super::{PutError, Segment};
+use super::Segment;
+use super::error::PutError;
 use crate::permutation::fill_ids;
 use crate::{AtomicWord, Id, Permutation};
 
@@ -10,7 +11,8 @@ use crate::{AtomicWord, Id, Permutation};
 /// of the second are issued. Segments must ascend, so numbers do as well and none repeats.
 ///
 /// ```
-/// use randflake_core::segment::{Segment, SegmentBuffer};
+/// use randflake_core::internal::SegmentBuffer;
+/// use randflake_core::segment::Segment;
 /// use std::sync::atomic::AtomicU64;
 ///
 /// let buffer = SegmentBuffer::<AtomicU64>::new(Segment::new(1, 2)?);

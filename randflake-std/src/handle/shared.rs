@@ -5,9 +5,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use randflake_core::{
-    AnyLayout, Clock, Codec, GenerateError as Refusal, Id, Permutation, Run, first_ready_within,
-};
+use randflake_core::internal::{Run, first_ready_within};
+use randflake_core::{AnyLayout, Clock, Codec, GenerateError as Refusal, Id, Permutation};
 
 use super::blocks::{Blocks, Stamp};
 use super::demand::Demand;

@@ -4,7 +4,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Weak};
 use std::thread;
 
-use randflake_core::{Clock, Codec, Field, Fields, Id, Layout, Plain, Randflake, Sparx64, Spec};
+use randflake_core::{
+    Clock, Codec, Field, Id, Layout, LayoutFields, LayoutSpec, Plain, Randflake, Sparx64,
+};
 
 use super::*;
 use crate::ExactSystemClock;
@@ -109,7 +111,7 @@ struct Few;
 
 impl Layout for Few {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         node_id: Field { bits: 3, shift: 17 },
         ..Randflake::SPEC.fields()
     });
