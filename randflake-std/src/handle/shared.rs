@@ -18,8 +18,8 @@ use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
-use crate::ledger::Seal;
-use crate::observability::figures::Tally;
+use crate::lease::Seal;
+use crate::observability::metrics::Tally;
 
 const NANOS_PER_MS: u32 = 1_000_000;
 

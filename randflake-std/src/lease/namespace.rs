@@ -120,6 +120,7 @@ impl Namespace {
     }
 
     /// What it means.
+    #[doc(hidden)] // For the rules of leases.
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms

@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use randflake_std::lease::Seal;
 use randflake_std::lease::{AcquireRequest, LeaseStore, MAX_SKEW, NodeIds, Token};
-use randflake_std::ledger::Seal;
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
 

@@ -8,7 +8,7 @@ use crate::lease::{EngineError, StoreError};
 
 /// One reading of a store's clock, in a layout's ticks.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct StoreTime {
     /// As time since the Unix epoch.
     pub unix: Duration,
     /// As a tick of the layout.
@@ -16,7 +16,7 @@ pub struct Moment {
     spec: LayoutSpec,
 }
 
-impl Moment {
+impl StoreTime {
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] before the layout's epoch.
