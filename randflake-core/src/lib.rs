@@ -47,8 +47,8 @@ pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
 pub use id::Id;
 pub use lane::Lane;
 pub use layout::{
-    AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Field, Instagram, Layout,
-    LayoutFields, LayoutSpec, Mastodon, Randflake, RandflakeOnTheFly, Snowflake, Sonyflake,
+    AnyLayout, Baidu, Discord, Field, Instagram, Layout, LayoutFields, LayoutSpec, Mastodon,
+    Randflake, Snowflake, Sonyflake,
 };
 pub use lease::Lease;
 pub use lines::Notation;

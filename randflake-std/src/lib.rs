@@ -26,8 +26,8 @@ pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, 
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
-    self, AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Id, Instagram, Layout,
-    Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake,
+    self, AnyLayout, Baidu, Discord, Id, Instagram, Layout, LayoutSpec, Lease, Mastodon, Parts,
+    Permutation, Plain, Randflake, Snowflake, Sonyflake, Sparx64,
 };
 pub use secret::{Secret, SecretError};
 

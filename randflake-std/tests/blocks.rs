@@ -14,8 +14,7 @@ use randflake_core::{
 };
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace};
 use randflake_std::{
-    Builder, Encrypted, ExactSystemClock, GenerateError, Handle, Id, Randflake, Secret, Snowflake,
-    SystemClock,
+    Builder, ExactSystemClock, GenerateError, Handle, Id, Randflake, Secret, Snowflake, SystemClock,
 };
 
 const TTL: Duration = Duration::from_secs(3);
@@ -25,7 +24,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const SEALED: GenerateError = GenerateError::Refused(Refusal::Sealed);
 
 fn store() -> MemoryStore {
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
     MemoryStore::new(namespace, Arc::new(ExactSystemClock))
 }
 
@@ -221,12 +220,10 @@ impl Layout for Small {
 fn a_node_id_issues_all_but_a_sixteenth_of_a_second_however_many_threads_stop() {
     const THREADS: usize = 64;
     const IN_A_SECOND: usize = 8_192;
-    let namespace = Namespace::of::<Encrypted<Small>>("test").unwrap();
+    let namespace = Namespace::new("test", Small).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let cipher = randflake_core::Sparx64::new(&[7; 16]);
-    let handle = Builder::<Encrypted<Small>>::new(cipher, store)
-        .build()
-        .unwrap();
+    let handle = Builder::new(Small, cipher, store).build().unwrap();
     // Until one attempt was within a second: in the next one nobody has stopped.
     for _ in 0..50 {
         let issued = issued_in_the_last_second(&handle, THREADS);
@@ -239,7 +236,10 @@ fn a_node_id_issues_all_but_a_sixteenth_of_a_second_however_many_threads_stop() 
 }
 
 /// Threads stop after a few ids, and one goes on to the end of a second: how many ids of that second all had.
-fn issued_in_the_last_second(handle: &Handle<Encrypted<Small>>, threads: usize) -> usize {
+fn issued_in_the_last_second(
+    handle: &Handle<Small, randflake_core::Sparx64>,
+    threads: usize,
+) -> usize {
     let (stopped, go_on) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
     let until_second = Duration::from_nanos(now().subsec_nanos().into());
     thread::sleep(SECOND.saturating_sub(until_second));
@@ -306,10 +306,10 @@ fn a_thread_issues_from_many_handles_in_turn() {
 
 #[test]
 fn encrypted_ticks_of_a_millisecond_have_blocks_too() {
-    let namespace = Namespace::of::<Encrypted<Snowflake>>("test").unwrap();
+    let namespace = Namespace::new("test", Snowflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let cipher = randflake_core::Sparx64::new(&[7; 16]);
-    let builder = Builder::<Encrypted<Snowflake>>::new(cipher, store);
+    let builder = Builder::new(Snowflake, cipher, store);
     let handle = builder.ttl(SECOND).build().unwrap();
     let mut ids = HashSet::new();
     for _ in 0..50_000 {

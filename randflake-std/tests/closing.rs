@@ -39,13 +39,10 @@ impl Layout for Slow {
 #[test]
 fn whoever_waits_for_an_id_is_told_while_the_store_is_still_releasing() {
     let gate = Arc::new(Gate::default());
-    let namespace = Namespace::of::<Slow>("test").unwrap();
+    let namespace = Namespace::new("test", Slow).unwrap();
     let namespace = namespace.with_max_ttl(LIMIT);
     let store = MemoryStore::new(namespace, Arc::clone(&gate));
-    let handle = Builder::<Slow>::new(Plain, store)
-        .ttl(LIMIT)
-        .build()
-        .unwrap();
+    let handle = Builder::new(Slow, Plain, store).ttl(LIMIT).build().unwrap();
     while handle.generate().is_ok() {}
     let waits_before = handle.clone();
     let waits_before = thread::spawn(move || waits_before.generate_wait(LIMIT));

@@ -37,7 +37,7 @@ impl Clock for StoreClock {
 
 fn store_for<L: Layout>() -> (MemoryStore, Arc<StoreClock>) {
     let clock = Arc::new(StoreClock::default());
-    let namespace = Namespace::of::<L>("test").unwrap();
+    let namespace = Namespace::new("test", L::default()).unwrap();
     (MemoryStore::new(namespace, Arc::clone(&clock)), clock)
 }
 
@@ -306,7 +306,7 @@ impl Layout for Narrow {
 #[test]
 fn a_pool_multiplies_and_an_exhausted_one_waits_for_the_next_second() {
     const PER_SECOND: usize = 256;
-    let builder = Builder::<Narrow>::new(Plain, store_for::<Narrow>().0);
+    let builder = Builder::new(Narrow, Plain, store_for::<Narrow>().0);
     let handle = builder.node_ids(2).ttl(PATIENCE).build().unwrap();
     let mut ids = HashSet::new();
     let started = Instant::now();
@@ -400,7 +400,7 @@ fn classic_layouts_get_leases_too() {
     let (store, _) = store_for::<Snowflake>();
     // The handle's clock is late by what the store's answer took, so the bound is taken before it asks.
     let before = ExactSystemClock.now().unwrap().as_millis();
-    let handle = Builder::<Snowflake>::new(Plain, store.clone())
+    let handle = Builder::new(Snowflake, Plain, store.clone())
         .ttl(SECOND)
         .build()
         .unwrap();

@@ -33,7 +33,7 @@ impl<L: AnyLayout> Issuer<L> {
         generation: u64,
     ) -> Result<Self, LeaseError> {
         Ok(Self {
-            sequencer: Sequencer::new(grant.lease_of(layout)?)?,
+            sequencer: Sequencer::new(grant.lease(layout)?)?,
             held: Held::new(),
             clock: AnchoredClock::new(layout, now, sent),
             generation,

@@ -27,9 +27,9 @@ const NANOS_PER_MS: u32 = 1_000_000;
 type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, Refusal>;
 
 #[derive(Debug)]
-pub(super) struct Shared<L: AnyLayout> {
+pub(super) struct Shared<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     pub(super) slots: Slots<Issuer<L>>,
-    pub(super) codec: Codec<L>,
+    pub(super) codec: Codec<L, P>,
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
     pub(super) generation: Generation,
@@ -49,11 +49,11 @@ pub(super) struct Shared<L: AnyLayout> {
     changed: Condvar,
 }
 
-impl<L: AnyLayout> Shared<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
     pub(super) fn new(
         issuers: Vec<Issuer<L>>,
         count: NodeIdCount,
-        codec: Codec<L>,
+        codec: Codec<L, P>,
         tolerance: u32,
         generation: Generation,
         (now, sent): (Duration, Monotonic),
@@ -92,7 +92,7 @@ impl<L: AnyLayout> Shared<L> {
     )]
     #[inline(always)]
     pub(super) fn generate(&self) -> Result<Id, GenerateError> {
-        if !L::Permutation::PERMUTES {
+        if !P::PERMUTES {
             return self.generate_one();
         }
         let now_ns = self.clock.now_ns();

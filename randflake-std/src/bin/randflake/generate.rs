@@ -3,8 +3,8 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::LayoutSpec;
-use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
+use randflake_std::randflake_core::{LayoutSpec, Sparx64};
+use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
 use crate::form::Format;
@@ -81,9 +81,9 @@ impl Args {
         }
         let layout = self.store.layout();
         let node_ids = self.node_ids(layout.spec())?;
-        let codec = layout.codec_for_issuing(&self.secret)?;
+        let cipher = layout.cipher_for_issuing(&self.secret)?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
-        let mut builder = Builder::of(codec, self.store.open()?)
+        let mut builder = Builder::new(layout.layout(), cipher, self.store.open()?)
             .node_ids(node_ids)
             .ttl(DEFAULT_TTL.max(shortest));
         if let Some(asked) = &self.node_id {
@@ -114,7 +114,7 @@ impl Args {
         Ok((least..=most).into())
     }
 
-    fn print(&self, handle: &Handle<Custom>) -> Result<(), Failure> {
+    fn print(&self, handle: &Handle<LayoutSpec, Option<Sparx64>>) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         let mut records = Records::new(handle.codec(), Shape::Json);
@@ -143,7 +143,11 @@ fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
 }
 
 /// The next ids, and how many. Before it waits, all made so far is handed to the reader.
-fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result<usize, Failure> {
+fn next(
+    handle: &Handle<LayoutSpec, Option<Sparx64>>,
+    ids: &mut [Id],
+    out: &mut impl Write,
+) -> Result<usize, Failure> {
     if let Ok(made) = handle.fill(ids) {
         return Ok(made);
     }
@@ -152,7 +156,7 @@ fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result
     waited.map_err(|error| refusal(handle, error))
 }
 
-fn refusal(handle: &Handle<Custom>, error: GenerateError) -> Failure {
+fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -> Failure {
     let retry = error
         .retry_in_ms()
         .map(|ms| format!("; try again in {ms} ms"));
