@@ -9,11 +9,10 @@ pub mod clock_policies;
 mod codec;
 mod decimal;
 mod error;
-#[cfg(feature = "defmt")]
-mod format;
 mod generator;
 mod horizon;
 mod id;
+mod integrations;
 mod lane;
 pub mod layout;
 mod lease;
@@ -27,6 +26,7 @@ mod state;
 mod text;
 #[cfg(feature = "ticket")]
 mod ticket;
+mod typed;
 mod uuid;
 mod word;
 
@@ -58,5 +58,8 @@ pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use text::Text;
 #[cfg(feature = "ticket")]
 pub use ticket::{Ticket, TicketReader};
+#[doc(hidden)]
+pub use typed::__valid_prefix;
+pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
 pub use word::{AtomicWord, LocalWord, Word};
