@@ -2,8 +2,13 @@
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
+/// A macro of the crate `postgres-types` names it.
+#[cfg(feature = "postgres-types")]
+extern crate std;
+
 mod base;
 mod block;
+mod border;
 mod clock;
 pub mod clock_policies;
 mod codec;
@@ -32,6 +37,7 @@ mod word;
 
 pub use base::{Base, BaseError, Digits};
 pub use block::{Block, Held};
+pub use border::{Border, BorderError, StoredRaw};
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};

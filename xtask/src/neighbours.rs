@@ -72,8 +72,9 @@ fn folder(name: &str) -> PathBuf {
 
 fn manifest(root: &Path, dependency: &str) -> String {
     let std = root.join("randflake-std");
+    let std = std.display();
     format!(
         "[package]\nname = \"neighbour\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
-         randflake-std = {{ path = {std:?}, features = [\"sqlite\"] }}\n{dependency}\n"
+         randflake-std = {{ path = '{std}', features = [\"sqlite\"] }}\n{dependency}\n"
     )
 }

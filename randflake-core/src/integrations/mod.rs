@@ -1,9 +1,29 @@
 //! The ids in other crates' traits: one file and one feature for each crate.
 
-use crate::{Id, Kind, Typed};
+use crate::{Id, Kind, StoredRaw, Typed};
 
+#[cfg(any(
+    feature = "diesel",
+    feature = "postgres-types",
+    feature = "rusqlite",
+    feature = "sea-orm",
+    feature = "sqlx"
+))]
+mod column;
 #[cfg(feature = "defmt")]
 mod defmt;
+#[cfg(feature = "diesel")]
+mod diesel;
+#[cfg(feature = "postgres-types")]
+mod postgres_types;
+#[cfg(feature = "rusqlite")]
+mod rusqlite;
+#[cfg(feature = "sea-orm")]
+mod sea_orm;
+#[cfg(feature = "sqlx")]
+mod sqlx;
+#[cfg(feature = "sqlx-postgres")]
+mod sqlx_postgres;
 
 /// Implements a trait for [`Id`](crate::Id) and for [`Typed<K>`](crate::Typed), with one body.
 ///
@@ -46,6 +66,11 @@ impl Form for Id {
 }
 
 impl<K: Kind> Form for Typed<K> {
+    const NAME: &'static str = K::NAME;
+    const PREFIX: &'static str = K::PREFIX;
+}
+
+impl<K: Kind> Form for StoredRaw<K> {
     const NAME: &'static str = K::NAME;
     const PREFIX: &'static str = K::PREFIX;
 }

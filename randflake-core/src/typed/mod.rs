@@ -49,7 +49,7 @@ pub trait Kind: 'static {
 /// ```
 #[repr(transparent)]
 pub struct Typed<K> {
-    id: Id,
+    pub(crate) id: Id,
     /// Neither owns nor borrows a `K`: the id is `Send`, `Sync` and `Copy` for each.
     kind: PhantomData<fn() -> K>,
 }
