@@ -11,6 +11,7 @@ mod ids;
 mod keys;
 mod layouts;
 mod leases;
+mod mistakes;
 mod segments;
 mod streams;
 mod tickets;

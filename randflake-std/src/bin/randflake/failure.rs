@@ -4,12 +4,13 @@ use core::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
 use std::{env, io};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use randflake_std::BuildError;
 use randflake_std::lease::{DeviceLeaseError, StoreError};
 use randflake_std::segment::CounterError;
 
 use crate::output::visible;
+use crate::span::in_words;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -62,6 +63,10 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Invalid(message) => Self::Usage(message),
+            StoreError::Exhausted { retry_in } => Self::Failed(format!(
+                "too few node ids are free: try again in {}",
+                in_words(retry_in)
+            )),
             error => Self::failed(error),
         }
     }
@@ -130,9 +135,25 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
         let _closed = error.print();
     } else {
         let text = without_urls(error.render().to_string());
-        say(&short(text.strip_prefix("error: ").unwrap_or(&text)));
+        let tip = tip(error).unwrap_or_default();
+        say(&(short(text.strip_prefix("error: ").unwrap_or(&text)) + &tip));
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+}
+
+/// What was meant by an argument that there is not, where clap cannot know.
+fn tip(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let subcommand = env::args().nth(1);
+    let issues = matches!(subcommand.as_deref(), Some("generate" | "segment"));
+    match error.kind() {
+        ErrorKind::UnknownArgument if issues && found.parse::<u64>().is_ok() => {
+            Some(format!("; tip: to make {found}, write -n {found}"))
+        }
+        _ => None,
+    }
 }
 
 /// A store's URL may hold a password, also where none belongs.

@@ -3,17 +3,18 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::Spec;
+use randflake_std::randflake_core::{GenerateError as Refusal, Spec};
 use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
 use crate::form::Format;
 use crate::input::BLOCK;
-use crate::number::{check, within};
+use crate::number::{check, within, wrong};
 use crate::output::stdout;
 use crate::progress::Progress;
 use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
+use crate::span::in_words;
 use crate::store::LeaseArgs;
 
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
@@ -81,14 +82,15 @@ impl Args {
         }
         let layout = self.store.layout();
         let node_ids = self.node_ids(layout.spec())?;
+        let node_id = self.node_id(layout.spec())?;
+        layout.has_time_left()?;
         let codec = layout.codec_for_issuing(&self.secret)?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let mut builder = Builder::of(codec, self.store.open()?)
             .node_ids(node_ids)
             .ttl(DEFAULT_TTL.max(shortest));
-        if let Some(asked) = &self.node_id {
-            let all = 0..=u64::from(layout.spec().max_node_id());
-            builder = builder.choose([check("--node-id <N>", asked, all)?]);
+        if let Some(node_id) = node_id {
+            builder = builder.choose([node_id]);
         }
         let handle = builder.build()?;
         let printed = self.print(&handle);
@@ -100,6 +102,18 @@ impl Args {
         printed
     }
 
+    fn node_id(&self, spec: Spec) -> Result<Option<u32>, Failure> {
+        const ARGUMENT: &str = "--node-id <N>";
+        let Some(asked) = &self.node_id else {
+            return Ok(None);
+        };
+        if spec.max_node_id() == 0 {
+            let problem = "the layout has no node id: leave the option out";
+            return Err(wrong(ARGUMENT, asked, problem));
+        }
+        check(ARGUMENT, asked, 0..=spec.max_node_id().into()).map(Some)
+    }
+
     fn node_ids(&self, spec: Spec) -> Result<NodeIdCount, Failure> {
         const ARGUMENT: &str = "--node-ids <K>";
         let all = u64::from(spec.max_node_id()) + 1;
@@ -107,6 +121,11 @@ impl Args {
             return Ok(enough_for(self.count, spec).into());
         };
         let Some((least, most)) = asked.split_once("..=") else {
+            if asked.contains(['.', '-', ',', ':']) && !asked.starts_with('-') {
+                let allowed =
+                    format!("a number from 1 to {all} is allowed, or a range such as 1..=8");
+                return Err(wrong(ARGUMENT, asked, &allowed));
+            }
             return Ok(check::<u32>(ARGUMENT, asked, 1..=all)?.into());
         };
         let least: u32 = check(ARGUMENT, least, 1..=all)?;
@@ -153,20 +172,43 @@ fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result
 }
 
 fn refusal(handle: &Handle<Custom>, error: GenerateError) -> Failure {
-    let retry = error
-        .retry_in_ms()
-        .map(|ms| format!("; try again in {ms} ms"));
     let store = handle.lease().last_error.map(|error| format!("; {error}"));
-    Failure::failed(format!(
-        "{error}{}{}",
-        retry.unwrap_or_default(),
-        store.unwrap_or_default()
-    ))
+    Failure::failed(format!("{}{}", problem(error), store.unwrap_or_default()))
+}
+
+fn problem(error: GenerateError) -> String {
+    let wait = error.retry_in_ms().map(Duration::from_millis);
+    let wait = wait.map(in_words).unwrap_or_default();
+    match error {
+        GenerateError::Refused(Refusal::ClockBehind { .. }) => format!(
+            "this machine's clock is {wait} behind the next time that ids can have: it was set back, or runs \
+             behind the lease store's; correct it, or try again in {wait}"
+        ),
+        GenerateError::Refused(Refusal::SequenceExhausted { .. }) => format!(
+            "all ids of this tick are issued: try again in {wait}, when the next one begins, or with more --node-ids"
+        ),
+        error => error.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::enough_for;
+    use super::{GenerateError, Refusal, enough_for, problem};
+
+    #[test]
+    fn a_clock_that_is_behind_is_told_in_minutes() {
+        let behind = Refusal::ClockBehind { behind_ms: 69_077 };
+        assert_eq!(
+            problem(GenerateError::Refused(behind)),
+            "this machine's clock is 1m 10s behind the next time that ids can have: it was set back, or runs behind \
+             the lease store's; correct it, or try again in 1m 10s"
+        );
+        let exhausted = Refusal::SequenceExhausted {
+            retry_in_ms: 20_000,
+        };
+        let told = problem(GenerateError::Refused(exhausted));
+        assert!(told.contains("try again in 20s"), "{told}");
+    }
 
     #[test]
     fn all_ids_are_issued_in_a_second_up_to_a_limit() {

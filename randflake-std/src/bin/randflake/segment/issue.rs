@@ -48,6 +48,9 @@ impl Issue {
         if self.count == 0 {
             return Ok(());
         }
+        if !self.encrypt && self.secret.is_given() {
+            return Err(Failure::usage("--key-file: only --encrypt takes a secret"));
+        }
         if self.encrypt {
             self.print(Form::Text, &self.secret.read_or_make()?.cipher())
         } else {
