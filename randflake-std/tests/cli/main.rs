@@ -13,6 +13,8 @@ mod layouts;
 mod leases;
 mod mistakes;
 mod segments;
+#[cfg(unix)]
+mod signals;
 mod streams;
 mod tickets;
 mod user;

@@ -21,10 +21,14 @@ pub(crate) enum Failure {
     Failed(String),
     /// Standard output could not be written.
     Output(io::Error),
+    /// A signal of this number ended it.
+    Interrupted(u8),
 }
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
+/// As a shell tells of a command that a signal has ended.
+pub(crate) const SIGNALLED: u8 = 128;
 
 impl Failure {
     pub(crate) fn usage(message: impl Display) -> Self {
@@ -42,6 +46,8 @@ impl Failure {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
+            // Whoever sent it knows.
+            Self::Interrupted(signal) => return ExitCode::from(SIGNALLED + signal),
             Self::Output(_) | Self::Failed(_) => FAILED,
             Self::Usage(_) => USAGE,
         };
@@ -54,6 +60,7 @@ impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Output(error) => write!(f, "standard output: {error}"),
+            Self::Interrupted(signal) => write!(f, "ended by signal {signal}"),
             Self::Failed(message) | Self::Usage(message) => f.write_str(message),
         }
     }
@@ -97,6 +104,7 @@ impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
         match error {
             BuildError::Store(error) => error.into(),
+            BuildError::Ttl { .. } | BuildError::Holder { .. } => Self::usage(error),
             error => Self::failed(error),
         }
     }

@@ -9,12 +9,13 @@ use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, Nod
 use crate::failure::{Failure, say};
 use crate::form::Format;
 use crate::input::BLOCK;
+use crate::interrupt::Interrupt;
 use crate::number::{check, within, wrong};
 use crate::output::stdout;
 use crate::progress::Progress;
 use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
-use crate::span::in_words;
+use crate::span::{self, in_words};
 use crate::store::LeaseArgs;
 
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
@@ -25,8 +26,8 @@ const WAIT_LIMIT: Duration = Duration::from_secs(10);
 /// Make new ids
 ///
 /// The ids are unique under one secret and namespace: over restarts, over all processes at once, and
-/// when one is killed. Node ids are leased from the store for the run and released at its end; those of
-/// a killed run are free again within a minute.
+/// when one is killed. Node ids are leased from the store for the run and released at its end, and by
+/// Ctrl-C or SIGTERM; those of a killed run are free again within a minute.
 ///
 /// The first run makes the secret if none is given; plain layouts need none.
 #[derive(Debug, clap::Args)]
@@ -69,6 +70,13 @@ pub(crate) struct Args {
     /// While another process has it, chosen or free, it is refused.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node_id: Option<String>,
+    /// How long a lease lasts unless it is renewed: so long the node ids of a killed run stay taken, and ids go
+    /// on without the store [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = span::read)]
+    ttl: Option<Duration>,
+    /// What the leases call this process [default: host and process id]
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
     #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
@@ -85,21 +93,31 @@ impl Args {
         let node_id = self.node_id(layout.spec())?;
         layout.has_time_left()?;
         let codec = layout.codec_for_issuing(&self.secret)?;
+        let interrupt = Interrupt::watch()?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
-        let mut builder = Builder::of(codec, self.store.open()?)
-            .node_ids(node_ids)
-            .ttl(DEFAULT_TTL.max(shortest));
+        let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
+        let store = self.store.open()?;
+        let most = store.namespace().max_ttl();
+        if ttl > most {
+            let (ttl, most) = (in_words(ttl), in_words(most));
+            return Err(Failure::usage(format!(
+                "a TTL of {ttl} is too long: at most {most} is allowed"
+            )));
+        }
+        let mut builder = Builder::of(codec, store).node_ids(node_ids).ttl(ttl);
         if let Some(node_id) = node_id {
             builder = builder.choose([node_id]);
         }
-        let handle = builder.build()?;
-        let printed = self.print(&handle);
-        if let Err(error) = handle.close() {
-            say(&format!(
-                "warning: the leases were not released and end by themselves: {error}"
-            ));
+        if let Some(holder) = &self.holder {
+            builder = builder.holder(holder);
         }
-        printed
+        let handle = builder.build()?;
+        let closing = handle.clone();
+        interrupt.on_signal(move || close(&closing));
+        let printed = self.print(&handle, &interrupt);
+        close(&handle);
+        // What it was in the middle of may have failed for that reason.
+        interrupt.check().and(printed)
     }
 
     fn node_id(&self, spec: Spec) -> Result<Option<u32>, Failure> {
@@ -133,13 +151,14 @@ impl Args {
         Ok((least..=most).into())
     }
 
-    fn print(&self, handle: &Handle<Custom>) -> Result<(), Failure> {
+    fn print(&self, handle: &Handle<Custom>, interrupt: &Interrupt) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         let mut records = Records::new(handle.codec(), Shape::Json);
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;
         while done < self.count {
+            interrupt.check()?;
             let left = usize::try_from(self.count - done).unwrap_or(usize::MAX);
             let made = next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
             self.format.write(&mut out, &mut records, &block[..made])?;
@@ -147,6 +166,14 @@ impl Args {
             progress.show(done);
         }
         Ok(out.flush()?)
+    }
+}
+
+fn close(handle: &Handle<Custom>) {
+    if let Err(error) = handle.close() {
+        say(&format!(
+            "warning: the leases were not released and end by themselves: {error}"
+        ));
     }
 }
 

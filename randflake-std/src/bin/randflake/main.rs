@@ -18,6 +18,7 @@ mod hardening;
 mod hex;
 mod input;
 mod inspect;
+mod interrupt;
 mod keygen;
 mod layout;
 mod lease;

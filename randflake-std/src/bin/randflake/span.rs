@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use humantime::format_duration;
+use humantime::{format_duration, parse_duration};
 
 /// `250ms`, `9s`, `5m 20s`: whole seconds from a second on, rounded up, so that who waits as long waits enough.
 pub(crate) fn in_words(span: Duration) -> String {
@@ -12,6 +12,13 @@ pub(crate) fn in_words(span: Duration) -> String {
         ms => Duration::from_secs(ms.div_ceil(1_000)),
     };
     format_duration(shown).to_string()
+}
+
+/// A span as people type it: `90`, `90s`, `5m`, `1h 30m`; a number alone is seconds.
+pub(crate) fn read(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map(Duration::from_secs);
+    let span = seconds.or_else(|_| parse_duration(text));
+    span.map_err(|_| "a duration is allowed, such as 90, 90s, 5m or 1h".to_owned())
 }
 
 #[cfg(test)]
@@ -29,6 +36,16 @@ mod tests {
             (320_000, "5m 20s"),
         ] {
             assert_eq!(in_words(Duration::from_millis(ms)), words);
+        }
+    }
+
+    #[test]
+    fn units_are_read() {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("1h 30m", 5_400)] {
+            assert_eq!(read(text), Ok(Duration::from_secs(seconds)));
+        }
+        for text in ["", "x", "-1", "5 minutes ago", "1.5"] {
+            assert!(read(text).is_err(), "{text}");
         }
     }
 }
