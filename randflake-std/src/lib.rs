@@ -10,6 +10,8 @@ pub mod lease;
 pub mod ledger;
 pub mod observability;
 #[doc(hidden)] // For the command line tool.
+pub mod patience;
+#[doc(hidden)] // For the command line tool.
 pub mod private_file;
 #[cfg(feature = "private-ip")]
 mod private_ip;

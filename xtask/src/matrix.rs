@@ -85,6 +85,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "mysql",
             "mysql-tls",
             "ticket",
+            "tokio",
             "uuid",
             "tracing",
             "metrics",

@@ -9,6 +9,7 @@
 mod assigned;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database;
+mod deferred;
 #[cfg(any(
     feature = "redis",
     feature = "etcd",
@@ -45,6 +46,7 @@ use core::time::Duration;
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub use database::Database;
+pub use deferred::deferred;
 pub use engine_error::{EngineError, EngineErrorKind};
 pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "etcd")]
