@@ -40,3 +40,7 @@ mod migration_guide {}
 #[cfg(all(doctest, feature = "sqlite"))]
 #[doc = include_str!("../../README.md")]
 mod readme {}
+
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../../docs/server.md")]
+mod server_guide {}

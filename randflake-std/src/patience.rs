@@ -96,7 +96,9 @@ impl Patience {
             Retry::Later(Some(latest)) => (Some(latest.max(FIRST_PAUSE)), left),
             Retry::Never => return None,
         };
-        let pause = backoff.min(LONGEST_PAUSE).min(latest.unwrap_or(Duration::MAX));
+        let pause = backoff
+            .min(LONGEST_PAUSE)
+            .min(latest.unwrap_or(Duration::MAX));
         (!most.is_zero()).then(|| with_jitter(pause).min(most))
     }
 }
