@@ -196,10 +196,12 @@ fn a_copy_with_a_late_clock_is_told_what_became_of_its_lease() {
         // Which has seen the clock leap.
         original.renew(&grants, 60).unwrap_err();
         by(&mut original, &grants);
-        copy.renew(&grants, 60).unwrap().ends
+        let ends = copy.renew(&grants, 60).unwrap().ends;
+        let listed = original.list().unwrap().remove(0);
+        (ends, listed.contested)
     };
     let renewed = told(|original, grants| drop(original.renew(grants, 60).unwrap()));
-    assert_eq!(renewed, [Err(Loss::Contested)]);
+    assert_eq!(renewed, (vec![Err(Loss::Contested)], true));
     let released = told(|original, grants| original.release(grants).unwrap());
-    assert_eq!(released, [Err(Loss::Released)]);
+    assert_eq!(released, (vec![Err(Loss::Released)], false));
 }
