@@ -19,7 +19,8 @@ const LEFT_PER_BLOCK: u32 = 8;
 ///
 /// ```
 /// use std::sync::atomic::AtomicU64;
-/// use randflake_core::{Block, Codec, Held, Lease, Randflake, Sequencer, Sparx64};
+/// use randflake_core::internal::{Block, Held};
+/// use randflake_core::{Codec, Lease, Randflake, Sequencer, Sparx64};
 ///
 /// let codec = Codec::<Randflake>::new(Sparx64::new(&[7; 16]));
 /// let lease = Lease::new(42, 3_706_297, 3_706_357)?;

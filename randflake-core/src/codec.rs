@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::permutation::fill_ids;
-use crate::{AnyLayout, FieldError, Id, Layout, Permutation, Run, Spec};
+use crate::{AnyLayout, FieldError, Id, Layout, LayoutSpec, Permutation, Run};
 
 /// The fields of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ impl<L: AnyLayout> Codec<L> {
     }
 
     #[inline]
-    fn spec(&self) -> Spec {
+    fn spec(&self) -> LayoutSpec {
         self.layout.spec()
     }
 

@@ -185,7 +185,7 @@ mod tests {
     #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
     use super::*;
-    use crate::{Field, Fields, Plain, Randflake, Snowflake, Sonyflake, Spec};
+    use crate::{Field, LayoutFields, LayoutSpec, Plain, Randflake, Snowflake, Sonyflake};
 
     /// A medium that fails when told so.
     struct Ram {
@@ -219,7 +219,7 @@ mod tests {
 
     impl Layout for Odd {
         type Permutation = Plain;
-        const SPEC: Spec = Spec::declare(Fields {
+        const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
             timestamp: Field {
                 bits: 40,
                 shift: 24,

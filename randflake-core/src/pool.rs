@@ -75,7 +75,9 @@ where
     ///
     /// # Errors
     ///
-    /// As for [`first_ready`], within the tolerance.
+    /// When none has an id within the tolerance: of the sequencers' errors the one that passes soonest, else one that
+    /// is not [`Sealed`](GenerateError::Sealed) if there is any. A pool without sequencers answers
+    /// [`LeaseOver`](GenerateError::LeaseOver).
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
         let take = |sequencer: &Sequencer<L, W>, ticks| sequencer.take(&self.clock, ticks);

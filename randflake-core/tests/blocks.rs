@@ -6,8 +6,9 @@ use core::sync::atomic::AtomicU64;
 use std::collections::HashSet;
 
 use proptest::prelude::*;
+use randflake_core::internal::{Block, Held};
 use randflake_core::{
-    Block, Codec, Encrypted, Field, Fields, Held, Id, Layout, Lease, Plain, Sequencer, Spec,
+    Codec, Encrypted, Field, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, Sequencer,
 };
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -22,7 +23,7 @@ struct Small;
 
 impl Layout for Small {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 30,
             shift: 21,

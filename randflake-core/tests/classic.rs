@@ -6,8 +6,7 @@ use core::time::Duration;
 
 use randflake_core::{
     AnyPermutation, Baidu, Codec, Custom, Discord, Encrypted, FieldError, Id, Instagram, Layout,
-    LayoutError, Mastodon, NodeField, Parts, Permutation, Plain, Snowflake, Sonyflake, Sparx64,
-    Spec,
+    LayoutError, LayoutSpec, Mastodon, Parts, Permutation, Plain, Snowflake, Sonyflake, Sparx64,
 };
 use serde_json::Value;
 
@@ -113,7 +112,7 @@ fn published_ids_have_their_times() {
 /// The widths make up what each source says, and the last dates are those of the documentation.
 #[test]
 fn the_layouts_end_when_their_documentation_says() {
-    let last = |spec: Spec| spec.unix_ms(spec.max_tick());
+    let last = |spec: LayoutSpec| spec.unix_ms(spec.max_tick());
     assert_eq!(last(Discord::SPEC), 5_818_116_911_103); // 2154-05-15 07:35:11.103
     assert_eq!(last(Instagram::SPEC), 3_513_243_277_272); // 2081-04-30 12:54:37.272
     assert_eq!(last(Mastodon::SPEC), (1 << 48) - 1);
@@ -152,10 +151,7 @@ fn parts_of_the_node_id_are_checked() {
         Err(FieldError::NodeParts { given: 1, parts: 2 })
     );
     assert_eq!(Sonyflake::SPEC.node_parts(5).count(), 0);
-    let wide = &[NodeField {
-        name: "all",
-        bits: 11,
-    }];
+    let wide = &[("all", 11)];
     assert_eq!(
         Snowflake::SPEC.with_node_fields(wide),
         Err(LayoutError::NodeFields {
@@ -168,10 +164,7 @@ fn parts_of_the_node_id_are_checked() {
 /// A part may be as wide as a node id can be.
 #[test]
 fn one_part_of_32_bits_is_the_node_id() {
-    const ALL: &[NodeField] = &[NodeField {
-        name: "all",
-        bits: 32,
-    }];
+    const ALL: &[(&str, u32)] = &[("all", 32)];
     let layout = Custom::in_order([32, 32, 0], 0, 1).unwrap();
     let spec = randflake_core::AnyLayout::spec(&layout);
     let spec = spec.with_node_fields(ALL).unwrap();

@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use core::time::Duration;
 
 use randflake_core::{
-    AtomicWord, Clock, ExtendError, Field, Fields, GenerateError, Generator, Layout, Lease,
-    LocalWord, ManualClock, Parts, Plain, Sequencer, Spec,
+    AtomicWord, Clock, ExtendError, Field, GenerateError, Generator, Layout, LayoutFields,
+    LayoutSpec, Lease, LocalWord, ManualClock, Parts, Plain, Sequencer,
 };
 
 /// Four ids a second.
@@ -16,7 +16,7 @@ struct Slow;
 
 impl Layout for Slow {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 40,
             shift: 10,

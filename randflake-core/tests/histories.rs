@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use randflake_core::{
-    AtomicWord, Codec, Field, Fields, GenerateError, Layout, Lease, LocalWord, ManualClock, Parts,
-    Plain, Sequencer, Spec,
+    AtomicWord, Codec, Field, GenerateError, Layout, LayoutFields, LayoutSpec, Lease, LocalWord,
+    ManualClock, Parts, Plain, Sequencer,
 };
 
 fn config() -> ProptestConfig {
@@ -30,7 +30,7 @@ macro_rules! layout {
 
         impl Layout for $name {
             type Permutation = Plain;
-            const SPEC: Spec = Spec::declare(Fields {
+            const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
                 timestamp: Field { bits: 6, shift: 2 },
                 node_id: Field { bits: 2, shift: 0 },
                 sequence: Field {

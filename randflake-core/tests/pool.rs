@@ -5,9 +5,10 @@
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+use randflake_core::internal::first_ready;
 use randflake_core::{
-    AtomicWord, Field, Fields, GenerateError, Layout, Lease, LocalWord, ManualClock, Parts, Plain,
-    Pool, Sequencer, Spec, first_ready,
+    AtomicWord, Field, GenerateError, Layout, LayoutFields, LayoutSpec, Lease, LocalWord,
+    ManualClock, Parts, Plain, Pool, Sequencer,
 };
 
 /// Two ids a second.
@@ -16,7 +17,7 @@ struct Slow;
 
 impl Layout for Slow {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 40,
             shift: 10,

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use proptest::prelude::*;
 use randflake_core::{
-    AnyPermutation, Codec, FieldError, Fields, Layout, Parts, Permutation, Plain, Randflake,
-    Sparx64, Sparx64OnTheFly, Spec,
+    AnyPermutation, Codec, FieldError, Layout, LayoutFields, LayoutSpec, Parts, Permutation, Plain,
+    Randflake, Sparx64, Sparx64OnTheFly,
 };
 
 fn config() -> ProptestConfig {
@@ -34,8 +34,8 @@ proptest! {
         tick_ms in prop_oneof![Just(1), Just(10), Just(1_000), Just(60_000), 1..100_000_u64],
         unix_ns in 0..1_u64 << 62,
     ) {
-        let fields = Fields { epoch_unix_ms, tick_ms, ..Randflake::SPEC.fields() };
-        let spec = Spec::new(fields).unwrap();
+        let fields = LayoutFields { epoch_unix_ms, tick_ms, ..Randflake::SPEC.fields() };
+        let spec = LayoutSpec::new(fields).unwrap();
         let unix = Duration::from_nanos(unix_ns);
         let expected = (unix_ns / 1_000_000).checked_sub(epoch_unix_ms).map(|ms| ms / tick_ms);
         prop_assert_eq!(spec.tick_at(unix), expected);

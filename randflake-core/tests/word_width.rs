@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use randflake_core::{
-    ExtendError, Field, Fields, GenerateError, Generator, Layout, Lease, LeaseError, ManualClock,
-    Parts, Plain, Randflake, Sequencer, Snowflake, Sparx64, Spec,
+    ExtendError, Field, GenerateError, Generator, Layout, LayoutFields, LayoutSpec, Lease,
+    LeaseError, ManualClock, Parts, Plain, Randflake, Sequencer, Snowflake, Sparx64,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ struct TickOnly;
 
 impl Layout for TickOnly {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field { bits: 40, shift: 0 },
         node_id: Field {
             bits: 10,
@@ -28,7 +28,7 @@ struct WideSequence;
 
 impl Layout for WideSequence {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field { bits: 32, shift: 0 },
         node_id: Field { bits: 0, shift: 0 },
         sequence: Field {

@@ -7,6 +7,7 @@ mod generation;
 mod handle;
 mod holder;
 pub mod lease;
+#[doc(hidden)] // For the model and the tests of this project.
 pub mod ledger;
 pub mod observability;
 #[doc(hidden)] // For the command line tool.
@@ -21,14 +22,15 @@ pub mod segment;
 pub use clock::{ExactSystemClock, SystemClock};
 pub use error::GenerateError;
 pub use generation::Generation;
-pub use handle::{
-    BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, MAX_TOLERANCE_MS, NodeIdCount,
-};
+#[doc(hidden)] // What `Builder::node_ids` makes of a number or a range.
+pub use handle::NodeIdCount;
+pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, MAX_TOLERANCE_MS};
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
-    self, AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Id, Instagram, Layout,
-    Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake,
+    self, AnyLayout, AnyPermutation, Baidu, Border, BorderError, Custom, Discord, Encrypted, Id,
+    Instagram, Kind, Layout, Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake,
+    StoredRaw, Typed, TypedIdError, typed_id,
 };
 pub use secret::{Secret, SecretError};
 

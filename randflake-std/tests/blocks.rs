@@ -9,7 +9,9 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Clock, Field, Fields, GenerateError as Refusal, Layout, Plain, Spec};
+use randflake_core::{
+    Clock, Field, GenerateError as Refusal, Layout, LayoutFields, LayoutSpec, Plain,
+};
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace};
 use randflake_std::{
     Builder, Encrypted, ExactSystemClock, GenerateError, Handle, Id, Randflake, Secret, Snowflake,
@@ -209,7 +211,7 @@ struct Small;
 
 impl Layout for Small {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         sequence: Field { bits: 13, shift: 0 },
         ..Randflake::SPEC.fields()
     });

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use randflake_core::{Clock, Field, Fields, GenerateError as Refusal, Plain, Spec};
+use randflake_core::{Clock, Field, GenerateError as Refusal, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, GenerateError, Health, Layout, Randflake};
 
@@ -28,7 +28,7 @@ struct Slow;
 
 impl Layout for Slow {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         sequence: Field { bits: 2, shift: 0 },
         tick_ms: 3_600_000,
         epoch_unix_ms: 0,

@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 use randflake_core::ManualClock;
 use randflake_std::Layout;
+use randflake_std::lease::Loss;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, NodeIds, StaticStore,
     StoreError, StoreErrorKind, Verdict,
 };
-use randflake_std::ledger::Loss;
 use randflake_std::segment::{CounterErrorKind, SegmentStore};
 use tempfile::TempDir;
 

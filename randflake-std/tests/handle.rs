@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Clock, Field, Fields, GenerateError as Refusal, Plain, Spec};
+use randflake_core::{Clock, Field, GenerateError as Refusal, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError, StoreErrorKind};
 use randflake_std::{
     BuildError, Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Layout, Randflake,
@@ -297,7 +297,7 @@ struct Narrow;
 
 impl Layout for Narrow {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         sequence: Field { bits: 8, shift: 0 },
         ..Randflake::SPEC.fields()
     });

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use super::{Field, Fields, Layout, Spec};
+use super::{Field, Layout, LayoutFields, LayoutSpec};
 use crate::{LayoutError, Permutation, Sparx64};
 
 /// A layout as a value: one declared as a type, or one made at run time.
@@ -13,14 +13,14 @@ pub trait AnyLayout: Copy + Eq + Debug + Send + Sync + 'static {
     type Permutation: Permutation + Debug + Send + Sync + 'static;
 
     /// Field widths and places, epoch and tick. A value gives the same whenever it is asked.
-    fn spec(&self) -> Spec;
+    fn spec(&self) -> LayoutSpec;
 }
 
 impl<L: Layout> AnyLayout for L {
     type Permutation = L::Permutation;
 
     #[inline]
-    fn spec(&self) -> Spec {
+    fn spec(&self) -> LayoutSpec {
         L::SPEC
     }
 }
@@ -45,16 +45,16 @@ impl<L: Layout> AnyLayout for L {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Custom(Spec);
+pub struct Custom(LayoutSpec);
 
 impl Custom {
     /// The layout of these fields, epoch and tick.
     ///
     /// # Errors
     ///
-    /// As for [`Spec::new`].
-    pub const fn new(fields: Fields) -> Result<Self, LayoutError> {
-        match Spec::new(fields) {
+    /// As for [`LayoutSpec::new`].
+    pub const fn new(fields: LayoutFields) -> Result<Self, LayoutError> {
+        match LayoutSpec::new(fields) {
             Ok(spec) => Ok(Self(spec)),
             Err(error) => Err(error),
         }
@@ -78,13 +78,13 @@ impl Custom {
     ///
     /// # Errors
     ///
-    /// As for [`Spec::new`].
+    /// As for [`LayoutSpec::new`].
     pub const fn in_order(
         [timestamp, node_id, sequence]: [u32; 3],
         epoch_unix_ms: u64,
         tick_ms: u64,
     ) -> Result<Self, LayoutError> {
-        Self::new(Fields {
+        Self::new(LayoutFields {
             timestamp: Field {
                 bits: timestamp,
                 shift: node_id.saturating_add(sequence),
@@ -103,8 +103,8 @@ impl Custom {
     }
 }
 
-impl From<Spec> for Custom {
-    fn from(spec: Spec) -> Self {
+impl From<LayoutSpec> for Custom {
+    fn from(spec: LayoutSpec) -> Self {
         Self(spec)
     }
 }
@@ -113,7 +113,7 @@ impl AnyLayout for Custom {
     type Permutation = AnyPermutation;
 
     #[inline]
-    fn spec(&self) -> Spec {
+    fn spec(&self) -> LayoutSpec {
         self.0
     }
 }

@@ -1,6 +1,6 @@
 use core::marker::PhantomData;
 
-use super::{Layout, Spec};
+use super::{Layout, LayoutSpec};
 use crate::Sparx64;
 
 /// Any layout with its ids encrypted: same fields, epoch and ticks, and nothing to be seen of them.
@@ -28,5 +28,5 @@ pub struct Encrypted<L>(PhantomData<L>);
 impl<L: Layout> Layout for Encrypted<L> {
     type Permutation = Sparx64;
 
-    const SPEC: Spec = L::SPEC;
+    const SPEC: LayoutSpec = L::SPEC;
 }

@@ -1,6 +1,6 @@
 //! Layouts that others have published, in plain. What is special about each is said with it.
 
-use super::{Field, Fields, Layout, NodeField, Spec};
+use super::{Field, Layout, LayoutFields, LayoutSpec};
 use crate::Plain;
 
 /// Discord's: 42 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
@@ -31,8 +31,8 @@ pub struct Discord;
 impl Layout for Discord {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare_with_node_fields(
-        Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare_with_node_fields(
+        LayoutFields {
             timestamp: Field {
                 bits: 42,
                 shift: 22,
@@ -45,16 +45,7 @@ impl Layout for Discord {
             epoch_unix_ms: 1_420_070_400_000,
             tick_ms: 1,
         },
-        &[
-            NodeField {
-                name: "worker",
-                bits: 5,
-            },
-            NodeField {
-                name: "process",
-                bits: 5,
-            },
-        ],
+        &[("worker", 5), ("process", 5)],
     );
 }
 
@@ -88,7 +79,7 @@ pub struct Instagram;
 impl Layout for Instagram {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 41,
             shift: 23,
@@ -129,7 +120,7 @@ pub struct Mastodon;
 impl Layout for Mastodon {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 48,
             shift: 16,
@@ -168,7 +159,7 @@ pub struct Baidu;
 impl Layout for Baidu {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 28,
             shift: 35,

@@ -1,4 +1,4 @@
-use super::{Field, Fields, Layout, Spec};
+use super::{Field, Layout, LayoutFields, LayoutSpec};
 use crate::{Sparx64, Sparx64OnTheFly};
 
 /// The Randflake layout: 30 bits of seconds, 17 of node id, 17 of sequence, encrypted.
@@ -18,7 +18,7 @@ pub struct Randflake;
 impl Layout for Randflake {
     type Permutation = Sparx64;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 30,
             shift: 34,
@@ -50,7 +50,7 @@ impl Layout for Randflake {
 ///
 /// ```
 /// use randflake_core::{Generator, Layout, Lease, LocalWord, ManualClock, Permutation, Randflake};
-/// use randflake_core::{Sparx64OnTheFly, Spec};
+/// use randflake_core::{Sparx64OnTheFly, LayoutSpec};
 ///
 /// static CIPHER: Sparx64OnTheFly = Sparx64OnTheFly::new(b"sixteen byte key");
 ///
@@ -72,7 +72,7 @@ impl Layout for Randflake {
 ///
 /// impl Layout for Ids {
 ///     type Permutation = InFlash;
-///     const SPEC: Spec = Randflake::SPEC;
+///     const SPEC: LayoutSpec = Randflake::SPEC;
 /// }
 ///
 /// # let clock = ManualClock::at_unix_ms(1_733_706_297_000);
@@ -87,5 +87,5 @@ pub struct RandflakeOnTheFly;
 impl Layout for RandflakeOnTheFly {
     type Permutation = Sparx64OnTheFly;
 
-    const SPEC: Spec = Randflake::SPEC;
+    const SPEC: LayoutSpec = Randflake::SPEC;
 }

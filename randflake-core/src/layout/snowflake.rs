@@ -1,4 +1,4 @@
-use super::{Custom, Field, Fields, Layout, NodeField, Spec};
+use super::{Custom, Field, Layout, LayoutFields, LayoutSpec};
 use crate::{FieldError, LayoutError, Plain};
 
 /// Twitter's Snowflake: 41 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
@@ -17,8 +17,8 @@ pub struct Snowflake;
 impl Layout for Snowflake {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare_with_node_fields(
-        Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare_with_node_fields(
+        LayoutFields {
             timestamp: Field {
                 bits: 41,
                 shift: 22,
@@ -31,16 +31,7 @@ impl Layout for Snowflake {
             epoch_unix_ms: 1_288_834_974_657,
             tick_ms: 1,
         },
-        &[
-            NodeField {
-                name: "datacenter",
-                bits: WORKER_BITS,
-            },
-            NodeField {
-                name: "worker",
-                bits: WORKER_BITS,
-            },
-        ],
+        &[("datacenter", WORKER_BITS), ("worker", WORKER_BITS)],
     );
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use randflake_core::{
     AtomicWord, Clock, Codec, Generator, Id, Layout, Lease, LocalWord, Permutation, Plain,
-    Randflake, Snowflake, Spec, Text,
+    Randflake, Snowflake, LayoutSpec, Text,
 };
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, Handle};
@@ -49,7 +49,7 @@ struct OnBaseline;
 
 impl Layout for OnBaseline {
     type Permutation = Baseline;
-    const SPEC: Spec = Randflake::SPEC;
+    const SPEC: LayoutSpec = Randflake::SPEC;
 }
 
 const TICK: u64 = 1_000;

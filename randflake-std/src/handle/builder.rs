@@ -11,14 +11,13 @@ use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
 use super::keeper::Keeper;
 use super::shared::Shared;
-use super::tenant::Tenant;
+use super::store_client::StoreClient;
 use super::waiting::{Asked, Waiting};
 use super::{Handle, Owner};
 use crate::Secret;
 use crate::generation::Generation;
 use crate::holder::is_name_allowed;
-use crate::lease::{LeaseStore, NodeIds, StoreError};
-use crate::ledger::Seal;
+use crate::lease::{LeaseStore, NodeIds, Seal, StoreError};
 
 /// How long a lease lasts unless it is renewed: 60 s.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
@@ -260,7 +259,7 @@ impl<L: AnyLayout> Builder<L> {
         let holder = self.holder.unwrap_or_else(crate::holder::process_name);
         let holder = crate::holder::unique(&holder).map_err(StoreError::unavailable)?;
         self.store.seal(Seal::of(self.codec.permutation()));
-        let mut tenant = Tenant::new(self.store, holder, self.ttl);
+        let mut client = StoreClient::new(self.store, holder, self.ttl);
         let wanted = match &self.chosen {
             Some(chosen) => NodeIds::These(chosen),
             None => NodeIds::Any(self.node_ids.least),
@@ -270,13 +269,13 @@ impl<L: AnyLayout> Builder<L> {
             None => self.node_ids,
         };
         let generation = self.generation.now();
-        let (acquired, sent) = self.waiting.acquire(&mut tenant, wanted, asked)?;
+        let (acquired, sent) = self.waiting.acquire(&mut client, wanted, asked)?;
         let issuers: Result<Vec<_>, _> = acquired
             .grants
             .iter()
             .map(|grant| Issuer::new(self.codec.layout(), grant, acquired.now, sent, generation))
             .collect();
-        let issuers = issuers.inspect_err(|_| tenant.release_unused(&acquired.grants))?;
+        let issuers = issuers.inspect_err(|_| client.release_unused(&acquired.grants))?;
         let shared = Arc::new(Shared::new(
             issuers,
             count,
@@ -288,7 +287,7 @@ impl<L: AnyLayout> Builder<L> {
         let is_chosen = self.chosen.is_some();
         let _waits_for_it = keeper.send(Keeper::new(
             Arc::clone(&shared),
-            tenant,
+            client,
             acquired.grants,
             is_chosen,
             count,

@@ -3,9 +3,9 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 
+use randflake_core::internal::{Held, Run};
 use randflake_core::{
-    AnyLayout, Clock, ExtendError, GenerateError as Refusal, Held, Lease, LeaseError, Run,
-    Sequencer,
+    AnyLayout, Clock, ExtendError, GenerateError as Refusal, Lease, LeaseError, Sequencer,
 };
 
 use crate::clock::{AnchoredClock, Monotonic};

@@ -12,10 +12,9 @@ use super::phase::Wake;
 use super::scale::Scale;
 use super::shared::Shared;
 use super::slots::Slot;
-use super::tenant::Tenant;
-use crate::lease::{Grant, NodeIds, StoreError};
-use crate::ledger::Loss;
-use crate::observability::{events, figures};
+use super::store_client::StoreClient;
+use crate::lease::{Grant, Loss, NodeIds, StoreError};
+use crate::observability::{events, metrics};
 use crate::patience::with_jitter;
 
 /// A holder renews when this part of the TTL has passed, so that two renewals may fail.
@@ -27,7 +26,7 @@ const LONGEST_PAUSE_PER_TTL: u32 = 6;
 
 pub(super) struct Keeper<L: AnyLayout> {
     pub(super) shared: Arc<Shared<L>>,
-    pub(super) tenant: Tenant,
+    pub(super) client: StoreClient,
     /// One for each slot that is not vacant.
     pub(super) holdings: Vec<Holding>,
     /// The node ids were chosen: no others do in their place.
@@ -65,17 +64,17 @@ impl Holding {
 impl<L: AnyLayout> Keeper<L> {
     pub(super) fn new(
         shared: Arc<Shared<L>>,
-        tenant: Tenant,
+        client: StoreClient,
         grants: Vec<Grant>,
         is_chosen: bool,
         count: NodeIdCount,
     ) -> Self {
         let holding = |(slot, grant)| Holding::new(slot, grant);
         let holdings = grants.into_iter().enumerate().map(holding).collect();
-        let scale = count.is_elastic().then(|| Scale::new(count, tenant.ttl()));
+        let scale = count.is_elastic().then(|| Scale::new(count, client.ttl()));
         Self {
             shared,
-            tenant,
+            client,
             holdings,
             is_chosen,
             scale,
@@ -129,24 +128,24 @@ impl<L: AnyLayout> Keeper<L> {
 
     /// Brings the metrics up to date.
     pub(super) fn report(&self) {
-        let namespace = self.tenant.namespace();
+        let namespace = self.client.namespace();
         let slots = self.shared.read();
         let held = self.holdings.iter().filter(|holding| holding.held);
         let issuers = held.filter_map(|holding| slots.get(holding.slot)?.get());
         let remaining = issuers.map(Issuer::remaining);
         let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
         let longest = live.iter().max().copied().unwrap_or_default();
-        figures::leases(namespace, live.len(), longest);
+        metrics::leases(namespace, live.len(), longest);
         self.shared.tally.report(namespace);
     }
 
     fn renewal_pause(&mut self) -> Duration {
         self.failures = 0;
-        with_jitter(self.tenant.ttl() / RENEWALS_PER_TTL)
+        with_jitter(self.client.ttl() / RENEWALS_PER_TTL)
     }
 
     fn failure_pause(&mut self, error: &StoreError) -> Duration {
-        let pause = failure_pause(error, self.failures, self.tenant.ttl());
+        let pause = failure_pause(error, self.failures, self.client.ttl());
         self.failures = self.failures.saturating_add(1);
         pause
     }
@@ -161,7 +160,7 @@ impl<L: AnyLayout> Keeper<L> {
             let issuer = slots.get(holding.slot).and_then(Slot::get);
             if let Some(issuer) = issuer.filter(|issuer| !issuer.is_of(generation)) {
                 self.shared.lose(issuer);
-                holding.lost(Loss::Contested, self.tenant.namespace());
+                holding.lost(Loss::Contested, self.client.namespace());
                 contested += 1;
             }
         }
@@ -173,7 +172,7 @@ impl<L: AnyLayout> Keeper<L> {
     fn contested(&mut self, count: u64) {
         if count > 0 {
             self.shared.change(|phase| phase.contested += count);
-            self.tenant.rename();
+            self.client.rename();
         }
     }
 
@@ -189,7 +188,7 @@ impl<L: AnyLayout> Keeper<L> {
         if grants.is_empty() {
             return Ok(());
         }
-        let (renewed, sent) = self.tenant.renew(&grants)?;
+        let (renewed, sent) = self.client.renew(&grants)?;
         let layout = self.shared.codec.layout();
         let slots = self.shared.read();
         let mut contested = 0;
@@ -203,7 +202,7 @@ impl<L: AnyLayout> Keeper<L> {
                 Err(loss) => {
                     contested += u64::from(loss == Loss::Contested);
                     self.shared.lose(issuer);
-                    holding.lost(loss, self.tenant.namespace());
+                    holding.lost(loss, self.client.namespace());
                     continue;
                 }
             };
@@ -215,7 +214,7 @@ impl<L: AnyLayout> Keeper<L> {
             self.shared.clock.anchor(renewed.now, sent);
             // A store whose clock stepped back does not move the end on: another node id does better
             // than waiting for the clock.
-            holding.ending = !extended || issuer.remaining() < self.tenant.ttl() / RENEWALS_PER_TTL;
+            holding.ending = !extended || issuer.remaining() < self.client.ttl() / RENEWALS_PER_TTL;
         }
         drop(slots);
         self.contested(contested);
@@ -235,7 +234,7 @@ impl<L: AnyLayout> Keeper<L> {
             NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))
         };
         let generation = self.shared.generation.now();
-        let (acquired, sent) = self.tenant.acquire(wanted)?;
+        let (acquired, sent) = self.client.acquire(wanted)?;
         self.shared.clock.anchor(acquired.now, sent);
         let slots = self.shared.read();
         let mut to_release = Vec::new();
@@ -254,7 +253,7 @@ impl<L: AnyLayout> Keeper<L> {
             // Who is woken by this finds the handle ready.
             phase.last_error = None;
         });
-        self.tenant.release(&to_release)
+        self.client.release(&to_release)
     }
 
     fn release_all(&mut self) -> Result<(), StoreError> {
@@ -268,7 +267,7 @@ impl<L: AnyLayout> Keeper<L> {
         for holding in &mut self.holdings {
             holding.held = false; // Sealed, whatever becomes of the release.
         }
-        self.tenant.release(&grants)
+        self.client.release(&grants)
     }
 }
 
@@ -277,7 +276,7 @@ impl Holding {
     fn lost(&mut self, loss: Loss, namespace: &str) {
         (self.held, self.ending) = (false, true);
         events::lost(namespace, self.grant.node_id, loss);
-        figures::lost(namespace, loss);
+        metrics::lost(namespace, loss);
     }
 
     /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release: not one that a

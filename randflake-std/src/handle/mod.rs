@@ -16,8 +16,8 @@ mod retry;
 mod scale;
 mod shared;
 mod slots;
+mod store_client;
 mod tasks;
-mod tenant;
 mod waiting;
 
 use core::fmt::{self, Debug, Formatter};
@@ -290,7 +290,7 @@ pub struct LeaseStatus<L> {
     /// How long until the last of them ends, unless renewed; zero when all are over.
     pub remaining: Duration,
     /// How many leases were lost because a copy of this process had renewed them: both have issued the same ids since
-    /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::ledger::Loss::Contested).
+    /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::lease::Loss::Contested).
     pub contested: u64,
     /// Why the last call of the store failed; `None` when it succeeded.
     pub last_error: Option<Arc<StoreError>>,

@@ -5,9 +5,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use randflake_core::{
-    AnyLayout, Clock, Codec, GenerateError as Refusal, Id, Permutation, Run, first_ready_within,
-};
+use randflake_core::internal::{Run, first_ready_within};
+use randflake_core::{AnyLayout, Clock, Codec, GenerateError as Refusal, Id, Permutation};
 
 use super::blocks::{Blocks, Stamp};
 use super::demand::Demand;
@@ -20,9 +19,8 @@ use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
-use crate::lease::StoreError;
-use crate::ledger::Seal;
-use crate::observability::figures::Tally;
+use crate::lease::{Seal, StoreError};
+use crate::observability::metrics::Tally;
 
 const NANOS_PER_MS: u32 = 1_000_000;
 

@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, Layout, Spec};
+use randflake_core::{AnyLayout, Layout, LayoutSpec};
 
 use crate::ledger::{Seal, Terms};
 
@@ -92,7 +92,7 @@ impl Namespace {
 
     /// The layout's fields, epoch and tick.
     #[must_use]
-    pub fn spec(&self) -> Spec {
+    pub fn spec(&self) -> LayoutSpec {
         self.terms.spec
     }
 
@@ -120,6 +120,7 @@ impl Namespace {
     }
 
     /// What it means.
+    #[doc(hidden)] // For the rules of leases.
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms

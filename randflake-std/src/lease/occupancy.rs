@@ -1,7 +1,7 @@
 //! How many node ids of a namespace are leased.
 
 use super::{LeaseStore, StoreError};
-use crate::observability::figures;
+use crate::observability::metrics;
 
 /// How many node ids of a namespace are leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,6 @@ pub fn occupancy(store: &mut dyn LeaseStore) -> Result<Occupancy, StoreError> {
         live: live.count() as u64,
         total: namespace.node_ids(),
     };
-    figures::occupancy(namespace.name(), occupancy.live, occupancy.total);
+    metrics::occupancy(namespace.name(), occupancy.live, occupancy.total);
     Ok(occupancy)
 }

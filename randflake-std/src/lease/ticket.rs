@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, Custom, Lease, LeaseError, Spec, Ticket};
+use randflake_core::{AnyLayout, Custom, LayoutSpec, Lease, LeaseError, Ticket};
 
 use super::{AcquireRequest, Grant, LeaseStore, NodeIds, Record, StoreError, Token};
 use crate::Secret;
@@ -120,7 +120,7 @@ impl DeviceLease {
     }
 
     /// The lease of a record, if its holder is a device.
-    fn of(record: &Record, spec: Spec) -> Option<Self> {
+    fn of(record: &Record, spec: LayoutSpec) -> Option<Self> {
         let number = record.holder.strip_prefix(DEVICE)?;
         let device_id = u64::from_str_radix(number, 16).ok()?;
         // No other spelling: other holders may have names that look like it.

@@ -2,7 +2,7 @@
 
 use core::iter;
 
-use super::{Asking, Change, Decision, Moment, NodeChange, NodeRecord, Standing, View};
+use super::{Asking, Change, Decision, NodeChange, NodeRecord, Standing, StoreTime, View};
 use crate::lease::{Grant, MAX_SKEW, StoreError};
 
 /// A lease as its holder knows it.
@@ -199,7 +199,7 @@ impl Standing {
     /// During a quarantine, a store may have forgotten that a lease expired, by a clock that was ahead of this one,
     /// and that its node id was granted to another. So then only leases are renewed that had not expired by any
     /// clock.
-    fn trusts(&self, record: &NodeRecord, now: Moment) -> bool {
+    fn trusts(&self, record: &NodeRecord, now: StoreTime) -> bool {
         let skew = self.record.terms.ticks(2 * MAX_SKEW);
         self.quarantine_left().is_zero() || now.tick.saturating_add(skew) < record.end
     }

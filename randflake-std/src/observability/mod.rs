@@ -41,7 +41,7 @@
 //! thousand.
 
 #[cfg(doc)]
-use crate::ledger::Loss;
+use crate::lease::Loss;
 
 pub(crate) mod events;
-pub(crate) mod figures;
+pub(crate) mod metrics;

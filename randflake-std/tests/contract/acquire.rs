@@ -4,10 +4,10 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::thread;
 
+use randflake_std::lease::Seal;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::Seal;
 use randflake_std::{Custom, Layout, Randflake, Snowflake};
 
 use super::referee::Referee;

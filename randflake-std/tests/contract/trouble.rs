@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use randflake_std::Layout;
+use randflake_std::lease::Loss;
 use randflake_std::lease::{Grant, LeaseStore, MAX_SKEW, StoreError};
-use randflake_std::ledger::Loss;
 
 use super::referee::Referee;
 use super::{

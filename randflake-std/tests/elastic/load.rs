@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
 
-use randflake_core::{Fields, GenerateError as Refusal, Layout, Plain, Spec};
+use randflake_core::{GenerateError as Refusal, Layout, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
 use randflake_std::{BuildError, Builder, ExactSystemClock, GenerateError, Id, Snowflake};
 
@@ -101,7 +101,7 @@ struct Minutes;
 
 impl Layout for Minutes {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         tick_ms: 60_000,
         ..Few::SPEC.fields()
     });

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Field, Fields, Layout, Plain, Sparx64, Spec};
+use randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain, Sparx64};
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
 use randflake_std::{
     Builder, Encrypted, ExactSystemClock, GenerateError, Handle, Health, Id, Randflake,
@@ -30,7 +30,7 @@ struct Few;
 
 impl Layout for Few {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         node_id: Field { bits: 3, shift: 17 },
         sequence: Field { bits: 11, shift: 0 },
         ..Randflake::SPEC.fields()

@@ -58,7 +58,7 @@ impl LeaseStore for Watched {
         self.store.namespace()
     }
 
-    fn seal(&mut self, seal: randflake_std::ledger::Seal) {
+    fn seal(&mut self, seal: randflake_std::lease::Seal) {
         self.store.seal(seal);
     }
 

@@ -10,10 +10,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use randflake_std::lease::Loss;
 use randflake_std::lease::{
     AcquireRequest, EtcdStore, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token, open,
 };
-use randflake_std::ledger::Loss;
 use randflake_std::segment::{CounterError, SegmentStore};
 use randflake_std::{Custom, Layout, Snowflake};
 

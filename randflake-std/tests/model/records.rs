@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use randflake_core::{Custom, Field, Fields};
+use randflake_core::{Custom, Field, LayoutFields};
 use randflake_std::AnyLayout;
 use randflake_std::lease::Token;
 use randflake_std::ledger::{Continuity, NamespaceRecord, Node, NodeRecord, Seal, Terms, View};
@@ -15,7 +15,7 @@ const EPOCH_UNIX_MS: u64 = 1_700_000_000_000;
 pub(crate) const LAYOUTS: [Custom; 2] = [layout(1, 0), layout(0, 6)];
 
 const fn layout(timestamp: u32, node_id: u32) -> Custom {
-    let fields = Fields {
+    let fields = LayoutFields {
         timestamp: Field {
             bits: 6,
             shift: timestamp,

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::MutexGuard;
 use std::thread;
 
-use randflake_core::{Field, Fields, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{
     self, AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
@@ -27,7 +27,7 @@ struct Quick;
 
 impl Layout for Quick {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 42,
             shift: 22,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use randflake_std::Custom;
 use randflake_std::lease::{LeaseStore, Namespace, PostgresStore, StoreError};
-use randflake_std::randflake_core::{Field, Fields};
+use randflake_std::randflake_core::{Field, LayoutFields};
 
 use crate::engines::postgres::PostgresServer;
 use crate::{acquire, namespace, open, unused};
@@ -14,7 +14,7 @@ use crate::{acquire, namespace, open, unused};
 /// With the same epoch and ticks of a second.
 fn with_node_bits(bits: u32) -> Namespace {
     let rest = 33 - bits;
-    let layout = Custom::new(Fields {
+    let layout = Custom::new(LayoutFields {
         timestamp: Field {
             bits: 30,
             shift: 33,

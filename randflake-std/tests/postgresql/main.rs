@@ -24,11 +24,11 @@ use std::thread;
 
 use engines::postgres::PostgresServer;
 use randflake_std::Randflake;
+use randflake_std::lease::Loss;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIds, PostgresStore, StoreError,
     Token,
 };
-use randflake_std::ledger::Loss;
 use randflake_std::segment::CounterError;
 
 fn namespace() -> Namespace {

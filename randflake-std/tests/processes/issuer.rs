@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Field, Fields, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{self, Namespace};
 use randflake_std::{Builder, Layout, Plain};
 
@@ -22,7 +22,7 @@ pub(crate) struct Few;
 
 impl Layout for Few {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 40,
             shift: 17,

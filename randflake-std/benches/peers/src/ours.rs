@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use randflake_core::internal::{Block, Held};
 use randflake_core::{
-    AtomicWord, Block, Clock, Codec, Generator, Held, Id, Layout, Lease, Permutation, Randflake,
-    Sequencer, Spec,
+    AtomicWord, Clock, Codec, Generator, Id, Layout, Lease, Permutation, Randflake,
+    Sequencer, LayoutSpec,
 };
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, Handle};
@@ -171,5 +172,5 @@ impl Permutation for WithBackend {
 
 impl Layout for Forced {
     type Permutation = WithBackend;
-    const SPEC: Spec = Randflake::SPEC;
+    const SPEC: LayoutSpec = Randflake::SPEC;
 }

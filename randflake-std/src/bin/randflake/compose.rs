@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::Spec;
+use randflake_std::randflake_core::LayoutSpec;
 
 use crate::failure::Failure;
 use crate::form::Format;
@@ -61,7 +61,7 @@ impl Args {
         Ok(out.flush()?)
     }
 
-    fn read_time(&self, spec: Spec) -> Result<Duration, Failure> {
+    fn read_time(&self, spec: LayoutSpec) -> Result<Duration, Failure> {
         let (first, last) = (spec.unix_ms(0), spec.unix_ms(spec.max_tick()));
         let unix_ms = read_ms(&self.time).filter(|unix_ms| (first..=last).contains(unix_ms));
         unix_ms.map(Duration::from_millis).ok_or_else(|| {
@@ -70,7 +70,7 @@ impl Args {
         })
     }
 
-    fn read_node_id(&self, spec: Spec) -> Result<u32, Failure> {
+    fn read_node_id(&self, spec: LayoutSpec) -> Result<u32, Failure> {
         let argument = "--node <N>";
         if !self.node.contains(',') {
             return check(argument, &self.node, 0..=spec.max_node_id().into());

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::Spec;
+use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
@@ -100,7 +100,7 @@ impl Args {
         printed
     }
 
-    fn node_ids(&self, spec: Spec) -> Result<NodeIdCount, Failure> {
+    fn node_ids(&self, spec: LayoutSpec) -> Result<NodeIdCount, Failure> {
         const ARGUMENT: &str = "--node-ids <K>";
         let all = u64::from(spec.max_node_id()) + 1;
         let Some(asked) = &self.node_ids else {
@@ -131,7 +131,7 @@ impl Args {
     }
 }
 
-fn enough_for(count: u64, spec: Spec) -> u32 {
+fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
     // What a node id issues in a second, or in a tick that is longer.
     let ids_per_second = (u64::from(spec.max_sequence()) + 1) * (1_000 / spec.tick_ms()).max(1);
     let all = u64::from(spec.max_node_id()) + 1;

@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 
-use randflake_std::randflake_core::{Codec, Field, Fields, LayoutError, NodeField, Spec};
+use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec};
 use randflake_std::{
     AnyPermutation, Baidu, Custom, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake,
     Sonyflake,
@@ -27,11 +27,11 @@ pub(crate) struct LayoutArgs {
 /// A layout that was asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
-    spec: Spec,
+    spec: LayoutSpec,
     encrypted: bool,
 }
 
-const PRESETS: [(&str, Spec); 7] = [
+const PRESETS: [(&str, LayoutSpec); 7] = [
     ("randflake", Randflake::SPEC),
     ("snowflake", Snowflake::SPEC),
     ("sonyflake", Sonyflake::SPEC),
@@ -84,7 +84,7 @@ fn read_times(text: &str) -> Result<Times, String> {
     Ok((number(epoch)?, tick.map(number).transpose()?))
 }
 
-fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, Spec), String> {
+fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, LayoutSpec), String> {
     let preset = PRESETS.iter().find(|(preset, _)| *preset == name);
     let Some(&(name, spec)) = preset else {
         let names = PRESETS.map(|(preset, _)| preset).join(", ");
@@ -93,19 +93,19 @@ fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, Spec),
     let Some((epoch_unix_ms, tick_ms)) = times else {
         return Ok((name, spec));
     };
-    let fields = Fields {
+    let fields = LayoutFields {
         epoch_unix_ms,
         tick_ms: tick_ms.unwrap_or(spec.tick_ms()),
         ..spec.fields()
     };
-    let moved = Spec::new(fields).and_then(|moved| match spec.node_fields() {
+    let moved = LayoutSpec::new(fields).and_then(|moved| match spec.node_fields() {
         [] => Ok(moved),
         parts => moved.with_node_fields(parts),
     });
     Ok((name, moved.map_err(|error| error.to_string())?))
 }
 
-fn read_custom(widths: &str, times: Option<Times>) -> Result<Spec, String> {
+fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String> {
     let allowed = || CUSTOM_ALLOWED.to_owned();
     let [time, node, sequence] = widths.split(',').collect::<Vec<_>>()[..] else {
         return Err(allowed());
@@ -120,7 +120,7 @@ fn read_custom(widths: &str, times: Option<Times>) -> Result<Spec, String> {
         None => width(node)?,
         Some(parts) => parts
             .iter()
-            .fold(0, |bits: u32, part| bits.saturating_add(part.bits)),
+            .fold(0, |bits: u32, &(_, part)| bits.saturating_add(part)),
     };
     let together = [time, node, sequence]
         .into_iter()
@@ -132,25 +132,25 @@ fn read_custom(widths: &str, times: Option<Times>) -> Result<Spec, String> {
         ));
     }
     let field = |bits, shift| Field { bits, shift };
-    let fields = Fields {
+    let fields = LayoutFields {
         timestamp: field(time, node + sequence),
         node_id: field(node, sequence),
         sequence: field(sequence, 0),
         epoch_unix_ms,
         tick_ms,
     };
-    let named = |spec: Spec| match parts {
+    let named = |spec: LayoutSpec| match parts {
         None => Ok(spec),
         // There is one layout in the life of the process.
         Some(parts) => spec.with_node_fields(parts.leak()),
     };
-    Spec::new(fields)
+    LayoutSpec::new(fields)
         .and_then(named)
         .map_err(|error: LayoutError| error.to_string())
 }
 
 /// `NAME:BITS+NAME:BITS`, or `None` for a number.
-fn read_parts(text: &str) -> Result<Option<Vec<NodeField>>, String> {
+fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
     if !text.contains(':') {
         return Ok(None);
     }
@@ -160,10 +160,9 @@ fn read_parts(text: &str) -> Result<Option<Vec<NodeField>>, String> {
         if name.is_empty() || !name.chars().all(is_name) {
             return None;
         }
-        Some(NodeField {
-            name: name.to_owned().leak(),
-            bits: bits.parse().ok().filter(|bits| (1..=32).contains(bits))?,
-        })
+        let bits = bits.parse().ok().filter(|bits| (1..=32).contains(bits))?;
+        // There is one layout in the life of the process.
+        Some((&*name.to_owned().leak(), bits))
     };
     let parts: Option<Vec<_>> = text.split('+').map(part).collect();
     parts
@@ -172,7 +171,7 @@ fn read_parts(text: &str) -> Result<Option<Vec<NodeField>>, String> {
 }
 
 impl Chosen {
-    pub(crate) fn spec(&self) -> Spec {
+    pub(crate) fn spec(&self) -> LayoutSpec {
         self.spec
     }
 
@@ -192,7 +191,7 @@ impl Chosen {
                 _ => format!("{prefix}{name}"),
             };
         }
-        let Fields {
+        let LayoutFields {
             timestamp,
             node_id,
             sequence,

@@ -4,13 +4,15 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Weak};
 use std::thread;
 
-use randflake_core::{Clock, Codec, Field, Fields, Id, Layout, Plain, Randflake, Sparx64, Spec};
+use randflake_core::{
+    Clock, Codec, Field, Id, Layout, LayoutFields, LayoutSpec, Plain, Randflake, Sparx64,
+};
 
 use super::*;
 use crate::ExactSystemClock;
 use crate::generation::Generation;
 use crate::handle::shared::Shared;
-use crate::handle::tenant::Tenant;
+use crate::handle::store_client::StoreClient;
 use crate::lease::{LeaseStore, MemoryStore, Namespace};
 
 const TTL: Duration = Duration::from_secs(60);
@@ -36,8 +38,8 @@ impl Clock for Issuing {
 
 /// A keeper that is not at work, of two node ids.
 fn keeper<L: Layout>(store: MemoryStore, codec: Codec<L>, most: u32) -> Keeper<L> {
-    let mut tenant = Tenant::new(Box::new(store), "test".to_owned(), TTL);
-    let (acquired, sent) = tenant.acquire(NodeIds::Any(2)).unwrap();
+    let mut client = StoreClient::new(Box::new(store), "test".to_owned(), TTL);
+    let (acquired, sent) = client.acquire(NodeIds::Any(2)).unwrap();
     let generation = Generation::constant();
     let number = generation.now();
     let layout = codec.layout();
@@ -45,7 +47,7 @@ fn keeper<L: Layout>(store: MemoryStore, codec: Codec<L>, most: u32) -> Keeper<L
     let issuers = acquired.grants.iter().map(issuer).collect();
     let (count, anchor) = (NodeIdCount::from(1..=most), (acquired.now, sent));
     let shared = Shared::new(issuers, count, codec, 0, generation, anchor);
-    Keeper::new(Arc::new(shared), tenant, acquired.grants, false, count)
+    Keeper::new(Arc::new(shared), client, acquired.grants, false, count)
 }
 
 /// Leaves this thread in the middle of a block of a node id of which another thread has taken the rest of the tick.
@@ -109,7 +111,7 @@ struct Few;
 
 impl Layout for Few {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         node_id: Field { bits: 3, shift: 17 },
         ..Randflake::SPEC.fields()
     });
@@ -119,7 +121,7 @@ impl Layout for Few {
 fn as_many_are_taken_as_there_are_and_no_more_is_asked_for_at_once() {
     let namespace = Namespace::of::<Few>("test").unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let mut others = Tenant::new(Box::new(store.clone()), "others".to_owned(), TTL);
+    let mut others = StoreClient::new(Box::new(store.clone()), "others".to_owned(), TTL);
     others.acquire(NodeIds::Any(3)).unwrap();
     let mut keeper = keeper::<Few>(store, Codec::new(Plain), 8);
     let mut scale = keeper.scale.take().unwrap();

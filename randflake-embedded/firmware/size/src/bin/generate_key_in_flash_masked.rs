@@ -6,7 +6,7 @@ use core::hint::black_box;
 
 use randflake_embedded::CriticalSectionWord;
 use randflake_embedded::randflake_core::{
-    GenerateError, Generator, Id, Layout, Permutation, Randflake, Spec,
+    GenerateError, Generator, Id, Layout, Permutation, Randflake, LayoutSpec,
 };
 use size::{KEY, Shown};
 
@@ -30,7 +30,7 @@ struct InFlashIds;
 impl Layout for InFlashIds {
     type Permutation = InFlash;
 
-    const SPEC: Spec = Randflake::SPEC;
+    const SPEC: LayoutSpec = Randflake::SPEC;
 }
 
 type Ids = Generator<InFlashIds, CriticalSectionWord, Shown>;

@@ -3,11 +3,11 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use metrics::{counter, gauge};
+use ::metrics::{counter, gauge};
 use randflake_core::GenerateError as Refusal;
 
 use crate::error::GenerateError;
-use crate::ledger::Loss;
+use crate::lease::Loss;
 
 /// What was issued and refused since the last report.
 #[derive(Debug, Default)]

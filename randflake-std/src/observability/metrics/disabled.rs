@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::error::GenerateError;
-use crate::ledger::Loss;
+use crate::lease::Loss;
 
 /// In the place of counters.
 #[derive(Debug)]
