@@ -34,7 +34,15 @@ pub use randflake_core::{
 };
 pub use secret::{Secret, SecretError};
 
-/// Its examples are run as tests.
+// The examples of the guides are run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/migration.md")]
 mod migration_guide {}
+
+#[cfg(all(doctest, feature = "sqlite"))]
+#[doc = include_str!("../../README.md")]
+mod readme {}
+
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../../docs/server.md")]
+mod server_guide {}
