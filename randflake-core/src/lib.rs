@@ -2,18 +2,22 @@
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
+/// A macro of the crate `postgres-types` names it.
+#[cfg(feature = "postgres-types")]
+extern crate std;
+
 mod base;
 mod block;
+mod border;
 mod clock;
 pub mod clock_policies;
 mod codec;
 mod decimal;
 mod error;
-#[cfg(feature = "defmt")]
-mod format;
 mod generator;
 mod horizon;
 mod id;
+mod integrations;
 #[doc(hidden)] // For the crates of this project.
 pub mod internal;
 mod lane;
@@ -29,10 +33,12 @@ mod state;
 mod text;
 #[cfg(feature = "ticket")]
 mod ticket;
+mod typed;
 mod uuid;
 mod word;
 
 pub use base::{Base, BaseError, Digits};
+pub use border::{Border, BorderError, StoredRaw};
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
@@ -60,6 +66,9 @@ pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use text::Text;
 #[cfg(feature = "ticket")]
 pub use ticket::{Ticket, TicketReader};
+#[doc(hidden)]
+pub use typed::__valid_prefix;
+pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
 use word::Word;
 pub use word::{AtomicWord, LocalWord};

@@ -11,6 +11,8 @@ pub mod lease;
 pub mod ledger;
 pub mod observability;
 #[doc(hidden)] // For the command line tool.
+pub mod patience;
+#[doc(hidden)] // For the command line tool.
 pub mod private_file;
 #[cfg(feature = "private-ip")]
 mod private_ip;
@@ -26,12 +28,21 @@ pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, 
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
-    self, AnyLayout, Baidu, Discord, Id, Instagram, Layout, LayoutSpec, Lease, Mastodon, Parts,
-    Permutation, Plain, Randflake, Snowflake, Sonyflake, Sparx64,
+    self, AnyLayout, Baidu, Border, BorderError, Discord, Id, Instagram, Kind, Layout, LayoutSpec,
+    Lease, Mastodon, Parts, Permutation, Plain, Randflake, Snowflake, Sonyflake, Sparx64,
+    StoredRaw, Typed, TypedIdError, typed_id,
 };
 pub use secret::{Secret, SecretError};
 
-/// Its examples are run as tests.
+// The examples of the guides are run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/migration.md")]
 mod migration_guide {}
+
+#[cfg(all(doctest, feature = "sqlite"))]
+#[doc = include_str!("../../README.md")]
+mod readme {}
+
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../../docs/server.md")]
+mod server_guide {}

@@ -8,6 +8,9 @@ use crate::cargo::cargo;
 pub(crate) struct Library {
     pub(crate) name: &'static str,
     pub(crate) features: &'static [&'static str],
+    /// Features for the traits of crates that need an operating system, or are large: checked as the others are, and
+    /// tested by the part `integrations`.
+    pub(crate) integrations: &'static [&'static str],
     /// Features that only some programs may choose: they go with neither every machine nor every other feature, so
     /// "all features" leaves them out, and `no-std` builds each alone for its targets.
     pub(crate) exclusive: &'static [Exclusive],
@@ -27,11 +30,11 @@ impl Library {
     }
 }
 
-/// The same for the whole workspace.
+/// All that go together in the whole workspace.
 pub(crate) fn all_features() -> String {
     let features = |library: &Library| {
         let name = library.name;
-        let of = library.features.iter();
+        let of = library.features.iter().chain(library.integrations);
         of.map(move |feature| format!("{name}/{feature}"))
     };
     let all: Vec<String> = LIBRARIES.iter().flat_map(features).collect();
@@ -57,16 +60,28 @@ pub(crate) fn separate_test(target: &str) -> Command {
     ])
 }
 
+/// Of `randflake-core`, which `randflake-std` passes on.
+const DATABASES: &[&str] = &[
+    "diesel",
+    "postgres-types",
+    "rusqlite",
+    "sea-orm",
+    "sqlx",
+    "sqlx-postgres",
+];
+
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         name: "sparx64",
         features: &["cipher", "zeroize"],
+        integrations: &[],
         exclusive: &[],
         no_std: true,
     },
     Library {
         name: "randflake-core",
         features: &["defmt", "ticket", "uuid"],
+        integrations: DATABASES,
         exclusive: &[],
         no_std: true,
     },
@@ -85,11 +100,13 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "mysql",
             "mysql-tls",
             "ticket",
+            "tokio",
             "uuid",
             "tracing",
             "metrics",
             "cli",
         ],
+        integrations: DATABASES,
         exclusive: &[],
         no_std: false,
     },
@@ -107,6 +124,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "portable-atomic-critical-section",
             "ticket",
         ],
+        integrations: &[],
         exclusive: &[Exclusive {
             feature: "portable-atomic-unsafe-assume-single-core",
             targets: &["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"],

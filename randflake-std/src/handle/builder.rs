@@ -12,12 +12,12 @@ use super::issuer::Issuer;
 use super::keeper::Keeper;
 use super::shared::Shared;
 use super::store_client::StoreClient;
+use super::waiting::{Asked, Waiting};
 use super::{Handle, Owner};
 use crate::Secret;
 use crate::generation::Generation;
 use crate::holder::is_name_allowed;
-use crate::lease::Seal;
-use crate::lease::{LeaseStore, NodeIds, StoreError};
+use crate::lease::{LeaseStore, NodeIds, Seal, StoreError};
 
 /// How long a lease lasts unless it is renewed: 60 s.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
@@ -27,9 +27,6 @@ pub const MAX_TOLERANCE_MS: u64 = 5_000;
 /// A lease shorter than a second, or than three ticks, would end between two renewals.
 const MIN_TTL: Duration = Duration::from_secs(1);
 const MIN_TTL_TICKS: u64 = 3;
-/// How often the first acquire is tried when its outcome is unknown.
-const ACQUIRE_TRIES: u32 = 3;
-const ACQUIRE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Makes a [`Handle`]: see [`Handle::builder`].
 #[derive(Debug)]
@@ -43,6 +40,7 @@ pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> 
     tolerance: u32,
     holder: Option<String>,
     generation: Generation,
+    waiting: Waiting,
 }
 
 impl Handle<Randflake> {
@@ -66,6 +64,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             tolerance: 0,
             holder: None,
             generation: Generation::constant(),
+            waiting: Waiting::default(),
         }
     }
 
@@ -182,12 +181,68 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
+    /// For how long [`build`](Builder::build) goes on while the store grants nothing, instead of failing: not at all
+    /// unless set.
+    ///
+    /// It waits for what can pass without a change of settings: too few node ids are free, the store is
+    /// [quarantined](StoreError::Quarantined) or does not answer, or its clock and this machine's differ, as they may
+    /// before a machine has set its own. The store is asked at least every 2.2 s, because a holder may release a lease, and
+    /// an operator end a quarantine, before the store expects it. Anything else fails at once.
+    ///
+    /// A store's `open` fails by itself when a server cannot be reached;
+    /// [`lease::deferred`](crate::lease::deferred) makes opening a part of what is waited for.
+    ///
+    /// It says so: with the feature `tracing` by the event `waiting for a lease`, and to
+    /// [`on_wait`](Builder::on_wait). There is no handle yet whose [health](Handle::health) could be asked, so a
+    /// service is not ready until `build` has returned.
+    ///
+    /// When the time is up the error is [`BuildError::Waited`], with the last reason.
+    ///
+    /// ```
+    /// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
+    /// use randflake_std::{ExactSystemClock, Handle, Randflake, Secret};
+    /// use std::time::Duration;
+    ///
+    /// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
+    /// store.quarantine()?; // for the longest TTL and 20 s, 320 s
+    ///
+    /// let secret = Secret::generate()?;
+    /// let builder = Handle::builder(&secret, store.clone()).wait(Duration::from_millis(200));
+    /// let error = builder.build().unwrap_err().to_string();
+    /// assert!(error.starts_with("no lease after a wait of ") && error.contains("nothing for another 320 s"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait(mut self, limit: Duration) -> Self {
+        self.waiting.limit = limit;
+        self
+    }
+
+    /// What to call when [`build`](Builder::build) begins to [wait](Builder::wait), and whenever the reason becomes
+    /// another: with the reason, and how long it waits at most from now on. It is called in the thread that builds.
+    pub fn on_wait(mut self, tell: impl FnMut(&StoreError, Duration) + Send + 'static) -> Self {
+        self.waiting.tell = Some(Box::new(tell));
+        self
+    }
+
     /// Acquires the leases and starts the keeper.
+    ///
+    /// # Blocking
+    ///
+    /// It waits for the store: as long as [an acquire](crate::lease#how-long-calls-block) takes, three times and 0.3 s if
+    /// the store does not answer. With [`wait`](Builder::wait) it goes on for so long, and one acquire more. In a task of a
+    /// runtime, call `build_async` (feature `tokio`).
     ///
     /// # Errors
     ///
-    /// [`BuildError`]; no lease is held then.
-    pub fn build(mut self) -> Result<Handle<L, P>, BuildError> {
+    /// [`BuildError`]; no lease is held then, unless the store has granted one and its answer was lost: that one ends by
+    /// itself.
+    pub fn build(self) -> Result<Handle<L, P>, BuildError> {
+        let (_wanted, asked) = mpsc::channel();
+        self.build_while(&asked)
+    }
+
+    /// [`build`](Builder::build), until nobody wants the handle any more.
+    pub(super) fn build_while(mut self, asked: &Asked) -> Result<Handle<L, P>, BuildError> {
         self.check()?;
         // First of all: a lease that nobody keeps would be held until it expires.
         let (keeper, received) = mpsc::channel::<Keeper<L, P>>();
@@ -208,7 +263,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             None => self.node_ids,
         };
         let generation = self.generation.now();
-        let (acquired, sent) = acquire_first(&mut client, wanted)?;
+        let (acquired, sent) = self.waiting.acquire(&mut client, wanted, asked)?;
         let issuers: Result<Vec<_>, _> = acquired
             .grants
             .iter()
@@ -269,21 +324,5 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             });
         }
         Ok(())
-    }
-}
-
-fn acquire_first(
-    client: &mut StoreClient,
-    wanted: NodeIds<'_>,
-) -> Result<(crate::lease::Acquired, crate::clock::Monotonic), StoreError> {
-    let mut tries = 1;
-    loop {
-        match client.acquire(wanted) {
-            Err(StoreError::Unavailable(_)) if tries < ACQUIRE_TRIES => {
-                thread::sleep(ACQUIRE_PAUSE * tries);
-                tries += 1;
-            }
-            outcome => return outcome,
-        }
     }
 }

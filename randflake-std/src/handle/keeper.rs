@@ -13,9 +13,9 @@ use super::scale::Scale;
 use super::shared::Shared;
 use super::slots::Slot;
 use super::store_client::StoreClient;
-use crate::lease::Loss;
-use crate::lease::{Grant, NodeIds, StoreError};
+use crate::lease::{Grant, Loss, NodeIds, StoreError};
 use crate::observability::{events, metrics};
+use crate::patience::with_jitter;
 
 /// A holder renews when this part of the TTL has passed, so that two renewals may fail.
 const RENEWALS_PER_TTL: u32 = 3;
@@ -303,12 +303,6 @@ pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Durat
         _ => FIRST_PAUSE * 2_u32.saturating_pow(former_failures.min(16)),
     };
     with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
-}
-
-/// Up to a tenth more or less, so that the holders of a fleet do not renew in step.
-fn with_jitter(pause: Duration) -> Duration {
-    let tenths = getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX));
-    pause.mul_f64(0.9 + 0.2 * tenths)
 }
 
 struct EndedOnDrop<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Shared<L, P>>);

@@ -1,5 +1,7 @@
 //! The one entry: a handle that issues ids under leases which look after themselves.
 
+#[cfg(feature = "tokio")]
+mod asynchronous;
 mod blocks;
 mod build_error;
 mod builder;
@@ -10,25 +12,26 @@ mod issuer;
 mod keeper;
 mod per_thread;
 mod phase;
+mod retry;
 mod scale;
 mod shared;
 mod slots;
 mod store_client;
+mod tasks;
+mod waiting;
 
 use core::fmt::{self, Debug, Formatter};
+use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_core::{
-    AnyLayout, Codec, GenerateError as Refusal, Id, Lease, Parts, Permutation, Randflake,
-};
+use randflake_core::{AnyLayout, Codec, Id, Lease, Parts, Permutation, Randflake};
 
 pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
-use demand::Demand;
 pub use elastic::NodeIdCount;
 pub use health::Health;
-use phase::Deadline;
+use retry::Retry;
 use shared::Shared;
 use slots::Slot;
 
@@ -136,42 +139,22 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
     }
 
-    /// Tries until it succeeds, waiting can no longer help, or the limit is reached.
     #[cold]
     fn retry<T>(
         &self,
         limit: Duration,
         mut attempt: impl FnMut() -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
-        let deadline = Deadline::after(limit);
-        let shared = &*self.0.0;
+        let retry = Retry::new(&self.0.0, limit);
         loop {
-            // Read before the attempt, so that a replacement during it is not missed.
-            let replaced = shared.phase().replaced;
-            let error = match attempt() {
-                Ok(success) => return Ok(success),
-                Err(error) => error,
-            };
-            let left = deadline.left();
-            if shared.phase().closing {
-                return Err(error);
+            match retry.attempt(&mut attempt)? {
+                ControlFlow::Break(success) => return Ok(success),
+                ControlFlow::Continue(pause) => {
+                    self.0
+                        .0
+                        .wait_until(pause.limit, |phase| pause.is_over(phase));
+                }
             }
-            let wait = match error {
-                // The keeper replaces what is over, and what a copy of this process has too.
-                GenerateError::Copied
-                | GenerateError::Refused(Refusal::LeaseOver { .. } | Refusal::Sealed) => left,
-                _ => match error.retry_in_ms().map(Duration::from_millis) {
-                    // To the beginning of the tick, not of the millisecond after.
-                    Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
-                    // The keeper is taking another node id.
-                    Some(_) if shared.demand.as_ref().is_some_and(Demand::can_take) => left,
-                    _ => return Err(error),
-                },
-            };
-            if left.is_zero() {
-                return Err(error);
-            }
-            shared.wait_until(wait, |phase| phase.closing || phase.replaced != replaced);
         }
     }
 
@@ -271,25 +254,18 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// What the store answered. Nothing more is issued all the same, and the leases end by themselves.
     pub fn close(&self) -> Result<(), StoreError> {
         let shared = &*self.0.0;
-        if shared.fork_guard.is_in_child() {
-            return Ok(()); // The leases are the parent's.
+        if shared.begin_close() {
+            shared.wait_until(Duration::MAX, |phase| phase.ended);
         }
-        shared.close();
-        shared.wait_until(Duration::MAX, |phase| phase.ended);
-        // The keeper has sealed them, unless a panic in the store has ended it.
-        for issuer in shared.read().iter().filter_map(Slot::get) {
-            shared.seal(issuer);
-        }
-        // The clone that closed first has the result, another finds that all is closed.
-        shared.phase().release_error.take().map_or(Ok(()), Err)
+        shared.end_close()
     }
 }
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for Owner<L, P> {
     fn drop(&mut self) {
-        if !self.0.fork_guard.is_in_child() {
-            self.0.close();
-            self.0.wait_until(DROP_WAIT, |phase| phase.ended);
+        if self.0.begin_close() {
+            let shared = Arc::clone(&self.0);
+            tasks::block(move || _ = shared.wait_until(DROP_WAIT, |phase| phase.ended));
         }
     }
 }

@@ -14,11 +14,12 @@ use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
 use super::phase::{Phase, Wake};
 use super::slots::{Reading, Slot, Slots};
+use super::tasks::Tasks;
 use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
-use crate::lease::Seal;
+use crate::lease::{Seal, StoreError};
 use crate::observability::metrics::Tally;
 
 const NANOS_PER_MS: u32 = 1_000_000;
@@ -47,6 +48,8 @@ pub(super) struct Shared<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     seals: AtomicU64,
     phase: Mutex<Phase>,
     changed: Condvar,
+    /// They wait for a change of the phase, as threads do for `changed`.
+    pub(super) tasks: Tasks,
 }
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
@@ -82,6 +85,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
             cursor: AtomicU64::new(0),
             phase: Mutex::default(),
             changed: Condvar::new(),
+            tasks: Tasks::default(),
         }
     }
 
@@ -312,9 +316,25 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         Duration::from_nanos(now.map_or(0, |now| u64::from(now.subsec_nanos() % NANOS_PER_MS)))
     }
 
-    /// Tells the keeper to release the leases.
-    pub(super) fn close(&self) {
-        self.change(|phase| phase.closing = true);
+    /// Tells the keeper to release the leases. `false` in a forked child: they are the parent's.
+    pub(super) fn begin_close(&self) -> bool {
+        let is_ours = !self.fork_guard.is_in_child();
+        if is_ours {
+            self.change(|phase| phase.closing = true);
+        }
+        is_ours
+    }
+
+    /// What became of the leases; the clone that asks first has the error.
+    pub(super) fn end_close(&self) -> Result<(), StoreError> {
+        if self.fork_guard.is_in_child() {
+            return Ok(());
+        }
+        // The keeper has sealed them, unless a panic in the store has ended it.
+        for issuer in self.read().iter().filter_map(Slot::get) {
+            self.seal(issuer);
+        }
+        self.phase().release_error.take().map_or(Ok(()), Err)
     }
 
     /// Wakes the keeper, the first time that somebody finds that this generation is another one. Says whether there
@@ -356,6 +376,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
     pub(super) fn change(&self, change: impl FnOnce(&mut Phase)) {
         change(&mut self.phase());
         self.changed.notify_all();
+        self.tasks.wake();
     }
 
     /// Waits until the phase is as wanted, and says whether it is; `false` when the time is up first.

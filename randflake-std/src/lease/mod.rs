@@ -9,6 +9,7 @@
 mod assigned;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database;
+mod deferred;
 #[cfg(any(
     feature = "redis",
     feature = "etcd",
@@ -48,6 +49,7 @@ pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 #[doc(hidden)]
 pub use database::Database;
+pub use deferred::deferred;
 pub use engine_error::{EngineError, EngineErrorKind};
 pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "etcd")]

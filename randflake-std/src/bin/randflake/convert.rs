@@ -49,6 +49,11 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let is_permuted = self.encrypt || self.decrypt;
+        if !is_permuted && self.secret.is_given() {
+            return Err(Failure::usage(
+                "--key-file: only --encrypt and --decrypt take a secret",
+            ));
+        }
         let key = is_permuted.then(|| self.secret.read()).transpose()?;
         let permutation = key.map(|key| key.cipher());
         let mut out = stdout();
@@ -86,7 +91,10 @@ impl Args {
             return Ok(());
         };
         let foreign = plain[good].to_u64();
-        let says = format!("{foreign}: the layout has no such id: bits outside its fields are set");
+        let says = format!(
+            "{foreign}: the layout has no such id: bits outside its fields are set; is it encrypted, or of another \
+             layout?"
+        );
         Err((good, Failure::usage(says)))
     }
 }

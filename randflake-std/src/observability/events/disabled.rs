@@ -1,6 +1,7 @@
 //! Without the feature `tracing`.
 
 use core::fmt::Display;
+use core::time::Duration;
 
 use crate::lease::Grant;
 use crate::lease::Loss;
@@ -21,6 +22,8 @@ pub(crate) fn release(_: &str, _: usize) -> NoSpan {
 }
 
 pub(crate) fn acquired(_: &str, _: &[Grant]) {}
+
+pub(crate) fn waiting(_: &str, _: Duration, _: &impl Display) {}
 
 pub(crate) fn renewed(_: &str, _: usize) {}
 

@@ -2,12 +2,15 @@
 
 use defmt::{Format, Formatter, write};
 
-use crate::{Id, Lease};
+use crate::Lease;
+use crate::integrations::for_ids;
 
-/// The text form.
-impl Format for Id {
-    fn format(&self, f: Formatter<'_>) {
-        write!(f, "{=str}", self.to_text().as_str());
+for_ids! {
+    /// The text form.
+    impl[] Format {
+        fn format(&self, f: Formatter<'_>) {
+            write!(f, "{}", defmt::Display2Format(self));
+        }
     }
 }
 
