@@ -9,9 +9,7 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{
-    Clock, Field, GenerateError as Refusal, Layout, LayoutFields, LayoutSpec, Plain,
-};
+use randflake_core::{Clock, Field, Layout, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace};
 use randflake_std::{
     Builder, ExactSystemClock, GenerateError, Handle, Id, Randflake, Secret, Snowflake, SystemClock,
@@ -21,7 +19,7 @@ const TTL: Duration = Duration::from_secs(3);
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
-const SEALED: GenerateError = GenerateError::Refused(Refusal::Sealed);
+const SEALED: GenerateError = GenerateError::Sealed;
 
 fn store() -> MemoryStore {
     let namespace = Namespace::new("test", Randflake).unwrap();
@@ -150,12 +148,12 @@ fn at_the_end_of_a_lease_that_cannot_be_renewed_a_block_ends_too() {
         // Slowly, so that blocks are neither used up nor small.
         match handle.generate_wait(Duration::ZERO) {
             Ok(id) => assert!(ids.insert(id)),
-            Err(GenerateError::Refused(Refusal::SequenceExhausted { .. })) => {}
+            Err(GenerateError::SequenceExhausted { .. }) => {}
             Err(error) => break error,
         }
         assert!(started.elapsed() < PATIENCE, "it goes on after its lease");
     };
-    let is_over = matches!(error, GenerateError::Refused(Refusal::LeaseOver { .. }));
+    let is_over = matches!(error, GenerateError::LeaseOver { .. });
     assert!(is_over, "{error}");
     store.fail_next(0);
     assert!(ids.insert(handle.generate_wait(PATIENCE).unwrap()));

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use randflake_core::{Clock, Field, GenerateError as Refusal, LayoutFields, LayoutSpec, Plain};
+use randflake_core::{Clock, Field, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, GenerateError, Health, Layout, Randflake};
 
@@ -59,7 +59,7 @@ fn whoever_waits_for_an_id_is_told_while_the_store_is_still_releasing() {
     assert!(
         matches!(
             error,
-            GenerateError::Refused(Refusal::Sealed | Refusal::SequenceExhausted { .. })
+            GenerateError::Sealed | GenerateError::SequenceExhausted { .. }
         ),
         "{error:?}"
     );

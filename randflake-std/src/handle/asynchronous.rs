@@ -12,8 +12,8 @@ use tokio::time::timeout;
 
 use super::retry::Retry;
 use super::{BuildError, Builder, DROP_WAIT, Handle, tasks};
-use crate::error::GenerateError;
 use crate::lease::StoreError;
+use randflake_core::GenerateError;
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// [`build`](Builder::build) in a thread of its own, so that a runtime's other tasks go on while the store takes its

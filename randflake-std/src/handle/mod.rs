@@ -35,8 +35,8 @@ use retry::Retry;
 use shared::Shared;
 use slots::Slot;
 
-use crate::error::GenerateError;
 use crate::lease::StoreError;
+use randflake_core::GenerateError;
 
 /// How long dropping the last clone of a handle waits for its leases to be released.
 const DROP_WAIT: Duration = Duration::from_secs(1);
@@ -89,9 +89,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     ///
     /// Nothing is consumed by an error.
     ///
-    /// - [`GenerateError::Refused`], with what the generator says: every tick is exhausted, the store's
-    ///   clock stepped back, every lease is over (the keeper is replacing them), or the handle was
-    ///   closed;
+    /// - [`GenerateError::SequenceExhausted`]: all ids of the tick are issued, for each node id;
+    /// - [`GenerateError::ClockBehind`]: the store's clock stepped back;
+    /// - [`GenerateError::LeaseOver`]: every lease has expired, and the keeper is replacing them;
+    /// - [`GenerateError::Sealed`]: the handle was closed, or its leases were lost;
     /// - [`GenerateError::Copied`] when the [generation number](Builder::generation) has changed, until the keeper has
     ///   acquired other leases;
     /// - [`GenerateError::InForkedChild`] in a forked child of the process that built the handle,

@@ -3,12 +3,11 @@
 use core::ops::ControlFlow;
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, GenerateError as Refusal, Permutation};
+use randflake_core::{AnyLayout, GenerateError, Permutation};
 
 use super::demand::Demand;
 use super::phase::{Deadline, Phase};
 use super::shared::Shared;
-use crate::error::GenerateError;
 
 /// Tries until it succeeds, waiting can no longer help, or the limit is reached.
 pub(super) struct Retry<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> {
@@ -56,8 +55,7 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> Retry<'a, L, P> {
         }
         let limit = match error {
             // The keeper replaces what is over, and what a copy of this process has too.
-            GenerateError::Copied
-            | GenerateError::Refused(Refusal::LeaseOver { .. } | Refusal::Sealed) => left,
+            GenerateError::Copied | GenerateError::LeaseOver { .. } | GenerateError::Sealed => left,
             _ => match error.retry_in_ms().map(Duration::from_millis) {
                 // To the beginning of the tick, not of the millisecond after.
                 Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
 
-use randflake_core::{GenerateError as Refusal, Layout, LayoutFields, LayoutSpec, Plain};
+use randflake_core::{Layout, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
 use randflake_std::{BuildError, Builder, ExactSystemClock, GenerateError, Id, Snowflake};
 
@@ -127,7 +127,7 @@ fn a_buffer_takes_more_too() {
     let mut issued = Vec::new();
     let fill = || match ids.fill(&mut buffer) {
         Ok(count) => issued.extend_from_slice(&buffer[..count]),
-        Err(GenerateError::Refused(Refusal::SequenceExhausted { .. })) => pause(),
+        Err(GenerateError::SequenceExhausted { .. }) => pause(),
         Err(error) => panic!("{error}"),
     };
     until("four node ids", fill, || held(&ids) == 4);

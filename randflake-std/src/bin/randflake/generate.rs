@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::{GenerateError as Refusal, LayoutSpec, Sparx64};
+use randflake_std::randflake_core::{LayoutSpec, Sparx64};
 use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
@@ -217,11 +217,11 @@ fn problem(error: GenerateError) -> String {
     let wait = error.retry_in_ms().map(Duration::from_millis);
     let wait = wait.map(in_words).unwrap_or_default();
     match error {
-        GenerateError::Refused(Refusal::ClockBehind { .. }) => format!(
+        GenerateError::ClockBehind { .. } => format!(
             "this machine's clock is {wait} behind the next time that ids can have: it was set back, or runs \
              behind the lease store's; correct it, or try again in {wait}"
         ),
-        GenerateError::Refused(Refusal::SequenceExhausted { .. }) => format!(
+        GenerateError::SequenceExhausted { .. } => format!(
             "all ids of this tick are issued: try again in {wait}, when the next one begins, or with more --node-ids"
         ),
         error => error.to_string(),
@@ -230,20 +230,20 @@ fn problem(error: GenerateError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{GenerateError, Refusal, enough_for, problem};
+    use super::{GenerateError, enough_for, problem};
 
     #[test]
     fn a_clock_that_is_behind_is_told_in_minutes() {
-        let behind = Refusal::ClockBehind { behind_ms: 69_077 };
+        let behind = GenerateError::ClockBehind { behind_ms: 69_077 };
         assert_eq!(
-            problem(GenerateError::Refused(behind)),
+            problem(behind),
             "this machine's clock is 1m 10s behind the next time that ids can have: it was set back, or runs behind \
              the lease store's; correct it, or try again in 1m 10s"
         );
-        let exhausted = Refusal::SequenceExhausted {
+        let exhausted = GenerateError::SequenceExhausted {
             retry_in_ms: 20_000,
         };
-        let told = problem(GenerateError::Refused(exhausted));
+        let told = problem(exhausted);
         assert!(told.contains("try again in 20s"), "{told}");
     }
 
