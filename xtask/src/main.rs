@@ -29,6 +29,7 @@ mod neighbours;
 mod no_std;
 mod output;
 mod power_cuts;
+mod public_api;
 mod qemu;
 mod report;
 mod scratch;
@@ -239,6 +240,21 @@ const APART: &[Apart] = &[
         name: "msrv",
         about: "everything compiles with the oldest Rust that is promised, which rustup brings",
         main: msrv::main,
+    },
+    Apart {
+        name: "public-api",
+        about: "what others may call of each library, beside its public-api.txt (nightly, cargo-public-api), or --write",
+        main: public_api::main,
+    },
+    Apart {
+        name: "semver",
+        about: "which version a change of that asks for (cargo-semver-checks), since main or --since REVISION",
+        main: public_api::semver,
+    },
+    Apart {
+        name: "package",
+        about: "each library as it would be published, built from what is in its package",
+        main: public_api::package,
     },
     Apart {
         name: "size",

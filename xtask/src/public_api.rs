@@ -1,0 +1,214 @@
+//! `public-api` and `semver`: what others may call, kept in a file beside each library, and which version a change of it
+//! asks for. No parts of `test`: their tools are built from source, in three minutes and in ten.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use crate::cargo::{cargo, output_of, program, root, shown};
+use crate::matrix::{LIBRARIES, Library};
+use crate::report::Report;
+use crate::tools::folder;
+
+/// A subcommand of cargo, at the version that reads what the nightly toolchain's rustdoc writes.
+struct Subcommand {
+    name: &'static str,
+    version: &'static str,
+}
+
+const PUBLIC_API: Subcommand = Subcommand {
+    name: "cargo-public-api",
+    version: "0.52.0",
+};
+
+const SEMVER: Subcommand = Subcommand {
+    name: "cargo-semver-checks",
+    version: "0.51.0",
+};
+
+impl Subcommand {
+    /// Its program, which is built first if it is not there.
+    fn bring(&self, report: &mut Report) -> Option<PathBuf> {
+        let home = folder().join(format!("{}-{}", self.name, self.version));
+        let file = home.join("bin").join(self.name);
+        if !file.is_file() {
+            let arguments = ["install", "--locked", self.name, "--version", self.version];
+            let mut install = cargo(&arguments);
+            install.arg("--root").arg(&home);
+            if !report.check(self.name, &mut install) {
+                return None;
+            }
+        }
+        Some(file)
+    }
+}
+
+/// `cargo xtask public-api`, with what was typed behind it.
+pub(crate) fn main(arguments: &[String]) -> ExitCode {
+    let writes = match arguments {
+        [] => false,
+        [flag] if flag == "--write" => true,
+        _ => return usage(arguments, "public-api [--write]"),
+    };
+    let mut report = Report::new(false);
+    report.begin("public-api");
+    if let Some(tool) = PUBLIC_API.bring(&mut report) {
+        for library in LIBRARIES {
+            let result = compare(&tool.to_string_lossy(), library, writes);
+            report.verdict(library.name, result);
+        }
+    }
+    exit(report)
+}
+
+/// Compares a library's interface with its file, or writes that.
+fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
+    let mut list = program(tool, &["public-api", "--package", library.name]);
+    list.args(["-sss", "--color", "never", "--features"])
+        .arg(features(library))
+        .env("RUSTUP_TOOLCHAIN", "nightly");
+    println!("\n$ {}", shown(&list));
+    let found = output_of(&mut list).ok_or("there is no list: does the library compile?")? + "\n";
+    let types = types(&found);
+    let errors = types.iter().filter(|name| is_error(name)).count();
+    println!(
+        "{}: {} public types, {} of them outside errors",
+        library.name,
+        types.len(),
+        types.len() - errors
+    );
+    let path = root().join(library.name).join("public-api.txt");
+    if writes {
+        return fs::write(&path, found).map_err(|error| format!("{}: {error}", path.display()));
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    let differs = |one: &str, other: &str, sign: char| {
+        let gone = one
+            .lines()
+            .filter(|line| !other.lines().any(|kept| kept == *line));
+        gone.for_each(|line| println!("{sign} {line}"));
+    };
+    if kept == found {
+        return Ok(());
+    }
+    differs(&kept, &found, '-');
+    differs(&found, &kept, '+');
+    Err(format!(
+        "it differs from {}: if that is meant, `cargo xtask public-api --write`",
+        path.display()
+    ))
+}
+
+/// All but what compiles for some machines only.
+fn features(library: &Library) -> String {
+    let all = library.features.iter().chain(library.integrations);
+    all.copied().collect::<Vec<_>>().join(",")
+}
+
+/// The paths of structs, enums, traits, aliases and macros. A type that is associated with another stands below its path.
+fn types(list: &str) -> Vec<&str> {
+    const KINDS: [&str; 7] = ["struct", "enum", "union", "trait", "type", "macro", "mod"];
+    let mut modules: Vec<&str> = Vec::new();
+    let mut types = Vec::new();
+    for line in list.lines().filter_map(|line| line.strip_prefix("pub ")) {
+        let line = line.strip_prefix("unsafe ").unwrap_or(line);
+        let Some((kind, rest)) = line.split_once(' ') else {
+            continue;
+        };
+        if !KINDS.contains(&kind) {
+            continue;
+        }
+        let end = rest.find(['<', '(', ' ', ';', '!', '{']);
+        let path = rest[..end.unwrap_or(rest.len())].trim_end_matches(':');
+        if kind == "mod" {
+            modules.push(path);
+        } else if path
+            .rsplit_once("::")
+            .is_some_and(|(at, _)| modules.contains(&at))
+        {
+            types.push(path);
+        }
+    }
+    types
+}
+
+fn is_error(path: &str) -> bool {
+    ["Error", "ErrorKind", "BufferTooShort"]
+        .iter()
+        .any(|end| path.ends_with(end))
+}
+
+/// `cargo xtask semver`, with what was typed behind it.
+pub(crate) fn semver(arguments: &[String]) -> ExitCode {
+    let since = match arguments {
+        [] => "main",
+        [flag, revision] if flag == "--since" => revision,
+        _ => return usage(arguments, "semver [--since REVISION]"),
+    };
+    let mut report = Report::new(false);
+    report.begin("semver");
+    if let Some(tool) = SEMVER.bring(&mut report) {
+        let tool = tool.to_string_lossy();
+        for library in LIBRARIES {
+            let mut check = program(&tool, &["semver-checks", "--package", library.name]);
+            check.args(["--only-explicit-features", "--baseline-rev", since]);
+            check.args(["--features", &features(library)]);
+            report.check(library.name, &mut check);
+        }
+    }
+    exit(report)
+}
+
+/// `cargo xtask package`: what would be published of each library.
+pub(crate) fn package(arguments: &[String]) -> ExitCode {
+    if !arguments.is_empty() {
+        return usage(arguments, "package");
+    }
+    let mut report = Report::new(false);
+    report.begin("package");
+    let mut package: Command = cargo(&["package", "--workspace", "--exclude", "xtask"]);
+    report.check("the libraries", package.arg("--allow-dirty"));
+    exit(report)
+}
+
+fn exit(mut report: Report) -> ExitCode {
+    if report.finish() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
+fn usage(arguments: &[String], line: &str) -> ExitCode {
+    eprintln!(
+        "error: unknown arguments {}\n\nusage: cargo xtask {line}",
+        arguments.join(" ")
+    );
+    ExitCode::from(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_counted_once_and_without_what_belongs_to_them() {
+        let list = "pub mod a\npub enum a::E\npub a::E::One\npub mod a::b\npub struct a::b::S<T>(_)\n\
+             impl X for a::b::S\npub type a::b::S::Target = u8\npub type a::Alias = a::b::S<u8>\n\
+             pub trait a::T: Sized\npub fn a::f() -> a::E\npub enum a::SomeError\npub macro a::m!\n";
+        let found = types(list);
+        assert_eq!(
+            found,
+            [
+                "a::E",
+                "a::b::S",
+                "a::Alias",
+                "a::T",
+                "a::SomeError",
+                "a::m"
+            ]
+        );
+        assert_eq!(found.iter().filter(|path| is_error(path)).count(), 1);
+    }
+}
