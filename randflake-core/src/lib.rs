@@ -2,6 +2,10 @@
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
+// What the macro of `async-graphql` writes names it.
+#[cfg(feature = "async-graphql")]
+extern crate std;
+
 mod base;
 mod block;
 mod clock;
@@ -43,6 +47,8 @@ pub use error::{
 pub use generator::{Generator, Strict, Tolerance};
 pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
 pub use id::Id;
+#[cfg(feature = "serde")]
+pub use integrations::serde;
 pub use lane::Lane;
 pub use layout::{
     AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Field, Fields, Instagram, Layout,
@@ -58,8 +64,6 @@ pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use text::Text;
 #[cfg(feature = "ticket")]
 pub use ticket::{Ticket, TicketReader};
-#[doc(hidden)]
-pub use typed::__valid_prefix;
 pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
 pub use word::{AtomicWord, LocalWord, Word};

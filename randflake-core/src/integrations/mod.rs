@@ -1,15 +1,39 @@
 //! The ids in other crates' traits: one file and one feature for each crate.
 
+use core::fmt::Display;
+use core::str::FromStr;
+
 use crate::{Id, Kind, Typed};
 
+#[cfg(feature = "arbitrary")]
+mod arbitrary;
+#[cfg(feature = "async-graphql")]
+mod async_graphql;
+#[cfg(feature = "borsh")]
+mod borsh;
+#[cfg(feature = "bytemuck")]
+mod bytemuck;
 #[cfg(feature = "defmt")]
 mod defmt;
+#[cfg(feature = "proptest")]
+mod proptest;
+#[cfg(feature = "redis")]
+mod redis;
+#[cfg(any(feature = "schemars", feature = "utoipa"))]
+mod schema;
+#[cfg(feature = "schemars")]
+mod schemars;
+#[cfg(feature = "serde")]
+pub mod serde;
+#[cfg(feature = "utoipa")]
+mod utoipa;
+#[cfg(feature = "uuid")]
+mod uuid;
 
-/// Implements a trait for [`Id`](crate::Id) and for [`Typed<K>`](crate::Typed), with one body.
+/// Implements a trait for [`Id`] and for [`Typed<K>`](Typed), with one body.
 ///
-/// Both have `from_i64`, `to_i64`, `from_u64`, `to_u64`, `Display` and `FromStr`; what differs in their text is in
-/// [`Form`]. The parameters of the impl stand in brackets, each with a comma; bounds may follow in a
-/// second pair.
+/// Both have `from_i64`, `to_i64`, `from_u64`, `to_u64`, `Display`, `FromStr` and [`Form`]. The parameters of the impl
+/// stand in brackets, each with a comma; bounds may follow in a second pair.
 ///
 /// ```ignore
 /// for_ids! {
@@ -32,13 +56,22 @@ macro_rules! for_ids {
 }
 pub(crate) use for_ids;
 
-/// What schemas and errors say of an id type's text.
-pub(crate) trait Form {
+/// What differs in the text of the id types, for schemas and errors.
+pub(crate) trait Form: From<Id> + Display + FromStr<Err: Display> {
     /// The name of the type.
     const NAME: &'static str;
     /// What precedes the digits, without `_`.
     const PREFIX: &'static str;
 }
+
+/// To show in schemas and errors: `3vgoe12ccb8gh`.
+#[cfg(any(
+    feature = "redis",
+    feature = "schemars",
+    feature = "serde",
+    feature = "utoipa"
+))]
+const EXAMPLE: Id = Id::from_i64(4_594_531_474_933_654_033);
 
 impl Form for Id {
     const NAME: &'static str = "Id";
