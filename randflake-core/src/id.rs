@@ -21,7 +21,7 @@ use crate::{Base, BaseError, DecodeError, Digits, Text, text};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
-pub struct Id(i64);
+pub struct Id(pub(crate) i64);
 
 impl Id {
     /// The id with the bits of a database's `bigint`.

@@ -2,12 +2,13 @@
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
-// What the macro of `async-graphql` writes names it.
-#[cfg(feature = "async-graphql")]
+// What the macros of both write names it.
+#[cfg(any(feature = "async-graphql", feature = "postgres-types"))]
 extern crate std;
 
 mod base;
 mod block;
+mod border;
 mod clock;
 pub mod clock_policies;
 mod codec;
@@ -36,6 +37,7 @@ mod word;
 
 pub use base::{Base, BaseError, Digits};
 pub use block::{Block, Held};
+pub use border::{Border, BorderError, StoredRaw};
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};

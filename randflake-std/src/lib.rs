@@ -25,9 +25,9 @@ pub use handle::{
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
-    self, AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Id, Instagram, Kind,
-    Layout, Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake, Typed, TypedIdError,
-    typed_id,
+    self, AnyLayout, AnyPermutation, Baidu, Border, BorderError, Custom, Discord, Encrypted, Id,
+    Instagram, Kind, Layout, Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake,
+    StoredRaw, Typed, TypedIdError, typed_id,
 };
 pub use secret::{Secret, SecretError};
 

@@ -25,6 +25,7 @@ mod matrix;
 mod miri;
 mod model;
 mod msrv;
+mod neighbours;
 mod no_std;
 mod output;
 mod power_cuts;
@@ -90,6 +91,12 @@ const PARTS: &[Part] = &[
         about: "the tests of each crate, with default and with all features",
         needs: Vec::new,
         run: unit::run,
+    },
+    Part {
+        name: "neighbours",
+        about: "the feature `sqlite` beside other crates that link SQLite: cargo finds a version for all",
+        needs: Vec::new,
+        run: neighbours::run,
     },
     Part {
         name: "no-std",

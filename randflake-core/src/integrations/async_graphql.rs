@@ -9,9 +9,9 @@ use async_graphql::{
     Description, InputValueError, InputValueResult, Scalar, ScalarType, TypeName, Value,
 };
 
-use super::{Form, for_ids};
+use super::{Form, for_all_ids};
 
-for_ids! {
+for_all_ids! {
     #[Scalar(name_type, use_type_description)]
     impl[] ScalarType {
         fn parse(value: Value) -> InputValueResult<Self> {

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 use core::str::FromStr;
 
-use crate::{Id, Kind, Typed};
+use crate::{Border, Id, Kind, StoredRaw, Typed};
 
 #[cfg(feature = "arbitrary")]
 mod arbitrary;
@@ -13,18 +13,45 @@ mod async_graphql;
 mod borsh;
 #[cfg(feature = "bytemuck")]
 mod bytemuck;
+#[cfg(any(
+    feature = "diesel",
+    feature = "postgres-types",
+    feature = "rusqlite",
+    feature = "sea-orm",
+    feature = "sqlx"
+))]
+mod column;
 #[cfg(feature = "defmt")]
 mod defmt;
+#[cfg(feature = "diesel")]
+mod diesel;
+#[cfg(any(
+    feature = "redis",
+    feature = "schemars",
+    feature = "serde",
+    feature = "utoipa"
+))]
+mod example;
+#[cfg(feature = "postgres-types")]
+mod postgres_types;
 #[cfg(feature = "proptest")]
 mod proptest;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "rusqlite")]
+mod rusqlite;
 #[cfg(any(feature = "schemars", feature = "utoipa"))]
 mod schema;
 #[cfg(feature = "schemars")]
 mod schemars;
+#[cfg(feature = "sea-orm")]
+mod sea_orm;
 #[cfg(feature = "serde")]
 pub mod serde;
+#[cfg(feature = "sqlx")]
+mod sqlx;
+#[cfg(feature = "sqlx-postgres")]
+mod sqlx_postgres;
 #[cfg(feature = "utoipa")]
 mod utoipa;
 #[cfg(feature = "uuid")]
@@ -56,22 +83,28 @@ macro_rules! for_ids {
 }
 pub(crate) use for_ids;
 
+/// The same for [`StoredRaw`] too, whose text is that of its encrypted id.
+macro_rules! for_all_ids {
+    ($($(#[$attribute:meta])* impl[$($parameters:tt)*] $trait:path $(where [$($bounds:tt)*])? { $($body:tt)* })+) => {
+        $(
+            $crate::integrations::for_ids! {
+                $(#[$attribute])* impl[$($parameters)*] $trait $(where [$($bounds)*])? { $($body)* }
+            }
+
+            $(#[$attribute])*
+            impl<$($parameters)* K: $crate::Border> $trait for $crate::StoredRaw<K> $(where $($bounds)*)? { $($body)* }
+        )+
+    };
+}
+pub(crate) use for_all_ids;
+
 /// What differs in the text of the id types, for schemas and errors.
-pub(crate) trait Form: From<Id> + Display + FromStr<Err: Display> {
+pub(crate) trait Form: Display + FromStr<Err: Display> {
     /// The name of the type.
     const NAME: &'static str;
     /// What precedes the digits, without `_`.
     const PREFIX: &'static str;
 }
-
-/// To show in schemas and errors: `3vgoe12ccb8gh`.
-#[cfg(any(
-    feature = "redis",
-    feature = "schemars",
-    feature = "serde",
-    feature = "utoipa"
-))]
-const EXAMPLE: Id = Id::from_i64(4_594_531_474_933_654_033);
 
 impl Form for Id {
     const NAME: &'static str = "Id";
@@ -79,6 +112,11 @@ impl Form for Id {
 }
 
 impl<K: Kind> Form for Typed<K> {
+    const NAME: &'static str = K::NAME;
+    const PREFIX: &'static str = K::PREFIX;
+}
+
+impl<K: Border> Form for StoredRaw<K> {
     const NAME: &'static str = K::NAME;
     const PREFIX: &'static str = K::PREFIX;
 }

@@ -7,9 +7,10 @@ use core::str;
 
 use redis::{FromRedisValue, ParsingError, RedisWrite, ToRedisArgs, ToSingleRedisArg, Value};
 
-use super::{EXAMPLE, Form, for_ids};
+use super::example::Example;
+use super::{Form, for_all_ids};
 
-for_ids! {
+for_all_ids! {
     /// The text form, in keys and in values.
     impl[] ToRedisArgs {
         fn write_redis_args<W: RedisWrite + ?Sized>(&self, out: &mut W) {
@@ -36,7 +37,7 @@ fn parse<T: Form>(value: &Value) -> Result<T, ParsingError> {
         Value::BulkString(bytes) => str::from_utf8(bytes)?,
         Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,
         other => {
-            return Err(format!("{other:?} is not an id's text, as {}", T::from(EXAMPLE)).into());
+            return Err(format!("{other:?} is not an id's text, as {}", Example::<T>::NEW).into());
         }
     };
     text.parse::<T>()

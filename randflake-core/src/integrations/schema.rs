@@ -5,7 +5,8 @@ extern crate alloc;
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::{EXAMPLE, Form};
+use super::Form;
+use super::example::Example;
 use crate::text;
 
 /// For people.
@@ -28,7 +29,7 @@ pub(super) fn lengths<T: Form>() -> (usize, usize) {
 
 /// An id's text.
 pub(super) fn example<T: Form>() -> String {
-    T::from(EXAMPLE).to_string()
+    Example::<T>::NEW.to_string()
 }
 
 fn prefix<T: Form>() -> String {

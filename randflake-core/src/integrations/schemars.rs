@@ -7,9 +7,9 @@ use alloc::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::schema::{DESCRIPTION, example, lengths, pattern};
-use super::{Form, for_ids};
+use super::{Form, for_all_ids};
 
-for_ids! {
+for_all_ids! {
     impl[] JsonSchema {
         fn inline_schema() -> bool {
             true

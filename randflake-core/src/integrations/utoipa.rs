@@ -9,9 +9,9 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::schema::{DESCRIPTION, example, lengths, pattern};
-use super::{Form, for_ids};
+use super::{Form, for_all_ids};
 
-for_ids! {
+for_all_ids! {
     impl[] PartialSchema {
         fn schema() -> RefOr<Schema> {
             let (min, max) = lengths::<Self>();

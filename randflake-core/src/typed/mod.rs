@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::str::FromStr;
 
 use crate::Id;
-use crate::integrations::{Form, for_ids};
+use crate::integrations::{Form, for_all_ids};
 pub use error::TypedIdError;
 
 mod error;
@@ -48,7 +48,7 @@ pub trait Kind: 'static {
 /// ```
 #[repr(transparent)]
 pub struct Typed<K> {
-    id: Id,
+    pub(crate) id: Id,
     /// Neither owns nor borrows a `K`: the id is `Send`, `Sync` and `Copy` for each.
     kind: PhantomData<fn() -> K>,
 }
@@ -149,7 +149,8 @@ impl<K: Kind> Display for Typed<K> {
     }
 }
 
-for_ids! {
+for_all_ids! {
+    /// The type and the text: the raw id does not get into logs.
     impl[] Debug {
         fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
             write!(f, "{}({self})", Self::NAME)

@@ -2,7 +2,7 @@
 //!
 //! It is read strictly: each id has exactly one such string.
 
-use core::fmt::{self, Formatter};
+use core::fmt::{self, Display, Formatter};
 
 use serde_core::de::{Error, Visitor};
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
@@ -29,14 +29,18 @@ where
 /// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its shortest form.
 pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
-    T: From<Id>,
+    T: TryFrom<Id, Error: Display>,
     D: Deserializer<'de>,
 {
-    Decimal::deserialize(deserializer).map(Decimal::into_id)
+    let decimal = Decimal::deserialize(deserializer)?;
+    decimal.into_id().map_err(D::Error::custom)
 }
 
 /// The same for an `Option`; with `#[serde(default)]` the field may be absent.
 pub mod option {
+    use core::fmt::Display;
+
+    use serde_core::de::Error;
     use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Decimal;
@@ -62,11 +66,14 @@ pub mod option {
     /// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its shortest form.
     pub fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
     where
-        T: From<Id>,
+        T: TryFrom<Id, Error: Display>,
         D: Deserializer<'de>,
     {
         let decimal = Option::<Decimal>::deserialize(deserializer)?;
-        Ok(decimal.map(Decimal::into_id))
+        decimal
+            .map(Decimal::into_id)
+            .transpose()
+            .map_err(D::Error::custom)
     }
 }
 
@@ -77,8 +84,8 @@ impl Decimal {
         Self(id.into().to_i64())
     }
 
-    fn into_id<T: From<Id>>(self) -> T {
-        Id::from_i64(self.0).into()
+    fn into_id<T: TryFrom<Id>>(self) -> Result<T, T::Error> {
+        Id::from_i64(self.0).try_into()
     }
 }
 

@@ -3,6 +3,9 @@
 //! JavaScript rounds numbers over 2^53: what browsers read takes text, or
 //! [`as_decimal_string`](super::as_decimal_string).
 
+use core::fmt::Display;
+
+use serde_core::de::Error;
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Id;
@@ -28,15 +31,18 @@ where
 /// Those of the deserializer, as for what is not an `i64`.
 pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
-    T: From<Id>,
+    T: TryFrom<Id, Error: Display>,
     D: Deserializer<'de>,
 {
     let bits = i64::deserialize(deserializer)?;
-    Ok(Id::from_i64(bits).into())
+    T::try_from(Id::from_i64(bits)).map_err(D::Error::custom)
 }
 
 /// The same for an `Option`; with `#[serde(default)]` the field may be absent.
 pub mod option {
+    use core::fmt::Display;
+
+    use serde_core::de::Error;
     use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
     use crate::Id;
@@ -62,10 +68,12 @@ pub mod option {
     /// Those of the deserializer, as for what is not an `i64`.
     pub fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
     where
-        T: From<Id>,
+        T: TryFrom<Id, Error: Display>,
         D: Deserializer<'de>,
     {
         let bits = Option::<i64>::deserialize(deserializer)?;
-        Ok(bits.map(|bits| Id::from_i64(bits).into()))
+        bits.map(|bits| T::try_from(Id::from_i64(bits)))
+            .transpose()
+            .map_err(D::Error::custom)
     }
 }

@@ -26,19 +26,20 @@ use core::marker::PhantomData;
 use serde_core::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_core::ser::{Serialize, Serializer};
 
-use super::{EXAMPLE, Form, for_ids};
+use super::example::Example;
+use super::{Form, for_all_ids};
 
 pub mod as_decimal_string;
 pub mod as_i64;
 
-for_ids! {
+for_all_ids! {
     /// The text form where the format is for people, else the `i64`.
     impl[] Serialize {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             if serializer.is_human_readable() {
                 serializer.collect_str(self)
             } else {
-                serializer.serialize_i64(self.to_i64())
+                as_i64::serialize(self, serializer)
             }
         }
     }
@@ -49,7 +50,7 @@ for_ids! {
             if deserializer.is_human_readable() {
                 deserializer.deserialize_str(Text(PhantomData))
             } else {
-                i64::deserialize(deserializer).map(Self::from_i64)
+                as_i64::deserialize(deserializer)
             }
         }
     }
@@ -62,7 +63,7 @@ impl<T: Form> Visitor<'_> for Text<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "an id's text, as \"{}\"", T::from(EXAMPLE))
+        write!(f, "an id's text, as \"{}\"", Example::<T>::NEW)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
