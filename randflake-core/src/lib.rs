@@ -3,8 +3,8 @@
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
-/// A macro of the crate `postgres-types` names it.
-#[cfg(feature = "postgres-types")]
+// What the macros of both write names it.
+#[cfg(any(feature = "async-graphql", feature = "postgres-types"))]
 extern crate std;
 
 mod base;
@@ -52,6 +52,8 @@ pub use generator::Generator;
 use generator::{Strict, Tolerance};
 pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
 pub use id::Id;
+#[cfg(feature = "serde")]
+pub use integrations::serde;
 pub use lane::Lane;
 pub use layout::{
     AnyLayout, Baidu, Discord, Field, Instagram, Layout, LayoutFields, LayoutSpec, Mastodon,
@@ -67,8 +69,6 @@ pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use text::Text;
 #[cfg(feature = "ticket")]
 pub use ticket::{Ticket, TicketReader};
-#[doc(hidden)]
-pub use typed::__valid_prefix;
 pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
 use word::Word;
