@@ -101,7 +101,7 @@ fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
 
 /// All but what compiles for some machines only.
 fn features(library: &Library) -> String {
-    let all = library.features.iter().chain(library.integrations);
+    let all = library.features.iter().chain(library.integrations());
     all.copied().collect::<Vec<_>>().join(",")
 }
 
