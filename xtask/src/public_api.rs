@@ -1,6 +1,7 @@
 //! `public-api` and `semver`: what others may call, kept in a file beside each library, and which version a change of it
 //! asks for. No parts of `test`: their tools are built from source, in three minutes and in ten.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -61,11 +62,12 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
     exit(report)
 }
 
-/// Compares a library's interface with its file, or writes that.
+/// Compares a library's interface with its file, or writes that. Without integrations, which add impls of traits but no
+/// names, and take minutes to build.
 fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
     let mut list = program(tool, &["public-api", "--package", library.name]);
     list.args(["-sss", "--color", "never", "--features"])
-        .arg(features(library))
+        .arg(library.all_features())
         .env("RUSTUP_TOOLCHAIN", "nightly");
     println!("\n$ {}", shown(&list));
     let found = output_of(&mut list).ok_or("there is no list: does the library compile?")? + "\n";
@@ -99,18 +101,19 @@ fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
     ))
 }
 
-/// All but what compiles for some machines only.
-fn features(library: &Library) -> String {
-    let all = library.features.iter().chain(library.integrations());
-    all.copied().collect::<Vec<_>>().join(",")
-}
-
 /// The paths of structs, enums, traits, aliases and macros. A type that is associated with another stands below its path.
-fn types(list: &str) -> Vec<&str> {
+fn types(list: &str) -> BTreeSet<&str> {
     const KINDS: [&str; 7] = ["struct", "enum", "union", "trait", "type", "macro", "mod"];
     let mut modules: Vec<&str> = Vec::new();
-    let mut types = Vec::new();
-    for line in list.lines().filter_map(|line| line.strip_prefix("pub ")) {
+    let mut types = BTreeSet::new();
+    for line in list.lines() {
+        let attribute = line
+            .strip_prefix("#[")
+            .and_then(|line| line.split_once("] "));
+        let line = attribute.map_or(line, |(_, line)| line);
+        let Some(line) = line.strip_prefix("pub ") else {
+            continue;
+        };
         let line = line.strip_prefix("unsafe ").unwrap_or(line);
         let Some((kind, rest)) = line.split_once(' ') else {
             continue;
@@ -126,7 +129,7 @@ fn types(list: &str) -> Vec<&str> {
             .rsplit_once("::")
             .is_some_and(|(at, _)| modules.contains(&at))
         {
-            types.push(path);
+            types.insert(path);
         }
     }
     types
@@ -152,7 +155,7 @@ pub(crate) fn semver(arguments: &[String]) -> ExitCode {
         for library in LIBRARIES {
             let mut check = program(&tool, &["semver-checks", "--package", library.name]);
             check.args(["--only-explicit-features", "--baseline-rev", since]);
-            check.args(["--features", &features(library)]);
+            check.args(["--features", &library.all_features()]);
             report.check(library.name, &mut check);
         }
     }
@@ -196,19 +199,17 @@ mod tests {
     fn types_are_counted_once_and_without_what_belongs_to_them() {
         let list = "pub mod a\npub enum a::E\npub a::E::One\npub mod a::b\npub struct a::b::S<T>(_)\n\
              impl X for a::b::S\npub type a::b::S::Target = u8\npub type a::Alias = a::b::S<u8>\n\
-             pub trait a::T: Sized\npub fn a::f() -> a::E\npub enum a::SomeError\npub macro a::m!\n";
+             pub trait a::T: Sized\npub fn a::f() -> a::E\n#[non_exhaustive] pub enum a::SomeError\npub macro a::m!\n";
         let found = types(list);
-        assert_eq!(
-            found,
-            [
-                "a::E",
-                "a::b::S",
-                "a::Alias",
-                "a::T",
-                "a::SomeError",
-                "a::m"
-            ]
-        );
+        let expected = [
+            "a::E",
+            "a::b::S",
+            "a::Alias",
+            "a::T",
+            "a::SomeError",
+            "a::m",
+        ];
+        assert_eq!(found, expected.into());
         assert_eq!(found.iter().filter(|path| is_error(path)).count(), 1);
     }
 }
