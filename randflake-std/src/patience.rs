@@ -3,6 +3,8 @@
 use core::time::Duration;
 use std::time::Instant;
 
+#[cfg(feature = "ticket")]
+use crate::lease::DeviceLeaseError;
 use crate::lease::StoreError;
 use crate::segment::CounterError;
 
@@ -52,6 +54,16 @@ impl From<&CounterError> for Retry {
     }
 }
 
+#[cfg(feature = "ticket")]
+impl From<&DeviceLeaseError> for Retry {
+    fn from(error: &DeviceLeaseError) -> Self {
+        match error {
+            DeviceLeaseError::Store(error) => error.into(),
+            _ => Self::Never,
+        }
+    }
+}
+
 /// A number of tries, and a time limit.
 #[derive(Debug)]
 pub struct Patience {
@@ -96,7 +108,9 @@ impl Patience {
             Retry::Later(Some(latest)) => (Some(latest.max(FIRST_PAUSE)), left),
             Retry::Never => return None,
         };
-        let pause = backoff.min(LONGEST_PAUSE).min(latest.unwrap_or(Duration::MAX));
+        let pause = backoff
+            .min(LONGEST_PAUSE)
+            .min(latest.unwrap_or(Duration::MAX));
         (!most.is_zero()).then(|| with_jitter(pause).min(most))
     }
 }

@@ -148,7 +148,9 @@ impl<L: AnyLayout> Handle<L> {
             match retry.attempt(&mut attempt)? {
                 ControlFlow::Break(success) => return Ok(success),
                 ControlFlow::Continue(pause) => {
-                    self.0.0.wait_until(pause.limit, |phase| pause.is_over(phase));
+                    self.0
+                        .0
+                        .wait_until(pause.limit, |phase| pause.is_over(phase));
                 }
             }
         }

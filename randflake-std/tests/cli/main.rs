@@ -15,3 +15,4 @@ mod segments;
 mod streams;
 mod tickets;
 mod user;
+mod waits;

@@ -15,6 +15,7 @@ use crate::progress::Progress;
 use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
+use crate::wait::{self, WaitArgs};
 
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
@@ -36,6 +37,7 @@ Examples:
   randflake generate -n 3 --format json
   randflake generate --layout snowflake --format int
   randflake generate --layout snowflake --node-id 7
+  randflake generate --store redis://ids.internal --wait 2m
   randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct Args {
@@ -69,6 +71,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node_id: Option<String>,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
     store: LeaseArgs,
@@ -83,8 +87,10 @@ impl Args {
         let node_ids = self.node_ids(layout.spec())?;
         let codec = layout.codec_for_issuing(&self.secret)?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
-        let mut builder = Builder::of(codec, self.store.open()?)
+        let mut builder = Builder::of(codec, self.store.open_within(&self.wait)?)
             .node_ids(node_ids)
+            .wait(self.wait.limit())
+            .on_wait(wait::tell)
             .ttl(DEFAULT_TTL.max(shortest));
         if let Some(asked) = &self.node_id {
             let all = 0..=u64::from(layout.spec().max_node_id());

@@ -29,6 +29,7 @@ mod secret;
 mod segment;
 mod state_directory;
 mod store;
+mod wait;
 
 use std::process::ExitCode;
 
