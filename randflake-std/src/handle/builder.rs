@@ -234,9 +234,9 @@ impl<L: AnyLayout> Builder<L> {
     ///
     /// # Blocking
     ///
-    /// It waits for the store: as long as [an acquire](crate::lease#how-long-calls-block) takes, three times and 0.3 s if
-    /// the store does not answer. With [`wait`](Builder::wait) it goes on for so long, and one acquire more. In a task of a
-    /// runtime, call `build_async` (feature `tokio`).
+    /// It waits for the store: [as long as an acquire takes](crate::lease#how-long-calls-block), and if the store does not
+    /// answer, for three acquires and 0.3 s. With [`wait`](Builder::wait) it goes on for that time and one acquire more. In a
+    /// task call `build_async` (feature `tokio`).
     ///
     /// # Errors
     ///
