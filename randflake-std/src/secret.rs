@@ -138,7 +138,7 @@ impl Secret {
     /// typed_id!(UserId = Typed<User>, "user");
     ///
     /// let secret = Secret::generate()?;
-    /// let namespace = Namespace::of::<Randflake>(User::PREFIX)?;
+    /// let namespace = Namespace::new(User::PREFIX, Randflake)?;
     /// # let store = MemoryStore::new(namespace, ExactSystemClock.into());
     /// let ids = Handle::builder(&secret.derive(User::PREFIX), store).build()?;
     /// let user = User { id: ids.generate()?.typed() };

@@ -4,6 +4,7 @@
 //! tests run): **for one node id, all intervals of ticks ever granted are disjoint**, over all
 //! holders and all restarts. Ids of a holder that was paused past its lease's end carry ticks of its
 //! own interval alone, so disjoint intervals are all the fencing there is to do.
+#![doc = include_str!("blocking.md")]
 #![doc = include_str!("faults.md")]
 
 mod assigned;

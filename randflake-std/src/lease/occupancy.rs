@@ -15,7 +15,8 @@ pub struct Occupancy {
 /// Counts the leases that are not over, and sets the metric `randflake_occupancy_ratio` if this build
 /// has the feature `metrics`.
 ///
-/// It reads every record, so it is for one process of a fleet to call now and then, not for each.
+/// It reads every record, so it is for one process of a fleet to call now and then, not for each. It blocks: see
+/// [how long](super#how-long-calls-block).
 ///
 /// # Errors
 ///

@@ -93,7 +93,8 @@ impl<P: Permutation> Segments<P> {
         self.0.0.fill(ids)
     }
 
-    /// The next number, waiting for at most `limit` for the store when there is none at once.
+    /// The next number, waiting for at most `limit` for the store when there is none at once. It blocks the thread; in a task
+    /// call [`next`](Segments::next), which does not.
     ///
     /// # Errors
     ///

@@ -6,7 +6,8 @@ use super::{CounterError, Segment};
 
 /// Where the counter of one namespace is kept. The store types of [`lease`](crate::lease) are such.
 ///
-/// It is synchronous: one thread of a process calls it, and may wait for as long as the backend takes.
+/// It is synchronous: one thread of a process calls it. Every method blocks while the engine takes its time: see
+/// [how long calls block](crate::lease#how-long-calls-block).
 ///
 /// # Contract
 ///

@@ -68,6 +68,11 @@ use crate::segment::SegmentStore;
 /// mysql://ids:PASSWORD@db.internal/ids?sslmode=verify-full&sslrootcert=/etc/orders/ca.pem
 /// ```
 ///
+/// # Blocking
+///
+/// It asks the server, and waits for the answer: see [how long](super#how-long-calls-block).
+/// [`deferred`](super::deferred) leaves that to the first acquire.
+///
 /// # Errors
 ///
 /// [`StoreError::Invalid`] when the URL has another form or other options,
@@ -95,7 +100,8 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     })
 }
 
-/// Opens the store that a URL names, for the counter of a namespace, as [`lease::open`](crate::lease::open) does.
+/// Opens the store that a URL names, for the counter of a namespace, as [`lease::open`](crate::lease::open) does. It blocks
+/// [as long](crate::lease#how-long-calls-block).
 ///
 /// # Errors
 ///
