@@ -103,8 +103,8 @@ impl Display for StoreError {
             Self::Exhausted { retry_in } => {
                 write!(
                     f,
-                    "too few node ids are free: try again in {} ms",
-                    retry_in.as_millis()
+                    "too few node ids are free: try again in {} s",
+                    retry_in.as_millis().div_ceil(1_000)
                 )
             }
             Self::Quarantined { retry_in } => write!(

@@ -50,6 +50,10 @@ impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let permutation = if self.encrypt || self.decrypt {
             AnyPermutation::Sparx64(self.secret.read()?.cipher())
+        } else if self.secret.is_given() {
+            return Err(Failure::usage(
+                "--key-file: only --encrypt and --decrypt take a secret",
+            ));
         } else {
             AnyPermutation::Plain
         };
@@ -88,7 +92,10 @@ impl Args {
             return Ok(());
         };
         let foreign = plain[good].to_u64();
-        let says = format!("{foreign}: the layout has no such id: bits outside its fields are set");
+        let says = format!(
+            "{foreign}: the layout has no such id: bits outside its fields are set; is it encrypted, or of another \
+             layout?"
+        );
         Err((good, Failure::usage(says)))
     }
 }

@@ -1,6 +1,8 @@
 //! Which layout the ids have.
 
 use core::str::FromStr;
+use core::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec};
 use randflake_std::{
@@ -8,18 +10,20 @@ use randflake_std::{
     Sonyflake,
 };
 
+use crate::date;
 use crate::failure::Failure;
+use crate::record::utc;
 use crate::secret::SecretArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LayoutArgs {
     /// Which bits mean what: randflake, snowflake, sonyflake, discord, instagram, mastodon, baidu or
-    /// custom:TIME,NODE,SEQUENCE@EPOCH_MS/TICK_MS
+    /// custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS
     ///
     /// Randflake ids are encrypted, the others are plain unless encrypted: stands before them. A name may
-    /// be followed by another epoch and tick, as in sonyflake@1735689600000/10. A custom layout has the
-    /// widths of its fields in bits, from the highest down; the node id may have parts with names, as in
-    /// custom:38,region:6+type:14+machine:2,3@1577836800000/10.
+    /// be followed by another epoch and tick, as in sonyflake@2025-01-01/10; the epoch is a date in UTC or Unix
+    /// milliseconds. A custom layout has the widths of its fields in bits, from the highest down; the node id may
+    /// have parts with names, as in custom:38,region:6+type:14+machine:2,3@2020-01-01/10.
     #[arg(long, value_name = "LAYOUT", default_value = "randflake")]
     pub(crate) layout: Chosen,
 }
@@ -29,6 +33,8 @@ pub(crate) struct LayoutArgs {
 pub(crate) struct Chosen {
     spec: LayoutSpec,
     encrypted: bool,
+    /// As it was written, without epoch and tick.
+    shape: String,
 }
 
 const PRESETS: [(&str, LayoutSpec); 7] = [
@@ -43,13 +49,16 @@ const PRESETS: [(&str, LayoutSpec); 7] = [
 
 const ENCRYPTED: &str = "encrypted:";
 const CUSTOM: &str = "custom:";
-const CUSTOM_ALLOWED: &str = "custom:TIME,NODE,SEQUENCE@EPOCH_MS/TICK_MS is allowed, with 1 to 63 bits of \
-                              time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 together";
+const CUSTOM_SHAPE: &str = "a custom layout is written custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS, such as \
+                            custom:41,10,12@2020-01-01/1";
+const CUSTOM_BITS: &str = "1 to 63 bits of time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 \
+                           together are allowed";
 
 impl FromStr for Chosen {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let written = text.split('@').next().unwrap_or(text).to_owned();
         let (asked_encrypted, text) = match text.strip_prefix(ENCRYPTED) {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -65,6 +74,7 @@ impl FromStr for Chosen {
         Ok(Self {
             spec,
             encrypted: asked_encrypted || name == "randflake",
+            shape: written,
         })
     }
 }
@@ -77,18 +87,30 @@ fn read_times(text: &str) -> Result<Times, String> {
         Some((epoch, tick)) => (epoch, Some(tick)),
         None => (text, None),
     };
-    let number = |text: &str| {
-        text.parse::<u64>()
-            .map_err(|_| format!("'{text}' is no number of milliseconds"))
-    };
-    Ok((number(epoch)?, tick.map(number).transpose()?))
+    let epoch_unix_ms = epoch.parse().ok().or_else(|| date::unix_ms(epoch));
+    let epoch_unix_ms = epoch_unix_ms.ok_or_else(|| {
+        format!(
+            "'{epoch}' is not an epoch: a date such as 2025-01-01 or Unix milliseconds are allowed"
+        )
+    })?;
+    let tick_ms = tick.map(|tick| {
+        tick.parse()
+            .map_err(|_| format!("'{tick}' is not the length of a tick in milliseconds"))
+    });
+    Ok((epoch_unix_ms, tick_ms.transpose()?))
 }
 
 fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, LayoutSpec), String> {
     let preset = PRESETS.iter().find(|(preset, _)| *preset == name);
     let Some(&(name, spec)) = preset else {
         let names = PRESETS.map(|(preset, _)| preset).join(", ");
-        return Err(format!("{names} and {CUSTOM_ALLOWED} are allowed"));
+        let known = PRESETS
+            .iter()
+            .find(|(preset, _)| preset.eq_ignore_ascii_case(name));
+        return Err(match known {
+            Some((preset, _)) => format!("unknown layout: write {preset}, in lower case"),
+            None => format!("unknown layout: {names} are known; {CUSTOM_SHAPE}"),
+        });
     };
     let Some((epoch_unix_ms, tick_ms)) = times else {
         return Ok((name, spec));
@@ -106,14 +128,17 @@ fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, Layout
 }
 
 fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String> {
-    let allowed = || CUSTOM_ALLOWED.to_owned();
+    let shape = |missing: &str| format!("{missing}: {CUSTOM_SHAPE}");
     let [time, node, sequence] = widths.split(',').collect::<Vec<_>>()[..] else {
-        return Err(allowed());
+        return Err(shape("three numbers of bits are needed"));
     };
     let Some((epoch_unix_ms, Some(tick_ms))) = times else {
-        return Err(allowed());
+        return Err(shape("epoch and tick are missing"));
     };
-    let width = |text: &str| text.parse::<u32>().map_err(|_| allowed());
+    let width = |text: &str| {
+        let bits = text.parse::<u32>();
+        bits.map_err(|_| shape(&format!("'{text}' is not a number of bits")))
+    };
     let (time, sequence) = (width(time)?, width(sequence)?);
     let parts = read_parts(node)?;
     let node = match &parts {
@@ -128,7 +153,7 @@ fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String>
         .sum::<u64>();
     if time == 0 || time > 63 || node > 32 || sequence > 32 || together > 64 {
         return Err(format!(
-            "{CUSTOM_ALLOWED}: {time} + {node} + {sequence} bits are {together}"
+            "{time} + {node} + {sequence} bits are {together}: {CUSTOM_BITS}"
         ));
     }
     let field = |bits, shift| Field { bits, shift };
@@ -204,6 +229,25 @@ impl Chosen {
             "{prefix}custom-{}-{epoch_unix_ms}-{tick_ms}",
             places.join("-")
         )
+    }
+
+    /// Refuses to issue ids of a layout whose time is up. Its ids are read as ever.
+    pub(crate) fn has_time_left(&self) -> Result<(), Failure> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let unix = |tick| Duration::from_millis(self.spec.unix_ms(tick));
+        let (first, last) = (unix(0), unix(self.spec.max_tick()));
+        let now = now.unwrap_or_default();
+        if (first..=last).contains(&now) {
+            return Ok(());
+        }
+        let (today, first, last) = (utc(now), utc(first), utc(last));
+        let (shape, tick_ms) = (&self.shape, self.spec.tick_ms());
+        let year = today.get(..4).unwrap_or(&today);
+        Err(Failure::failed(format!(
+            "ids of this layout have times from {first} to {last}, and it is {today}: make new ones with another \
+             epoch, such as --layout {shape}@{year}-01-01/{tick_ms}, or in another layout; the ids that exist can \
+             still be read"
+        )))
     }
 
     /// The codec, with a secret where there is something to encrypt.
