@@ -6,6 +6,7 @@
 //! Uniqueness rests on one promise of the store, which the contract tests check for each: **all intervals of ticks ever
 //! granted for one node id are disjoint**, over all holders and all restarts. A holder that was paused past the end of
 //! its lease can stamp only ticks of its own interval, so no other fencing is needed.
+#![doc = include_str!("blocking.md")]
 #![doc = include_str!("faults.md")]
 
 mod assigned;

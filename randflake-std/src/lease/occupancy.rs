@@ -14,7 +14,8 @@ pub struct Occupancy {
 
 /// Counts the live leases, and sets the metric `randflake_occupancy_ratio` with the feature `metrics`.
 ///
-/// It reads every record: call it every few minutes in one process of a fleet, not in each.
+/// It reads every record: call it every few minutes in one process of a fleet, not in each. It blocks: see
+/// [how long](super#how-long-calls-block).
 ///
 /// # Errors
 ///

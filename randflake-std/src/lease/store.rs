@@ -14,8 +14,8 @@ use crate::ledger::{Loss, Seal};
 /// what an engine must do is the contract of [`Engine`](crate::ledger::Engine). Use this trait where the engine does
 /// not matter.
 ///
-/// It is synchronous: one thread of a process, its keeper, calls it. A call may block while the engine works; its time
-/// limit is well below the TTL.
+/// It is synchronous: one thread of a process, its keeper, calls it. Every method but `namespace` and `seal` blocks while
+/// the engine works; its time limit is well below the TTL: see [how long calls block](super#how-long-calls-block).
 pub trait LeaseStore: Send + Debug {
     /// The namespace that this store was opened for.
     fn namespace(&self) -> &Namespace;

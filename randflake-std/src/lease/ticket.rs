@@ -61,6 +61,8 @@ impl DeviceLease {
     /// Leases a node id for a device, for at least one tick and at most the namespace's longest TTL. The store's
     /// records name the holder `device/` and the device's number in hex.
     ///
+    /// It blocks, as all functions with a store: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// The store's. After [`Unavailable`](StoreError::Unavailable) an unused node id may stay leased until it expires.

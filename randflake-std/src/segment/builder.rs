@@ -14,16 +14,13 @@ use super::keeper::Keeper;
 use super::shared::Shared;
 use super::{CounterError, Owner, SegmentStore, Segments};
 use crate::Secret;
+use crate::patience::{Patience, Retry};
 
 /// How long numbers last without the store by default: 60 s.
 pub const DEFAULT_SURVIVE: Duration = Duration::from_secs(60);
 /// The default range of segment lengths. The maximum is that of Leaf's segment mode (Meituan-Dianping/Leaf,
 /// `SegmentIDGenImpl.java`, `MAX_STEP`).
 pub const DEFAULT_LENGTHS: RangeInclusive<u32> = 1_000..=1_000_000;
-
-/// How often the first reservation is tried when the store does not answer.
-const TRIES: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// Makes [`Segments`]: see [`Segments::builder`].
 #[must_use = "a builder does nothing until `build`"]
@@ -90,6 +87,11 @@ impl<P: Permutation + Send + Sync + 'static> Builder<P> {
 
     /// Reserves the first segment, and starts the thread that reserves the others.
     ///
+    /// # Blocking
+    ///
+    /// It waits for the store: for one [request](crate::lease#how-long-calls-block) or two, three times and 0.3 s if the store
+    /// does not answer.
+    ///
     /// # Errors
     ///
     /// [`BuildError`].
@@ -132,15 +134,16 @@ fn reserve_first(
     store: &mut dyn SegmentStore,
     length: u64,
 ) -> Result<super::Segment, CounterError> {
-    let mut tries = 1;
+    let mut patience = Patience::new(Duration::ZERO);
     loop {
-        match store.reserve(length) {
-            Err(CounterError::Unavailable(_)) if tries < TRIES => {
-                thread::sleep(PAUSE * tries);
-                tries += 1;
-            }
-            outcome => return outcome,
-        }
+        let error = match store.reserve(length) {
+            Ok(segment) => return Ok(segment),
+            Err(error) => error,
+        };
+        let Some(pause) = patience.pause(Retry::from(&error)) else {
+            return Err(error);
+        };
+        thread::sleep(pause);
     }
 }
 

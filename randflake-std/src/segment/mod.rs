@@ -92,7 +92,8 @@ impl<P: Permutation> Segments<P> {
         self.0.0.fill(ids)
     }
 
-    /// Returns the next number, and waits for the store, at most `limit`, if there is none.
+    /// Returns the next number, and waits for the store, at most `limit`, if there is none. It blocks the thread; a task
+    /// calls [`next`](Segments::next), which does not.
     ///
     /// # Errors
     ///

@@ -6,7 +6,8 @@ use super::{CounterError, Segment};
 
 /// The counter of one namespace. The store types of [`lease`](crate::lease) implement it.
 ///
-/// It is synchronous: one thread of a process calls it, and a call may block while the backend works.
+/// It is synchronous: one thread of a process calls it. Every method blocks while the engine works: see
+/// [how long calls block](crate::lease#how-long-calls-block).
 ///
 /// # Contract
 ///

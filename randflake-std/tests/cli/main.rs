@@ -18,3 +18,4 @@ mod signals;
 mod streams;
 mod tickets;
 mod user;
+mod waits;

@@ -33,6 +33,7 @@ mod segment;
 mod span;
 mod state_directory;
 mod store;
+mod wait;
 
 use std::process::ExitCode;
 

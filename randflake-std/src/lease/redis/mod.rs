@@ -135,6 +135,8 @@ impl RedisStore {
     /// `redis-tls`; [`open`](super::open) says which certificates are trusted. `redis+unix:///PATH` is a
     /// socket of this machine. Nothing is written before the first acquire.
     ///
+    /// It blocks: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server's certificate is

@@ -65,6 +65,11 @@ use crate::segment::SegmentStore;
 /// mysql://ids:PASSWORD@db.internal/ids?sslmode=verify-full&sslrootcert=/etc/orders/ca.pem
 /// ```
 ///
+/// # Blocking
+///
+/// It asks the server, and waits for the answer: see [how long](super#how-long-calls-block).
+/// [`deferred`](super::deferred) leaves that to the first acquire.
+///
 /// # Errors
 ///
 /// - [`StoreError::Invalid`]: the URL has another form or other options;
@@ -94,7 +99,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
 }
 
 /// Opens the store that a URL names, for the counter of a namespace; otherwise like
-/// [`lease::open`](crate::lease::open).
+/// [`lease::open`](crate::lease::open). It blocks [as long](crate::lease#how-long-calls-block).
 ///
 /// # Errors
 ///
