@@ -1,10 +1,6 @@
 //! `Builder::wait`: a build that goes on while a store in a file grants nothing.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::time::Duration;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! `build_async`, and what becomes of a build that nobody waits for any more.
 
 use core::future::Future;
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use randflake_std::BuildError;
 use randflake_std::lease::{self, LeaseStore, StoreError, StoreErrorKind};
