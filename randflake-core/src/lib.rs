@@ -2,8 +2,8 @@
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
-/// A macro of the crate `postgres-types` names it.
-#[cfg(feature = "postgres-types")]
+// What the macros of both write names it.
+#[cfg(any(feature = "async-graphql", feature = "postgres-types"))]
 extern crate std;
 
 mod base;
@@ -51,10 +51,12 @@ pub use generator::Generator;
 use generator::{Strict, Tolerance};
 pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
 pub use id::Id;
+#[cfg(feature = "serde")]
+pub use integrations::serde;
 pub use lane::Lane;
 pub use layout::{
-    AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Field, Instagram, Layout,
-    LayoutFields, LayoutSpec, Mastodon, Randflake, RandflakeOnTheFly, Snowflake, Sonyflake,
+    AnyLayout, Baidu, Discord, Field, Instagram, Layout, LayoutFields, LayoutSpec, Mastodon,
+    Randflake, Snowflake, Sonyflake,
 };
 pub use lease::Lease;
 pub use lines::Notation;
@@ -66,8 +68,6 @@ pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use text::Text;
 #[cfg(feature = "ticket")]
 pub use ticket::{Ticket, TicketReader};
-#[doc(hidden)]
-pub use typed::__valid_prefix;
 pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
 use word::Word;

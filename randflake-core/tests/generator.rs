@@ -29,7 +29,7 @@ impl Layout for Slow {
 }
 
 fn lease(start: u64, end: u64) -> Lease<Slow> {
-    Lease::new(7, start, end).unwrap()
+    Lease::new(Slow, 7, start, end).unwrap()
 }
 
 fn parts(tick: u64, sequence: u32) -> Parts {
@@ -134,7 +134,7 @@ fn refused_extensions<W: AtomicWord>() {
     let clock = ManualClock::at_unix_ms(100_000);
     let sequencer = Sequencer::<Slow, W>::new(lease(100, 102)).unwrap();
     let extend = |extended| sequencer.extend(extended, &clock);
-    let other_node = Lease::new(8, 100, 110).unwrap();
+    let other_node = Lease::new(Slow, 8, 100, 110).unwrap();
     assert_eq!(extend(other_node), Err(ExtendError::Foreign));
     assert_eq!(extend(lease(99, 110)), Err(ExtendError::Foreign));
     assert_eq!(extend(lease(101, 110)), Err(ExtendError::Foreign));

@@ -116,7 +116,7 @@ fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
     steps: &[Step],
 ) -> Result<(), TestCaseError> {
     let end = (start + length).min(MAX_TICK + 1);
-    let lease = |end| Lease::<L>::new(NODE_ID, start, end);
+    let lease = |end| Lease::new(L::default(), NODE_ID, start, end);
     let sequencer = Sequencer::<L, W>::new(lease(end)?)?;
     let mut model = Model {
         lease: start..end,
@@ -125,7 +125,7 @@ fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
     };
     let mut unix_ms = EPOCH_UNIX_MS;
     let mut issued = HashSet::new();
-    let codec = Codec::<L>::new(Plain);
+    let codec = Codec::new(L::default(), Plain);
     for &step in steps {
         match step {
             Step::SetClock(ms) => unix_ms = ms,

@@ -75,7 +75,7 @@ fn around(field: Field) -> impl Strategy<Value = u64> {
 
 /// Composing is the obvious sum of the parts, or an error that names what is out of range.
 fn check_compose<L: Layout<Permutation = Plain>>(parts: Parts) -> Result<(), TestCaseError> {
-    let codec = Codec::<L>::new(Plain);
+    let codec = Codec::new(L::default(), Plain);
     let fields = L::SPEC.fields();
     let (max_tick, max_node_id, max_sequence) = (
         max(fields.timestamp),

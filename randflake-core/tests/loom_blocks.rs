@@ -46,7 +46,7 @@ struct World {
 impl World {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            sequencer: Sequencer::new(Lease::new(0, 0, 9).unwrap()).unwrap(),
+            sequencer: Sequencer::new(Lease::new(L::default(), 0, 0, 9).unwrap()).unwrap(),
             held: Held::new(),
             codec: Codec::new(Plain),
             seals: AtomicU64::new(0),

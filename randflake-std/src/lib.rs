@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod clock;
-mod error;
 mod fork_guard;
 mod generation;
 mod handle;
@@ -20,7 +19,7 @@ mod secret;
 pub mod segment;
 
 pub use clock::{ExactSystemClock, SystemClock};
-pub use error::GenerateError;
+
 pub use generation::Generation;
 #[doc(hidden)] // What `Builder::node_ids` makes of a number or a range.
 pub use handle::NodeIdCount;
@@ -28,9 +27,9 @@ pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, 
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
-    self, AnyLayout, AnyPermutation, Baidu, Border, BorderError, Custom, Discord, Encrypted, Id,
-    Instagram, Kind, Layout, Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake,
-    StoredRaw, Typed, TypedIdError, typed_id,
+    self, AnyLayout, Baidu, Border, BorderError, Discord, GenerateError, Id, Instagram, Kind,
+    Layout, LayoutSpec, Lease, Mastodon, Parts, Permutation, Plain, Randflake, Snowflake,
+    Sonyflake, Sparx64, StoredRaw, Typed, TypedIdError, typed_id,
 };
 pub use secret::{Secret, SecretError};
 

@@ -235,7 +235,7 @@ fn the_file_of_something_else_is_refused() {
         ),
         (
             7,
-            Namespace::of::<randflake_std::Snowflake>("orders").unwrap(),
+            Namespace::new("orders", randflake_std::Snowflake).unwrap(),
             "other terms",
         ),
     ] {

@@ -105,7 +105,7 @@ fn is_same(a: &Grant, b: &Grant) -> bool {
 impl World {
     fn new() -> Self {
         let clock = Arc::new(ManualClock::at_unix_ms(1_800_000_000_000));
-        let namespace = Namespace::of::<Four>("copies").unwrap();
+        let namespace = Namespace::new("copies", Four).unwrap();
         let namespace = namespace.with_max_ttl(Duration::from_secs(60));
         let store = MemoryStore::new(namespace, Arc::clone(&clock));
         let mut world = Self {

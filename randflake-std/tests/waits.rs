@@ -48,11 +48,11 @@ impl Files {
 }
 
 fn namespace() -> Namespace {
-    Namespace::of::<Two>("test").unwrap()
+    Namespace::new("test", Two).unwrap()
 }
 
 fn builder(store: impl LeaseStore + 'static) -> Builder<Two> {
-    Builder::<Two>::new(Plain, store)
+    Builder::new(Two, Plain, store)
 }
 
 /// Builds in another thread, and does something once the build waits for a reason.
@@ -183,7 +183,7 @@ fn what_waiting_does_not_help_is_refused_at_once() {
     );
 
     let path = files.path.clone();
-    let other = Namespace::of::<Two>("other").unwrap();
+    let other = Namespace::new("other", Two).unwrap();
     let opened = lease::deferred(&other, move |_| SqliteStore::open(&path, &namespace()));
     let error = builder(opened).wait(Duration::MAX).build().unwrap_err();
     assert!(

@@ -10,7 +10,7 @@ pub(crate) fn run(report: &mut Report) {
         let mut features = library.features.to_vec();
         // They are of core; whoever passes them on adds no code.
         if library.no_std {
-            features.extend(library.integrations);
+            features.extend(library.integrations());
         }
         for features in sets(&features) {
             let what = if features.is_empty() {

@@ -17,6 +17,7 @@ mod engines;
 mod faults;
 mod features;
 mod fuzz;
+mod integrations;
 mod interop;
 mod lanes;
 mod lint;
@@ -145,6 +146,12 @@ const PARTS: &[Part] = &[
         about: "examples for nRF52840, STM32F411, RP2040 and ESP32-C3 compile; those for any board are tested",
         needs: boards::needs,
         run: boards::run,
+    },
+    Part {
+        name: "integrations",
+        about: "ids in other crates' traits and the examples for servers, on real databases (postgresql, mariadb)",
+        needs: integrations::needs,
+        run: integrations::run,
     },
     Part {
         name: "interop",

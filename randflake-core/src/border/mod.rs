@@ -1,7 +1,7 @@
 //! Ids that a database stores raw, and everybody else sees encrypted.
 
 use core::cmp::Ordering;
-use core::fmt::{self, Debug, Display, Formatter};
+use core::fmt::{self, Display, Formatter};
 use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
@@ -128,6 +128,13 @@ impl<K> From<StoredRaw<K>> for Typed<K> {
     }
 }
 
+impl<K> From<StoredRaw<K>> for Id {
+    /// The encrypted id.
+    fn from(stored: StoredRaw<K>) -> Self {
+        stored.id.id()
+    }
+}
+
 impl<K: Border> FromStr for StoredRaw<K> {
     type Err = BorderError;
 
@@ -141,13 +148,6 @@ impl<K: Kind> Display for StoredRaw<K> {
     /// The encrypted id.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(&self.id, f)
-    }
-}
-
-impl<K: Kind> Debug for StoredRaw<K> {
-    /// The encrypted id: the raw one does not get into logs.
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Debug::fmt(&self.id, f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a `bigint` column holds of an id.
 
+pub(super) use super::for_all_ids as for_columns;
 use crate::{Border, BorderError, Id, Kind, StoredRaw, Typed};
 
 /// What the database clients' traits do for an id is what they do for this number.
@@ -39,18 +40,3 @@ impl<K: Border> Column for StoredRaw<K> {
         Self::from_raw(number)
     }
 }
-
-/// [`for_ids`](super::for_ids), and the same for [`StoredRaw`].
-macro_rules! for_columns {
-    ($($(#[$attribute:meta])* impl[$($parameters:tt)*] $trait:path $(where [$($bounds:tt)*])? { $($body:tt)* })+) => {
-        $(
-            crate::integrations::for_ids! {
-                $(#[$attribute])* impl[$($parameters)*] $trait $(where [$($bounds)*])? { $($body)* }
-            }
-
-            $(#[$attribute])*
-            impl<$($parameters)* K: crate::Border> $trait for crate::StoredRaw<K> $(where $($bounds)*)? { $($body)* }
-        )+
-    };
-}
-pub(super) use for_columns;

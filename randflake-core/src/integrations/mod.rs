@@ -1,7 +1,18 @@
 //! The ids in other crates' traits: one file and one feature for each crate.
 
-use crate::{Id, Kind, StoredRaw, Typed};
+use core::fmt::Display;
+use core::str::FromStr;
 
+use crate::{Border, Id, Kind, StoredRaw, Typed};
+
+#[cfg(feature = "arbitrary")]
+mod arbitrary;
+#[cfg(feature = "async-graphql")]
+mod async_graphql;
+#[cfg(feature = "borsh")]
+mod borsh;
+#[cfg(feature = "bytemuck")]
+mod bytemuck;
 #[cfg(any(
     feature = "diesel",
     feature = "postgres-types",
@@ -14,22 +25,42 @@ mod column;
 mod defmt;
 #[cfg(feature = "diesel")]
 mod diesel;
+#[cfg(any(
+    feature = "redis",
+    feature = "schemars",
+    feature = "serde",
+    feature = "utoipa"
+))]
+mod example;
 #[cfg(feature = "postgres-types")]
 mod postgres_types;
+#[cfg(feature = "proptest")]
+mod proptest;
+#[cfg(feature = "redis")]
+mod redis;
 #[cfg(feature = "rusqlite")]
 mod rusqlite;
+#[cfg(any(feature = "schemars", feature = "utoipa"))]
+mod schema;
+#[cfg(feature = "schemars")]
+mod schemars;
 #[cfg(feature = "sea-orm")]
 mod sea_orm;
+#[cfg(feature = "serde")]
+pub mod serde;
 #[cfg(feature = "sqlx")]
 mod sqlx;
 #[cfg(feature = "sqlx-postgres")]
 mod sqlx_postgres;
+#[cfg(feature = "utoipa")]
+mod utoipa;
+#[cfg(feature = "uuid")]
+mod uuid;
 
-/// Implements a trait for [`Id`](crate::Id) and for [`Typed<K>`](crate::Typed), with one body.
+/// Implements a trait for [`Id`] and for [`Typed<K>`](Typed), with one body.
 ///
-/// Both have `from_i64`, `to_i64`, `from_u64`, `to_u64`, `Display` and `FromStr`; what differs in their text is in
-/// [`Form`]. The parameters of the impl stand in brackets, each with a comma; bounds may follow in a
-/// second pair.
+/// Both have `from_i64`, `to_i64`, `from_u64`, `to_u64`, `Display`, `FromStr` and [`Form`]. The parameters of the impl
+/// stand in brackets, each with a comma; bounds may follow in a second pair.
 ///
 /// ```ignore
 /// for_ids! {
@@ -52,8 +83,23 @@ macro_rules! for_ids {
 }
 pub(crate) use for_ids;
 
-/// What schemas and errors say of an id type's text.
-pub(crate) trait Form {
+/// The same for [`StoredRaw`] too, whose text is that of its encrypted id.
+macro_rules! for_all_ids {
+    ($($(#[$attribute:meta])* impl[$($parameters:tt)*] $trait:path $(where [$($bounds:tt)*])? { $($body:tt)* })+) => {
+        $(
+            $crate::integrations::for_ids! {
+                $(#[$attribute])* impl[$($parameters)*] $trait $(where [$($bounds)*])? { $($body)* }
+            }
+
+            $(#[$attribute])*
+            impl<$($parameters)* K: $crate::Border> $trait for $crate::StoredRaw<K> $(where $($bounds)*)? { $($body)* }
+        )+
+    };
+}
+pub(crate) use for_all_ids;
+
+/// What differs in the text of the id types, for schemas and errors.
+pub(crate) trait Form: Display + FromStr<Err: Display> {
     /// The name of the type.
     const NAME: &'static str;
     /// What precedes the digits, without `_`.
@@ -70,7 +116,7 @@ impl<K: Kind> Form for Typed<K> {
     const PREFIX: &'static str = K::PREFIX;
 }
 
-impl<K: Kind> Form for StoredRaw<K> {
+impl<K: Border> Form for StoredRaw<K> {
     const NAME: &'static str = K::NAME;
     const PREFIX: &'static str = K::PREFIX;
 }

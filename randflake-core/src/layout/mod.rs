@@ -1,7 +1,6 @@
 //! Layouts: how timestamp, node id and sequence share the 64 bits of a raw id.
 
 mod any;
-mod encrypted;
 mod published;
 mod randflake;
 mod snowflake;
@@ -10,10 +9,9 @@ mod spec;
 
 use core::fmt::Debug;
 
-pub use any::{AnyLayout, AnyPermutation, Custom};
-pub use encrypted::Encrypted;
+pub use any::AnyLayout;
 pub use published::{Baidu, Discord, Instagram, Mastodon};
-pub use randflake::{Randflake, RandflakeOnTheFly};
+pub use randflake::Randflake;
 pub use snowflake::Snowflake;
 pub use sonyflake::Sonyflake;
 pub use spec::{Field, LayoutFields, LayoutSpec};
@@ -57,7 +55,8 @@ use crate::Permutation;
 /// # fn main() { let _ = OVERLAPPING; }
 /// ```
 pub trait Layout: Copy + Default + Eq + Debug + Send + Sync + 'static {
-    /// What makes a raw id public: [`Sparx64`](crate::Sparx64) encrypts it, [`Plain`](crate::Plain) leaves it.
+    /// What makes a raw id public unless another permutation is given: [`Sparx64`](crate::Sparx64) encrypts it,
+    /// [`Plain`](crate::Plain) leaves it.
     type Permutation: Permutation + Debug + Send + Sync + 'static;
 
     /// Field widths and places, epoch and tick, checked when it was declared.

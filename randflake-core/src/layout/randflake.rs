@@ -1,5 +1,5 @@
 use super::{Field, Layout, LayoutFields, LayoutSpec};
-use crate::{Sparx64, Sparx64OnTheFly};
+use crate::Sparx64;
 
 /// The Randflake layout: 30 bits of seconds, 17 of node id, 17 of sequence, encrypted.
 ///
@@ -12,6 +12,46 @@ use crate::{Sparx64, Sparx64OnTheFly};
 /// 2041-10-31 22:21:52 UTC the raw id's top bit is set. A node issues 131,072 ids a second. Source:
 /// <https://github.com/gosuda/randflake>, whose Go, Python and TypeScript packages exchange ids
 /// with this one.
+///
+/// A [`Sparx64`] has 200 bytes of round keys. [`Sparx64OnTheFly`](crate::Sparx64OnTheFly) makes the same ids with 16, a
+/// microcontroller's way:
+///
+/// ```
+/// use randflake_core::{Generator, Lease, LocalWord, ManualClock, Randflake, Sparx64OnTheFly};
+///
+/// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
+/// let cipher = Sparx64OnTheFly::new(&[7; 16]);
+/// let generator = Generator::<_, LocalWord<u32>, _, _>::new(lease, &clock, cipher)?;
+/// assert_ne!(generator.generate()?, generator.generate()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// With the key in flash memory a generator needs none of it in RAM: a permutation of your own names the `static`.
+///
+/// ```
+/// use randflake_core::{Generator, Lease, LocalWord, ManualClock, Permutation, Randflake, Sparx64OnTheFly};
+///
+/// static CIPHER: Sparx64OnTheFly = Sparx64OnTheFly::new(b"sixteen byte key");
+///
+/// struct InFlash;
+///
+/// impl Permutation for InFlash {
+///     fn permute(&self, raw: u64) -> u64 {
+///         CIPHER.permute(raw)
+///     }
+///
+///     fn invert(&self, public: u64) -> u64 {
+///         CIPHER.invert(public)
+///     }
+/// }
+///
+/// # let clock = ManualClock::at_unix_ms(1_733_706_297_000);
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
+/// let generator = Generator::<_, LocalWord<u32>, _, _>::new(lease, &clock, InFlash)?;
+/// assert_ne!(generator.generate()?, generator.generate()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Randflake;
 
@@ -31,61 +71,4 @@ impl Layout for Randflake {
         epoch_unix_ms: 1_730_000_000_000,
         tick_ms: 1_000,
     });
-}
-
-/// [`Randflake`] with 16 bytes of key in memory instead of 200: the same ids, a microcontroller's way.
-///
-/// ```
-/// use randflake_core::{Generator, Lease, LocalWord, ManualClock, RandflakeOnTheFly, Sparx64OnTheFly};
-///
-/// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
-/// let lease = Lease::<RandflakeOnTheFly>::new(42, 3_706_297, 3_706_357)?;
-/// let cipher = Sparx64OnTheFly::new(&[7; 16]);
-/// let generator = Generator::<_, LocalWord<u32>, _>::new(lease, &clock, cipher)?;
-/// assert_ne!(generator.generate()?, generator.generate()?);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// With the key in flash memory a generator needs none of it in RAM: a layout of one's own names the `static`.
-///
-/// ```
-/// use randflake_core::{Generator, Layout, Lease, LocalWord, ManualClock, Permutation, Randflake};
-/// use randflake_core::{Sparx64OnTheFly, LayoutSpec};
-///
-/// static CIPHER: Sparx64OnTheFly = Sparx64OnTheFly::new(b"sixteen byte key");
-///
-/// #[derive(Debug)]
-/// struct InFlash;
-///
-/// impl Permutation for InFlash {
-///     fn permute(&self, raw: u64) -> u64 {
-///         CIPHER.permute(raw)
-///     }
-///
-///     fn invert(&self, public: u64) -> u64 {
-///         CIPHER.invert(public)
-///     }
-/// }
-///
-/// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-/// struct Ids;
-///
-/// impl Layout for Ids {
-///     type Permutation = InFlash;
-///     const SPEC: LayoutSpec = Randflake::SPEC;
-/// }
-///
-/// # let clock = ManualClock::at_unix_ms(1_733_706_297_000);
-/// let lease = Lease::<Ids>::new(42, 3_706_297, 3_706_357)?;
-/// let generator = Generator::<_, LocalWord<u32>, _>::new(lease, &clock, InFlash)?;
-/// assert_ne!(generator.generate()?, generator.generate()?);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RandflakeOnTheFly;
-
-impl Layout for RandflakeOnTheFly {
-    type Permutation = Sparx64OnTheFly;
-
-    const SPEC: LayoutSpec = Randflake::SPEC;
 }

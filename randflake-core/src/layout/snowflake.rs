@@ -1,4 +1,4 @@
-use super::{Custom, Field, Layout, LayoutFields, LayoutSpec};
+use super::{Field, Layout, LayoutFields, LayoutSpec};
 use crate::{FieldError, LayoutError, Plain};
 
 /// Twitter's Snowflake: 41 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
@@ -66,7 +66,7 @@ impl Snowflake {
         epoch_unix_ms: u64,
         node_bits: u32,
         step_bits: u32,
-    ) -> Result<Custom, LayoutError> {
+    ) -> Result<LayoutSpec, LayoutError> {
         let bits = node_bits.saturating_add(step_bits);
         if bits > MAX_NODE_AND_STEP_BITS {
             return Err(LayoutError::TooFewTimestampBits {
@@ -75,7 +75,7 @@ impl Snowflake {
             });
         }
         let timestamp_bits = 63_u32.saturating_sub(bits);
-        Custom::in_order([timestamp_bits, node_bits, step_bits], epoch_unix_ms, 1)
+        LayoutSpec::in_order([timestamp_bits, node_bits, step_bits], epoch_unix_ms, 1)
     }
 
     /// The node id of a worker in a datacenter, both 0 to 31.

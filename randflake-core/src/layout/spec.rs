@@ -148,6 +148,46 @@ impl LayoutSpec {
         }
     }
 
+    /// The layout whose timestamp is above its node id, and that above its sequence, with widths in
+    /// that order, as most are.
+    ///
+    /// ```
+    /// use randflake_core::{Baidu, Layout, LayoutSpec};
+    ///
+    /// assert_eq!(LayoutSpec::in_order([28, 22, 13], 1_463_673_600_000, 1_000)?, Baidu::SPEC);
+    /// assert_eq!(
+    ///     LayoutSpec::in_order([41, 14, 12], 0, 1).unwrap_err().to_string(),
+    ///     "the timestamp, 41 bits shifted by 26, is not within the 64 bits of an id"
+    /// );
+    /// # Ok::<(), randflake_core::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`LayoutSpec::new`].
+    pub const fn in_order(
+        [timestamp, node_id, sequence]: [u32; 3],
+        epoch_unix_ms: u64,
+        tick_ms: u64,
+    ) -> Result<Self, LayoutError> {
+        Self::new(LayoutFields {
+            timestamp: Field {
+                bits: timestamp,
+                shift: node_id.saturating_add(sequence),
+            },
+            node_id: Field {
+                bits: node_id,
+                shift: sequence,
+            },
+            sequence: Field {
+                bits: sequence,
+                shift: 0,
+            },
+            epoch_unix_ms,
+            tick_ms,
+        })
+    }
+
     /// [`LayoutSpec::new`] for a `const`: a layout that cannot work is a compile error.
     ///
     /// # Panics
@@ -227,7 +267,7 @@ impl LayoutSpec {
     /// }
     ///
     /// let node_id = Resource::SPEC.node_id(&[7, 1_001, 2])?;
-    /// let codec = Codec::<Resource>::new(Plain);
+    /// let codec = Codec::new(Resource, Plain);
     /// let id = codec.compose(Parts { tick: 1, node_id, sequence: 5 })?;
     /// assert_eq!(id.to_u64(), 1 << 25 | 7 << 19 | 1_001 << 5 | 2 << 3 | 5);
     /// let parts: Vec<_> = Resource::SPEC.node_parts(codec.inspect(id).node_id).collect();

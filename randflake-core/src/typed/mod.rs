@@ -7,9 +7,8 @@ use core::marker::PhantomData;
 use core::str::FromStr;
 
 use crate::Id;
-use crate::integrations::{Form, for_ids};
+use crate::integrations::{Form, for_all_ids};
 pub use error::TypedIdError;
-use prefix::is_valid;
 
 mod error;
 mod prefix;
@@ -111,6 +110,15 @@ impl<K> Typed<K> {
     }
 }
 
+impl<K: Kind> Typed<K> {
+    /// Does not compile unless it is so.
+    #[doc(hidden)]
+    pub const PREFIX_IS_VALID: () = assert!(
+        prefix::is_valid(K::PREFIX),
+        "the prefix of an id has at most 32 characters of a-z, 0-9 and _, the first a letter, the last not _"
+    );
+}
+
 impl<K> From<Id> for Typed<K> {
     /// [`Id::typed`].
     fn from(id: Id) -> Self {
@@ -129,19 +137,20 @@ impl<K: Kind> FromStr for Typed<K> {
     type Err = TypedIdError;
 
     fn from_str(text: &str) -> Result<Self, TypedIdError> {
-        const { assert!(is_valid(K::PREFIX), "invalid prefix: see Kind::PREFIX") };
+        let () = Self::PREFIX_IS_VALID;
         prefix::parse(Self::PREFIX, text).map(Id::typed)
     }
 }
 
 impl<K: Kind> Display for Typed<K> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        const { assert!(is_valid(K::PREFIX), "invalid prefix: see Kind::PREFIX") };
+        let () = Self::PREFIX_IS_VALID;
         prefix::write(Self::PREFIX, self.id, f)
     }
 }
 
-for_ids! {
+for_all_ids! {
+    /// The type and the text: the raw id does not get into logs.
     impl[] Debug {
         fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
             write!(f, "{}({self})", Self::NAME)
@@ -239,15 +248,9 @@ macro_rules! typed_id {
 
         impl $crate::Kind for $kind {
             const NAME: &'static str = ::core::stringify!($name);
-            const PREFIX: &'static str = $crate::__valid_prefix($prefix);
+            const PREFIX: &'static str = $prefix;
         }
-    };
-}
 
-/// `prefix`, checked when it is compiled. For [`typed_id!`](crate::typed_id).
-#[doc(hidden)]
-#[must_use]
-pub const fn __valid_prefix(prefix: &'static str) -> &'static str {
-    assert!(is_valid(prefix), "invalid prefix: see Kind::PREFIX");
-    prefix
+        const _: () = $crate::Typed::<$kind>::PREFIX_IS_VALID;
+    };
 }

@@ -166,7 +166,7 @@ impl Engine {
     /// A namespace of its own.
     pub(crate) fn space(&self, name: &str) -> Space<'_> {
         let longest = Duration::from_millis(TTL);
-        let namespace = Namespace::of::<Millis>(name).unwrap();
+        let namespace = Namespace::new(name, Millis).unwrap();
         Space {
             engine: self,
             namespace: namespace.with_max_ttl(longest),
@@ -177,7 +177,7 @@ impl Engine {
     pub(crate) fn wide_space(&self) -> Space<'_> {
         Space {
             engine: self,
-            namespace: Namespace::of::<Wide>("wide").unwrap(),
+            namespace: Namespace::new("wide", Wide).unwrap(),
         }
     }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use randflake_core::AnyLayout;
+use randflake_core::{AnyLayout, Permutation};
 
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
@@ -24,8 +24,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause after a failure is this part of the TTL.
 const LONGEST_PAUSE_PER_TTL: u32 = 6;
 
-pub(super) struct Keeper<L: AnyLayout> {
-    pub(super) shared: Arc<Shared<L>>,
+pub(super) struct Keeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+    pub(super) shared: Arc<Shared<L, P>>,
     pub(super) client: StoreClient,
     /// One for each slot that is not vacant.
     pub(super) holdings: Vec<Holding>,
@@ -61,9 +61,9 @@ impl Holding {
     }
 }
 
-impl<L: AnyLayout> Keeper<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
     pub(super) fn new(
-        shared: Arc<Shared<L>>,
+        shared: Arc<Shared<L, P>>,
         client: StoreClient,
         grants: Vec<Grant>,
         is_chosen: bool,
@@ -207,7 +207,7 @@ impl<L: AnyLayout> Keeper<L> {
                 }
             };
             holding.grant.end = holding.grant.end.max(end);
-            let extended = holding.grant.lease_of(layout).ok();
+            let extended = holding.grant.lease(layout).ok();
             // The end first: the store's time may be past the one that is known here.
             let extended = extended.is_some_and(|lease| issuer.extend(lease).is_ok());
             issuer.clock.anchor(renewed.now, sent);
@@ -281,9 +281,9 @@ impl Holding {
 
     /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release: not one that a
     /// copy of this machine may have in use.
-    pub(super) fn retire<L: AnyLayout>(
+    pub(super) fn retire<L: AnyLayout, P: Permutation + Send + Sync + 'static>(
         &self,
-        shared: &Shared<L>,
+        shared: &Shared<L, P>,
         issuer: &Issuer<L>,
     ) -> Option<Grant> {
         let unused_from = shared.seal(issuer)?;
@@ -305,9 +305,9 @@ pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Durat
     with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }
 
-struct EndedOnDrop<L: AnyLayout>(Arc<Shared<L>>);
+struct EndedOnDrop<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Shared<L, P>>);
 
-impl<L: AnyLayout> Drop for EndedOnDrop<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for EndedOnDrop<L, P> {
     fn drop(&mut self) {
         self.0.change(|phase| phase.ended = true);
     }

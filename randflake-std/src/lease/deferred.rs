@@ -23,7 +23,7 @@ use crate::ledger::Seal;
 ///
 /// # fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let url = std::env::var("RANDFLAKE_STORE")?;
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let store = lease::deferred(&namespace, move |namespace| lease::open(&url, namespace));
 /// let ids = Handle::builder(&Secret::from_env("RANDFLAKE_SECRET")?, store)
 ///     .wait(Duration::from_secs(60))

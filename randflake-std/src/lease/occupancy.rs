@@ -28,7 +28,7 @@ pub struct Occupancy {
 /// use std::sync::Arc;
 ///
 /// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
-/// let mut store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, clock);
+/// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, clock);
 /// let token = Token::random()?;
 /// store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(3), ttl: 60 })?;
 /// let occupancy = occupancy(&mut store)?;

@@ -124,7 +124,7 @@ impl Layout for Eight {
     });
 }
 pub(crate) fn eight(name: &str) -> Namespace {
-    Namespace::of::<Eight>(name).unwrap()
+    Namespace::new(name, Eight).unwrap()
 }
 
 pub(crate) const TTL: u64 = 60;

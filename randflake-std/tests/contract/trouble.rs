@@ -82,7 +82,7 @@ pub(crate) fn the_last_tick_cuts_a_lease_short(backend: &impl Backend) {
         (grant.start, grant.end),
         (spec.max_tick() - 9, spec.max_tick() + 1)
     );
-    assert!(grant.lease::<Eight>().is_ok());
+    assert!(grant.lease(Eight).is_ok());
     assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
 }
 

@@ -42,7 +42,7 @@ impl Layout for Quick {
 pub(crate) const NAME: &str = "outage";
 
 pub(crate) fn open(url: &str) -> Result<Box<dyn LeaseStore>, StoreError> {
-    let namespace = Namespace::of::<Quick>(NAME).unwrap().with_max_ttl(LONG);
+    let namespace = Namespace::new(NAME, Quick).unwrap().with_max_ttl(LONG);
     lease::open(url, &namespace)
 }
 

@@ -32,7 +32,7 @@ use randflake_std::lease::{
 use randflake_std::segment::CounterError;
 
 fn namespace() -> Namespace {
-    Namespace::of::<Randflake>("orders").unwrap()
+    Namespace::new("orders", Randflake).unwrap()
 }
 
 fn open(server: &PostgresServer) -> PostgresStore {

@@ -45,12 +45,12 @@ const TTL: Duration = Duration::from_secs(36_000);
 /// A store behind a gate that is open.
 fn store() -> (MemoryStore, Arc<Gate>) {
     let gate = Arc::new(Gate::default());
-    let namespace = Namespace::of::<Slow>("test").unwrap().with_max_ttl(TTL);
+    let namespace = Namespace::new("test", Slow).unwrap().with_max_ttl(TTL);
     (MemoryStore::new(namespace, Arc::clone(&gate)), gate)
 }
 
 fn builder(store: impl LeaseStore + 'static) -> Builder<Slow> {
-    Builder::<Slow>::new(Plain, store).ttl(TTL)
+    Builder::new(Slow, Plain, store).ttl(TTL)
 }
 
 fn current_thread() -> Runtime {

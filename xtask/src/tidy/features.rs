@@ -26,7 +26,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
 
 fn every_feature(library: &Library) -> Vec<&'static str> {
     let exclusive = library.exclusive.iter().map(|exclusive| exclusive.feature);
-    let always = library.features.iter().chain(library.integrations);
+    let always = library.features.iter().chain(library.integrations());
     always.copied().chain(exclusive).collect()
 }
 

@@ -3,8 +3,8 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::{GenerateError as Refusal, LayoutSpec};
-use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
+use randflake_std::randflake_core::{LayoutSpec, Sparx64};
+use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
 use crate::form::Format;
@@ -96,7 +96,7 @@ impl Args {
         let node_ids = self.node_ids(layout.spec())?;
         let node_id = self.node_id(layout.spec())?;
         layout.has_time_left()?;
-        let codec = layout.codec_for_issuing(&self.secret)?;
+        let cipher = layout.cipher_for_issuing(&self.secret)?;
         let interrupt = Interrupt::watch()?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
@@ -108,7 +108,7 @@ impl Args {
                 "a TTL of {ttl} is too long: at most {most} is allowed"
             )));
         }
-        let mut builder = Builder::of(codec, store)
+        let mut builder = Builder::new(layout.layout(), cipher, store)
             .node_ids(node_ids)
             .ttl(ttl)
             .wait(self.wait.limit())
@@ -159,7 +159,11 @@ impl Args {
         Ok((least..=most).into())
     }
 
-    fn print(&self, handle: &Handle<Custom>, interrupt: &Interrupt) -> Result<(), Failure> {
+    fn print(
+        &self,
+        handle: &Handle<LayoutSpec, Option<Sparx64>>,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         let mut records = Records::new(handle.codec(), Shape::Json);
@@ -177,7 +181,7 @@ impl Args {
     }
 }
 
-fn close(handle: &Handle<Custom>) {
+fn close(handle: &Handle<LayoutSpec, Option<Sparx64>>) {
     if let Err(error) = handle.close() {
         say(&format!(
             "warning: the leases were not released and end by themselves: {error}"
@@ -197,7 +201,11 @@ fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
 }
 
 /// The next ids, and how many. Before it waits, all made so far is handed to the reader.
-fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result<usize, Failure> {
+fn next(
+    handle: &Handle<LayoutSpec, Option<Sparx64>>,
+    ids: &mut [Id],
+    out: &mut impl Write,
+) -> Result<usize, Failure> {
     if let Ok(made) = handle.fill(ids) {
         return Ok(made);
     }
@@ -206,7 +214,7 @@ fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result
     waited.map_err(|error| refusal(handle, error))
 }
 
-fn refusal(handle: &Handle<Custom>, error: GenerateError) -> Failure {
+fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -> Failure {
     let store = handle.lease().last_error.map(|error| format!("; {error}"));
     Failure::failed(format!("{}{}", problem(error), store.unwrap_or_default()))
 }
@@ -215,11 +223,11 @@ fn problem(error: GenerateError) -> String {
     let wait = error.retry_in_ms().map(Duration::from_millis);
     let wait = wait.map(in_words).unwrap_or_default();
     match error {
-        GenerateError::Refused(Refusal::ClockBehind { .. }) => format!(
+        GenerateError::ClockBehind { .. } => format!(
             "this machine's clock is {wait} behind the next time that ids can have: it was set back, or runs \
              behind the lease store's; correct it, or try again in {wait}"
         ),
-        GenerateError::Refused(Refusal::SequenceExhausted { .. }) => format!(
+        GenerateError::SequenceExhausted { .. } => format!(
             "all ids of this tick are issued: try again in {wait}, when the next one begins, or with more --node-ids"
         ),
         error => error.to_string(),
@@ -228,20 +236,20 @@ fn problem(error: GenerateError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{GenerateError, Refusal, enough_for, problem};
+    use super::{GenerateError, enough_for, problem};
 
     #[test]
     fn a_clock_that_is_behind_is_told_in_minutes() {
-        let behind = Refusal::ClockBehind { behind_ms: 69_077 };
+        let behind = GenerateError::ClockBehind { behind_ms: 69_077 };
         assert_eq!(
-            problem(GenerateError::Refused(behind)),
+            problem(behind),
             "this machine's clock is 1m 10s behind the next time that ids can have: it was set back, or runs behind \
              the lease store's; correct it, or try again in 1m 10s"
         );
-        let exhausted = Refusal::SequenceExhausted {
+        let exhausted = GenerateError::SequenceExhausted {
             retry_in_ms: 20_000,
         };
-        let told = problem(GenerateError::Refused(exhausted));
+        let told = problem(exhausted);
         assert!(told.contains("try again in 20s"), "{told}");
     }
 

@@ -4,11 +4,8 @@ use core::str::FromStr;
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec};
-use randflake_std::{
-    AnyPermutation, Baidu, Custom, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake,
-    Sonyflake,
-};
+use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
+use randflake_std::{Baidu, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake, Sonyflake};
 
 use crate::date;
 use crate::failure::Failure;
@@ -200,8 +197,8 @@ impl Chosen {
         self.spec
     }
 
-    pub(crate) fn layout(&self) -> Custom {
-        self.spec.into()
+    pub(crate) fn layout(&self) -> LayoutSpec {
+        self.spec
     }
 
     /// The namespace unless another is asked for. It follows from the bits and the encryption, however the layout
@@ -251,22 +248,20 @@ impl Chosen {
     }
 
     /// The codec, with a secret where there is something to encrypt.
-    pub(crate) fn codec(&self, secret: &SecretArgs) -> Result<Codec<Custom>, Failure> {
-        let permutation = if self.encrypted {
-            AnyPermutation::Sparx64(secret.read()?.cipher())
-        } else {
-            AnyPermutation::Plain
-        };
-        Ok(Codec::of(self.layout(), permutation))
+    pub(crate) fn codec(
+        &self,
+        secret: &SecretArgs,
+    ) -> Result<Codec<LayoutSpec, Option<Sparx64>>, Failure> {
+        let cipher = self.encrypted.then(|| secret.read()).transpose()?;
+        Ok(Codec::new(self.layout(), cipher.map(|key| key.cipher())))
     }
 
-    /// [`codec`](Chosen::codec), with a secret that is made if none was ever given or made.
-    pub(crate) fn codec_for_issuing(&self, secret: &SecretArgs) -> Result<Codec<Custom>, Failure> {
-        let permutation = if self.encrypted {
-            AnyPermutation::Sparx64(secret.read_or_make()?.cipher())
-        } else {
-            AnyPermutation::Plain
-        };
-        Ok(Codec::of(self.layout(), permutation))
+    /// The cipher, with a secret that is made if none was ever given or made; none for plain ids.
+    pub(crate) fn cipher_for_issuing(
+        &self,
+        secret: &SecretArgs,
+    ) -> Result<Option<Sparx64>, Failure> {
+        let key = self.encrypted.then(|| secret.read_or_make()).transpose()?;
+        Ok(key.map(|key| key.cipher()))
     }
 }

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use humantime::{format_rfc3339_millis, format_rfc3339_seconds};
 use itoa::Integer;
-use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation};
-use randflake_std::{AnyLayout, Custom, Id, Parts};
+use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
+use randflake_std::{AnyLayout, Id, Parts};
 
 use crate::output::Output;
 
@@ -24,7 +24,7 @@ pub(crate) enum Shape {
 
 /// Shows ids of a codec.
 pub(crate) struct Records<'a> {
-    codec: &'a Codec<Custom>,
+    codec: &'a Codec<LayoutSpec, Option<Sparx64>>,
     shape: Shape,
     common: Common,
     raws: Vec<u64>,
@@ -32,7 +32,7 @@ pub(crate) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub(crate) fn new(codec: &'a Codec<Custom>, shape: Shape) -> Self {
+    pub(crate) fn new(codec: &'a Codec<LayoutSpec, Option<Sparx64>>, shape: Shape) -> Self {
         Self {
             codec,
             shape,

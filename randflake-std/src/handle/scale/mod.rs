@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use randflake_core::AnyLayout;
+use randflake_core::{AnyLayout, Permutation};
 
 use super::demand::Demand;
 use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
@@ -66,7 +66,7 @@ impl Scale {
     }
 }
 
-impl<L: AnyLayout> Keeper<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
     /// Looks at the load of an elastic handle, and takes or gives back what it asks for.
     pub(super) fn scale(&mut self) {
         let Some(mut scale) = self.scale.take() else {
