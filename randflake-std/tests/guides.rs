@@ -116,9 +116,11 @@ fn commands_of_the_guides_are_there_with_their_options() {
         if path.ends_with("CHANGELOG.md") {
             continue;
         }
-        let spans =
-            between(&text, "`randflake ", '`').chain(between(&text, "$ cargo randflake ", '\n'));
-        shown.extend(spans.map(|span| span.split(['#', '|']).next().unwrap().trim().to_owned()));
+        let typed = text.lines().filter(|line| line.starts_with("$ "));
+        let spans = between(&text, "`randflake ", '`')
+            .chain(typed.flat_map(|line| between(line, "randflake ", '\n')));
+        let ends = ['#', '|', '>'];
+        shown.extend(spans.map(|span| span.split(ends).next().unwrap().trim().to_owned()));
     }
     assert!(shown.len() > 15, "{shown:?}");
     for line in shown {

@@ -17,12 +17,14 @@ pub(crate) struct Cli {
 
 const AFTER_HELP: &str = "\
 Environment:
-  RANDFLAKE_KEY        the secret, 32 hex digits, unless --key-file
-  RANDFLAKE_TICKET_KEY the key of devices' tickets, unless --ticket-key-file
-  RANDFLAKE_STORE      where leases are kept, unless --store
-  RANDFLAKE_NAMESPACE  whose leases, unless --namespace
-  XDG_STATE_HOME       its folder randflake has the default key and leases;
-                       ~/.local/state unless set
+  RANDFLAKE_KEY          the secret, 32 hex digits, unless --key-file
+  CREDENTIALS_DIRECTORY  of systemd: its file randflake.key is the secret, without
+                         these two
+  RANDFLAKE_TICKET_KEY   the key of devices' tickets, unless --ticket-key-file
+  RANDFLAKE_STORE        where leases are kept, unless --store
+  RANDFLAKE_NAMESPACE    whose leases, unless --namespace
+  XDG_STATE_HOME         its folder randflake has the default key and leases;
+                         ~/.local/state unless set
 
 Exit status:
   0  all is well, or the reader of the output has gone

@@ -110,9 +110,9 @@ impl Args {
         }
         let mut builder = Builder::new(layout.layout(), cipher, store)
             .node_ids(node_ids)
+            .ttl(ttl)
             .wait(self.wait.limit())
-            .on_wait(wait::tell)
-            .ttl(ttl);
+            .on_wait(wait::tell);
         if let Some(node_id) = node_id {
             builder = builder.choose([node_id]);
         }
