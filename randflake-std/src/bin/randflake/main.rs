@@ -19,6 +19,7 @@ mod hex;
 mod input;
 mod inspect;
 mod interrupt;
+mod json;
 mod keygen;
 mod layout;
 mod lease;
@@ -33,6 +34,7 @@ mod segment;
 mod span;
 mod state_directory;
 mod store;
+mod utc;
 
 use std::process::ExitCode;
 
