@@ -16,6 +16,7 @@ mod form;
 mod generate;
 mod hardening;
 mod hex;
+mod histogram;
 mod input;
 mod inspect;
 mod interrupt;
