@@ -6,12 +6,13 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "keygen",
     "generate",
     "inspect",
     "compose",
     "convert",
+    "histogram",
     "segment",
     "segment status",
     "segment resume",

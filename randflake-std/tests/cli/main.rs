@@ -6,6 +6,7 @@ mod docs;
 mod doctor;
 mod failures;
 mod generate;
+mod histogram;
 mod hostile;
 mod ids;
 mod keys;

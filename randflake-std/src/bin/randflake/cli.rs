@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    completions, compose, convert, doctor, generate, inspect, keygen, lease, man, segment,
+    completions, compose, convert, doctor, generate, histogram, inspect, keygen, lease, man,
+    segment,
 };
 
 /// Unique, unpredictable 64-bit ids, without a server
@@ -44,6 +45,7 @@ enum Command {
     Inspect(inspect::Args),
     Compose(compose::Args),
     Convert(convert::Args),
+    Histogram(histogram::Args),
     Segment(segment::Args),
     Lease(lease::Args),
     Doctor(doctor::Args),
@@ -59,6 +61,7 @@ impl Cli {
             Command::Inspect(args) => args.run(),
             Command::Compose(args) => args.run(),
             Command::Convert(args) => args.run(),
+            Command::Histogram(args) => args.run(),
             Command::Segment(args) => args.run(),
             Command::Lease(args) => args.run(),
             Command::Doctor(args) => args.run(),
