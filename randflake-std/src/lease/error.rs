@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use super::{EngineError, EngineErrorKind, MAX_SKEW};
+use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine, QuarantineCause};
 
 /// Why a store did not do what was asked.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub enum StoreError {
     Quarantined {
         /// How long that takes.
         retry_in: Duration,
+        /// Since when and until when, and why.
+        quarantine: Quarantine,
     },
     /// The clocks of the store and of this machine differ too much.
     ClockSkew {
@@ -107,13 +109,19 @@ impl Display for StoreError {
                     retry_in.as_millis()
                 )
             }
-            Self::Quarantined { retry_in } => write!(
-                f,
-                "the lease store is new or lost its continuity (restored, replaced or deleted): it grants nothing for \
-                 another {} s, until every lease that it may have forgotten has expired; if no lease was ever granted \
-                 here, `randflake lease init` ends that",
-                retry_in.as_millis().div_ceil(1_000)
-            ),
+            Self::Quarantined {
+                retry_in,
+                quarantine,
+            } => {
+                let seconds = retry_in.as_millis().div_ceil(1_000);
+                write!(f, "{quarantine}: wait {seconds} s")?;
+                if quarantine.cause == QuarantineCause::New {
+                    f.write_str(
+                        ", or run `randflake lease init` if no lease was ever granted in this namespace",
+                    )?;
+                }
+                Ok(())
+            }
             Self::ClockSkew { store, here } => write!(
                 f,
                 "the store's clock is {} ms {} what this machine expects: at most {} ms are allowed, and less \
@@ -124,8 +132,8 @@ impl Display for StoreError {
             ),
             Self::Terms { stored, asked } => write!(
                 f,
-                "the namespace is stored with other terms: {stored}, and {asked} asked for; ids could repeat, so take \
-                 another name"
+                "the namespace has other terms: {stored}; it was opened with {asked}. Ids could repeat, so nothing is \
+                 granted: open it with what it has, or take another namespace"
             ),
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),

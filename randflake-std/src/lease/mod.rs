@@ -29,6 +29,7 @@ mod namespace;
 mod occupancy;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod quarantine;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "sqlite")]
@@ -42,6 +43,7 @@ mod volume;
 
 use core::time::Duration;
 
+pub use crate::holder::holder_of_process;
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub use database::Database;
@@ -57,6 +59,7 @@ pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
 pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]
 pub use postgres::{Postgres, PostgresStore};
+pub use quarantine::{Quarantine, QuarantineCause};
 #[cfg(feature = "redis")]
 pub use redis::{Redis, RedisStore};
 #[cfg(feature = "sqlite")]
@@ -65,7 +68,7 @@ pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Record, Re
 #[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
-pub use url::{StoreUrl, open};
+pub use url::{StoreUrl, find, namespaces, open};
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
 pub const MAX_SKEW: Duration = Duration::from_secs(10);

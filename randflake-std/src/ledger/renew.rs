@@ -1,7 +1,7 @@
 //! Moving the ends of leases.
 
 use super::{Asking, Change, Decision, Moment, NodeChange, NodeRecord, Standing, View};
-use crate::lease::{Grant, MAX_SKEW, StoreError};
+use crate::lease::{Grant, MAX_SKEW, QuarantineCause, StoreError};
 
 /// A lease as its holder knows it.
 #[derive(Clone, Debug)]
@@ -81,6 +81,13 @@ pub fn renew(
     ttl: u64,
     asking: &Asking<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    if view.is_dropped() {
+        // To open it anew is for who acquires.
+        return Decision {
+            change: Change::none(view),
+            answer: Ok(vec![Err(Loss::Released); leases.len()]),
+        };
+    }
     let mut standing = match Standing::of(view, asking) {
         Ok(standing) => standing,
         // The clock of a resumed machine is late until somebody sets it. By a wrong clock nothing is written.
@@ -119,7 +126,7 @@ pub fn renew(
             }
             Err((loss, record)) => {
                 if loss == Loss::Forgotten {
-                    standing.quarantine(view, asking.seen);
+                    standing.quarantine(view, asking.seen, QuarantineCause::Lost);
                 }
                 if let (Loss::Contested, Some(record)) = (loss, record)
                     && !record.contested
