@@ -28,6 +28,8 @@ Exit status:
   0  all is well, or the reader of the output has gone
   1  it failed: a file, the lease store, the clock
   2  what was given is wrong: an argument, a variable, a line of input
+  3  lease acquire: nothing can be granted now
+  4  lease renew: a lease is lost
 
 Examples:
   randflake generate -n 5

@@ -18,12 +18,18 @@ pub(crate) enum Failure {
     Usage(String),
     /// It did not work: exit status 1.
     Failed(String),
+    /// Nothing can be granted now: exit status 3.
+    Later(String),
+    /// A lease is lost: exit status 4.
+    Lost(String),
     /// Standard output could not be written.
     Output(io::Error),
 }
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
+const LATER: u8 = 3;
+const LOST: u8 = 4;
 
 impl Failure {
     pub(crate) fn usage(message: impl Display) -> Self {
@@ -43,6 +49,8 @@ impl Failure {
             }
             Self::Output(_) | Self::Failed(_) => FAILED,
             Self::Usage(_) => USAGE,
+            Self::Later(_) => LATER,
+            Self::Lost(_) => LOST,
         };
         say(&self.to_string());
         ExitCode::from(status)
@@ -53,7 +61,10 @@ impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Output(error) => write!(f, "standard output: {error}"),
-            Self::Failed(message) | Self::Usage(message) => f.write_str(message),
+            Self::Failed(message)
+            | Self::Usage(message)
+            | Self::Later(message)
+            | Self::Lost(message) => f.write_str(message),
         }
     }
 }

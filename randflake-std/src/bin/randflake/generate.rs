@@ -9,7 +9,7 @@ use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, Nod
 use crate::failure::{Failure, say};
 use crate::form::Format;
 use crate::input::BLOCK;
-use crate::number::{check, within};
+use crate::number::{check, within, wrong};
 use crate::output::stdout;
 use crate::progress::Progress;
 use crate::record::{Records, Shape};
@@ -81,7 +81,7 @@ impl Args {
         }
         let layout = self.store.layout();
         let node_ids = self.node_ids(layout.spec())?;
-        let codec = layout.codec_for_issuing(&self.secret)?;
+        let codec = layout.codec_for_issuing(&self.secret, self.store.store())?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let mut builder = Builder::of(codec, self.store.open()?)
             .node_ids(node_ids)
@@ -107,7 +107,15 @@ impl Args {
             return Ok(enough_for(self.count, spec).into());
         };
         let Some((least, most)) = asked.split_once("..=") else {
-            return Ok(check::<u32>(ARGUMENT, asked, 1..=all)?.into());
+            let number = within::<u32>(1..=all)(asked);
+            let number = number.map_err(|allowed| {
+                wrong(
+                    ARGUMENT,
+                    asked,
+                    &format!("{allowed}, or a range such as 1..=8"),
+                )
+            });
+            return Ok(number?.into());
         };
         let least: u32 = check(ARGUMENT, least, 1..=all)?;
         let most = check(ARGUMENT, most, least.into()..=all)?;

@@ -1,7 +1,10 @@
 //! Which layout the ids have.
 
 use core::str::FromStr;
+use core::time::Duration;
 
+use randflake_std::lease::Namespace;
+use randflake_std::ledger::Seal;
 use randflake_std::randflake_core::{Codec, Field, Fields, LayoutError, NodeField, Spec};
 use randflake_std::{
     AnyPermutation, Baidu, Custom, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake,
@@ -9,7 +12,9 @@ use randflake_std::{
 };
 
 use crate::failure::Failure;
+use crate::record::utc;
 use crate::secret::SecretArgs;
+use crate::store::StoreArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LayoutArgs {
@@ -171,7 +176,52 @@ fn read_parts(text: &str) -> Result<Option<Vec<NodeField>>, String> {
         .ok_or_else(|| format!("'{text}': NAME:BITS+NAME:BITS is allowed, with 1 to 32 bits each"))
 }
 
+/// The layout of a stored namespace, as `--layout` takes it if that is possible.
+pub(crate) fn described(namespace: &Namespace) -> String {
+    let fields = namespace.spec().fields();
+    let encrypted = match namespace.terms().seal {
+        Some(Seal::Plain) => "plain ",
+        Some(Seal::Key(_)) => "encrypted ",
+        None => "",
+    };
+    let preset = PRESETS.iter().find(|(_, spec)| spec.fields() == fields);
+    if let Some((name, _)) = preset {
+        return format!("{encrypted}{name}");
+    }
+    let Fields {
+        timestamp,
+        node_id,
+        sequence,
+        epoch_unix_ms,
+        tick_ms,
+    } = fields;
+    let mut places = [
+        ("time", timestamp),
+        ("node", node_id),
+        ("sequence", sequence),
+    ];
+    places.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
+    let places = places.map(|(name, field)| format!("{name} {}", field.bits));
+    format!(
+        "{encrypted}{} bits, ticks of {tick_ms} ms since {}",
+        places.join(" + "),
+        utc(Duration::from_millis(epoch_unix_ms))
+    )
+}
+
 impl Chosen {
+    /// How its ids become public, unless that takes a secret that is not known here.
+    pub(crate) fn known_permutation(
+        &self,
+        secret: &SecretArgs,
+    ) -> Result<Option<AnyPermutation>, Failure> {
+        if !self.encrypted {
+            return Ok(Some(AnyPermutation::Plain));
+        }
+        let secret = secret.source()?.read()?;
+        Ok(secret.map(|secret| AnyPermutation::Sparx64(secret.cipher())))
+    }
+
     pub(crate) fn spec(&self) -> Spec {
         self.spec
     }
@@ -218,9 +268,13 @@ impl Chosen {
     }
 
     /// [`codec`](Chosen::codec), with a secret that is made if none was ever given or made.
-    pub(crate) fn codec_for_issuing(&self, secret: &SecretArgs) -> Result<Codec<Custom>, Failure> {
+    pub(crate) fn codec_for_issuing(
+        &self,
+        secret: &SecretArgs,
+        store: &StoreArgs,
+    ) -> Result<Codec<Custom>, Failure> {
         let permutation = if self.encrypted {
-            AnyPermutation::Sparx64(secret.read_or_make()?.cipher())
+            AnyPermutation::Sparx64(secret.read_or_make(store)?.cipher())
         } else {
             AnyPermutation::Plain
         };

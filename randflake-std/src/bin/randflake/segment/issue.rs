@@ -49,7 +49,7 @@ impl Issue {
             return Ok(());
         }
         if self.encrypt {
-            self.print(Form::Text, &self.secret.read_or_make()?.cipher())
+            self.print(Form::Text, &self.secret.read_or_make(&self.store)?.cipher())
         } else {
             self.print(Form::Int, &Plain)
         }
