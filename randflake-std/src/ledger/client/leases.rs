@@ -217,6 +217,8 @@ impl<E: Engine> LeaseStore for Ledger<E> {
     }
 
     fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        // A right that is missing is told before anything is written: this is no namespace's text.
+        self.records.engine.clear("-")?;
         let ends = self.records.list()?.into_iter().map(|record| record.end);
         let latest_end = ends.max().unwrap_or(0);
         let done = self.run(&Wanted::default(), false, |view, asking| {
