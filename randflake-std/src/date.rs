@@ -10,6 +10,14 @@ pub(crate) fn utc(unix: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// A time span in seconds, rounded up, or in milliseconds if it is shorter.
+pub(crate) fn span(span: Duration) -> String {
+    if span < Duration::from_secs(1) {
+        return format!("{} ms", span.as_nanos().div_ceil(1_000_000));
+    }
+    format!("{} s", span.as_nanos().div_ceil(1_000_000_000))
+}
+
 /// Year, month and day of a number of days since 1970-01-01: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
 /// `civil_from_days`.
 fn civil(days: u64) -> (u64, u64, u64) {

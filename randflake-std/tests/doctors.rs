@@ -165,7 +165,7 @@ fn a_password_that_looks_like_a_path_is_not_shown() {
                 "doctor",
                 "lease status",
                 "lease status --json",
-                "lease list",
+                "lease init",
             ] {
                 let answer =
                     User::new().run(&[&user::words(line)[..], &["--store", &url]].concat());

@@ -4,6 +4,8 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
+use crate::date::{span, utc};
+
 use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine, QuarantineCause};
 
 /// Why a store did not do what was asked.
@@ -105,16 +107,15 @@ impl Display for StoreError {
             Self::Exhausted { retry_in } => {
                 write!(
                     f,
-                    "too few node ids are free: try again in {} ms",
-                    retry_in.as_millis()
+                    "too few node ids are free: try again in {}",
+                    span(*retry_in)
                 )
             }
             Self::Quarantined {
                 retry_in,
                 quarantine,
             } => {
-                let seconds = retry_in.as_millis().div_ceil(1_000);
-                write!(f, "{quarantine}: wait {seconds} s")?;
+                write!(f, "{quarantine}: wait {}", span(*retry_in))?;
                 if quarantine.cause == QuarantineCause::New {
                     f.write_str(
                         ", or run `randflake lease init` if no lease was ever granted in this namespace",
@@ -124,16 +125,17 @@ impl Display for StoreError {
             }
             Self::ClockSkew { store, here } => write!(
                 f,
-                "the store's clock is {} ms {} what this machine expects: at most {} ms are allowed, and less \
-                 between two answers",
-                store.abs_diff(*here).as_millis(),
+                "the store's clock shows {}, {} {} what this machine expects: at most {} are allowed, and less \
+                 between two answers; set the clock that is wrong",
+                utc(*store),
+                span(store.abs_diff(*here)),
                 if store > here { "ahead of" } else { "behind" },
-                MAX_SKEW.as_millis()
+                span(MAX_SKEW)
             ),
             Self::Terms { stored, asked } => write!(
                 f,
-                "the namespace has other terms: {stored}; it was opened with {asked}. Ids could repeat, so nothing is \
-                 granted: open it with what it has, or take another namespace"
+                "the namespace has other terms: it is stored with {stored}, and opened with {asked}. Ids could repeat, so \
+                 nothing is granted: use what is stored, or another namespace"
             ),
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),

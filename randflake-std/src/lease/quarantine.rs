@@ -51,8 +51,8 @@ impl Display for Quarantine {
             ),
             QuarantineCause::Dropped => write!(
                 f,
-                "the namespace was dropped, and opened anew at {since}: nothing is granted until {until}, when every lease \
-                 from before has expired"
+                "the namespace was dropped, and opened again at {since}: nothing is granted until {until}, when every \
+                 lease from before has expired"
             ),
         }
     }

@@ -80,7 +80,7 @@ pub trait LeaseStore: Send + Debug {
     /// [`StoreError::Unavailable`].
     fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError>;
 
-    /// Removes the namespace's leases and terms; its counter stays. Whoever opens it anew may bring another layout and
+    /// Removes the namespace's leases and terms; its counter stays. Whoever opens it again may bring another layout and
     /// secret, and waits in quarantine, as in a store that has lost its memory, until every lease of before has expired.
     /// Does nothing where the namespace is not there.
     ///

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::{Change, Moment, NamespaceRecord, Reason, Seen, Terms, View};
+use crate::date::span;
 use crate::lease::{DEFAULT_MAX_TTL, MAX_SKEW, Quarantine, QuarantineCause, StoreError};
 
 /// Who asks.
@@ -249,9 +250,16 @@ impl Standing {
         let terms = &self.record.terms;
         let longest = terms.ticks(terms.max_ttl());
         if ttl == 0 || ttl > longest {
-            let tick_ms = terms.spec.tick_ms();
+            let time = |ticks: u64| {
+                span(Duration::from_millis(
+                    ticks.saturating_mul(terms.spec.tick_ms()),
+                ))
+            };
             return Err(StoreError::Invalid(format!(
-                "a TTL of {ttl} ticks asked for: 1 to {longest} ticks of {tick_ms} ms are allowed"
+                "a TTL of {} was asked for: {} to {} are allowed in this namespace",
+                time(ttl),
+                time(1),
+                time(longest)
             )));
         }
         Ok(())

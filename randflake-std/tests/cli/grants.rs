@@ -159,7 +159,7 @@ fn wrong_input_is_named() {
     assert!(error.contains("no namespace \"elsewhere\""), "{error}");
     for (arguments, said) in [
         (&["--ttl", "soon"][..], "a time such as 90s"),
-        (&["--ttl", "1h"], "1 to 300 ticks"),
+        (&["--ttl", "1h"], "1 s to 300 s are allowed"),
         (&["--holder", "device/7"], "`randflake lease ticket`"),
         (&["--node-id", "131072"], "0 to 131071 are allowed"),
         (&["-n", "0"], "1 to 4294967295 are allowed"),

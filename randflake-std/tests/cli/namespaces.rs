@@ -146,9 +146,10 @@ fn another_secret_is_refused_and_both_are_told() {
     for command in [&["generate"][..], &["lease", "acquire"]] {
         let said = user.run_in(&other, command).fails(1);
         assert!(
-            said.starts_with("the namespace has other terms: the secret of check value ")
-                && said.contains("; it was opened with the secret of check value ")
-                && said.ends_with("or take another namespace"),
+            said.starts_with(
+                "the namespace has other terms: it is stored with the secret of check value "
+            ) && said.contains(", and opened with the secret of check value ")
+                && said.ends_with("use what is stored, or another namespace"),
             "{said}"
         );
     }

@@ -9,7 +9,7 @@ use crate::store::StoreArgs;
 
 /// Remove a namespace: its leases, its layout and its secret's check value
 ///
-/// The ids that were made stay as they are. Whoever opens the namespace anew may bring another layout and secret, and
+/// Existing ids are not affected. Whoever opens the namespace again may bring another layout and secret, and
 /// waits in quarantine for the longest TTL and 20 s, at least 320 s, because processes may still hold leases of before.
 /// A counter of `randflake segment` of the same name stays.
 ///
@@ -62,7 +62,7 @@ impl Args {
         let mut out = stdout();
         writeln!(
             out,
-            "namespace {name:?} is dropped; who opens it anew is granted nothing for the longest TTL and 20 s, at least 320 s"
+            "namespace {name:?} is dropped; if it is opened again, it grants nothing for the longest TTL and 20 s, at least 320 s"
         )?;
         Ok(out.flush()?)
     }

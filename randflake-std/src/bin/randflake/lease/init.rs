@@ -25,8 +25,8 @@ impl Args {
         let cause = store.quarantined()?;
         if let Some(quarantine) = cause.filter(|it| it.cause != QuarantineCause::New) {
             return Err(Failure::failed(format!(
-                "namespace {:?} is not new: {quarantine}; if it was set wrongly and no process has a lease of it: \
-                 randflake lease quarantine --end",
+                "namespace {:?} is not new: {quarantine}; to end a quarantine that was set wrongly, while no process has a \
+                 lease of this namespace: randflake lease quarantine --end",
                 store.namespace().name()
             )));
         }
