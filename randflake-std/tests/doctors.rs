@@ -79,7 +79,7 @@ fn redis() {
     warns(
         &told,
         "quarantine",
-        "A new server looks like one that has lost its data",
+        "A new server or file looks like one that has lost its data",
     );
     assert!(told.contains("not made yet by a first generate"), "{told}");
     let said = User::new()
@@ -162,10 +162,11 @@ fn a_password_that_looks_like_a_path_is_not_shown() {
         ] {
             let url = format!("{scheme}:{password}@{server}");
             for line in [
+                "lease init",
                 "doctor",
                 "lease status",
                 "lease status --json",
-                "lease init",
+                "lease list",
             ] {
                 let answer =
                     User::new().run(&[&user::words(line)[..], &["--store", &url]].concat());

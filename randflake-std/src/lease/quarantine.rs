@@ -37,7 +37,7 @@ impl Display for Quarantine {
         match self.cause {
             QuarantineCause::New => write!(
                 f,
-                "the namespace is new to this store since {since}. A new server looks like one that has lost its data, so \
+                "the namespace is new to this store since {since}. A new server or file looks like one that has lost its data, so \
                  nothing is granted until {until}, when any lease that may have been forgotten has expired"
             ),
             QuarantineCause::Lost => write!(
