@@ -38,23 +38,43 @@ pub(crate) fn all_features() -> String {
     all.join(",")
 }
 
-/// Runs one of `randflake-std`'s separate tests. With all features, as `unit` has built them: each other choice would
-/// build the crate and what it depends on once more.
-pub(crate) fn separate_test(target: &str) -> Command {
-    const PACKAGE: &str = "randflake-std";
-    let features = LIBRARIES
-        .iter()
-        .find(|library| library.name == PACKAGE)
-        .map_or_else(String::new, Library::all_features);
+/// Tests of this machine: of all libraries, with all features. Cargo unites the features of what it builds at once, so
+/// each other choice of packages or features would build most dependencies once more.
+pub(crate) fn host_tests() -> Command {
+    let features = all_features();
     cargo(&[
         "test",
-        "--package",
-        PACKAGE,
+        "--workspace",
+        "--exclude",
+        "xtask",
         "--features",
         &features,
-        "--test",
-        target,
     ])
+}
+
+/// Runs one of the separate tests.
+pub(crate) fn separate_test(target: &str) -> Command {
+    let mut command = host_tests();
+    command.args(["--test", target]);
+    command
+}
+
+/// Only the tests and the crates here are optimised; what they stand on is built as quickly as can be, and not twice.
+pub(crate) fn optimised(level: u8, command: &mut Command) -> &mut Command {
+    let settings = [
+        &*format!("profile.test.opt-level={level}"),
+        "profile.test.debug=false",
+        "profile.test.package.'*'.opt-level=0",
+    ];
+    command.args(settings.iter().flat_map(|setting| ["--config", setting]))
+}
+
+/// Tests of the libraries that run on other machines too, built for one of them.
+pub(crate) fn light_tests(target: &str) -> Command {
+    let mut command = cargo(&["test", "--no-fail-fast", "--target", target]);
+    command.args(["--package", "sparx64", "--package", "randflake-core"]);
+    optimised(1, &mut command);
+    command
 }
 
 pub(crate) const LIBRARIES: &[Library] = &[
