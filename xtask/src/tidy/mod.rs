@@ -5,7 +5,6 @@ mod arrows;
 mod cfg_places;
 mod dependencies;
 mod features;
-mod leftovers;
 mod locks;
 mod manifest;
 mod separate_tests;
@@ -25,7 +24,6 @@ const RULES: &[(&str, Rule)] = &[
         features::check,
     ),
     ("cfg never stands inside a function", cfg_places::check),
-    ("no code is left out", leftovers::check),
     ("every test target runs in some part", separate_tests::check),
 ];
 
