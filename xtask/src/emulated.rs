@@ -78,7 +78,7 @@ pub(crate) fn run(report: &mut Report) {
     forks(report);
     for machine in MACHINES {
         if let Some(settings) = settings(report, machine) {
-            let mut command = light_tests(machine.target);
+            let mut command = light_tests(machine.target, "");
             command
                 .args(TESTS.iter().flat_map(|test| ["--test", test]))
                 .envs(settings);

@@ -8,7 +8,9 @@ use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
     for library in LIBRARIES {
-        for features in [""].iter().chain(library.features) {
+        // Those are of core; whoever passes them on adds no code.
+        let integrations = library.integrations().filter(|_| library.no_std);
+        for features in [""].iter().chain(library.features).chain(integrations) {
             let what = if features.is_empty() {
                 format!("{} without features", library.name)
             } else {

@@ -15,7 +15,14 @@ const BESIDE: [&[&str]; 2] = [
     &[
         "miri", "boards", "qemu", "avr", "model", "loom", "emulated", "no-std",
     ],
-    &["unit", "engines", "faults", "interop"],
+    &[
+        "unit",
+        "neighbours",
+        "integrations",
+        "engines",
+        "faults",
+        "interop",
+    ],
 ];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {

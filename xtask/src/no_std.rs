@@ -1,7 +1,7 @@
 //! `no-std`: builds for machines without an operating system, and the tests as a 32-bit program.
 
 use crate::cargo::cargo;
-use crate::matrix::{LIBRARIES, light_tests};
+use crate::matrix::{LIBRARIES, light_features, light_tests};
 use crate::report::Report;
 use crate::setup::Need;
 
@@ -85,10 +85,7 @@ fn build(report: &mut Report, package: &str, features: &str, target: &str, flags
 }
 
 fn test_32_bit(report: &mut Report) {
-    let mut command = light_tests(HOST_32_BIT);
-    command
-        .arg("--all-features")
-        .env("RUSTFLAGS", "-Dwarnings")
-        .envs(HOST_32_BIT_C);
+    let mut command = light_tests(HOST_32_BIT, &light_features());
+    command.env("RUSTFLAGS", "-Dwarnings").envs(HOST_32_BIT_C);
     report.tests("32-bit", &mut command);
 }

@@ -27,7 +27,7 @@ pub enum StoreError {
         /// This machine's.
         here: Duration,
     },
-    /// The namespace is stored with other terms: see [`Terms`](crate::ledger::Terms).
+    /// The namespace is stored with another layout, secret or longest TTL.
     Terms {
         /// What differs, as it is stored.
         stored: String,
@@ -103,8 +103,8 @@ impl Display for StoreError {
             Self::Exhausted { retry_in } => {
                 write!(
                     f,
-                    "too few node ids are free: try again in {} ms",
-                    retry_in.as_millis()
+                    "too few node ids are free: try again in {} s",
+                    retry_in.as_millis().div_ceil(1_000)
                 )
             }
             Self::Quarantined { retry_in } => write!(
