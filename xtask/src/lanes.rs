@@ -1,5 +1,5 @@
-//! The parts of a whole run beside each other, in three lanes: what builds and tests for this machine, what computes for
-//! others or in an interpreter, and what mostly waits. Output comes in the order of the parts.
+//! The parts of a whole run beside each other, in lanes: what builds and tests for this machine, what computes for
+//! others or in an interpreter, and two of what mostly waits. Output comes in the order of the parts.
 
 use std::collections::HashMap;
 use std::sync::mpsc::channel;
@@ -11,18 +11,12 @@ use crate::report::Report;
 use crate::scratch::Scratch;
 
 /// In another lane than the first, and in which order. The longest that uses one core only, Miri, begins.
-const BESIDE: [&[&str]; 2] = [
+const BESIDE: [&[&str]; 3] = [
     &[
         "miri", "boards", "qemu", "avr", "model", "loom", "emulated", "no-std",
     ],
-    &[
-        "unit",
-        "neighbours",
-        "integrations",
-        "engines",
-        "faults",
-        "interop",
-    ],
+    &["integrations", "engines"],
+    &["faults", "interop"],
 ];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {

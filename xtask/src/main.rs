@@ -4,6 +4,7 @@
     reason = "a command-line tool speaks on its standard output"
 )]
 
+mod apart;
 mod avr;
 mod bench;
 mod boards;
@@ -43,6 +44,7 @@ mod unit;
 use std::env;
 use std::process::ExitCode;
 
+use apart::APART;
 use report::Report;
 use setup::Need;
 
@@ -195,52 +197,12 @@ const ALL: [(&str, &str); 3] = [
     ),
 ];
 
-/// A subcommand that is no part of `test`, and is given what was typed behind it.
-struct Apart {
-    name: &'static str,
-    about: &'static str,
-    main: fn(&[String]) -> ExitCode,
-}
-
-const APART: &[Apart] = &[
-    Apart {
-        name: "bench",
-        about: "what things cost, beside other crates too; see `cargo xtask bench --help`",
-        main: bench::main,
-    },
-    Apart {
-        name: "fuzz",
-        about: "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N",
-        main: fuzz::main,
-    },
-    Apart {
-        name: "soak",
-        about: "an hour of killed holders and killed engines, a quarter on each engine, or --minutes N",
-        main: soak::main,
-    },
-    Apart {
-        name: "copies",
-        about: "a machine's state saved once and resumed twice: what both issue (qemu-system-x86_64, a kernel, redis; three minutes)",
-        main: copies::main,
-    },
-    Apart {
-        name: "msrv",
-        about: "everything compiles with the oldest Rust that is promised, which rustup brings",
-        main: msrv::main,
-    },
-    Apart {
-        name: "size",
-        about: "flash, RAM, stack and instructions of each call, on each microcontroller; see `cargo xtask size --help`",
-        main: size::main,
-    },
-];
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     if let Some((name, rest)) = arguments.split_first()
         && let Some(apart) = APART.iter().find(|apart| apart.name == name)
     {
-        return (apart.main)(rest);
+        return apart.main(rest);
     }
     let mut name = None;
     let mut host_only = false;
@@ -290,11 +252,7 @@ fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {
         [part] => lanes::run_part(part, &mut report),
         parts => lanes::run(parts, &mut report),
     }
-    if report.finish() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    report.exit_code()
 }
 
 fn usage() -> String {

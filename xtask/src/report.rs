@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::cargo::{is_cargo, shown};
@@ -205,8 +205,8 @@ impl Report {
         self.parts.iter().map(|part| part.failed).sum()
     }
 
-    /// Prints the summary; whether all passed.
-    pub(crate) fn finish(&mut self) -> bool {
+    /// Prints the summary, and says whether all passed.
+    pub(crate) fn exit_code(&mut self) -> ExitCode {
         self.end();
         println!(
             "\n{:10} {:>7} {:>7} {:>8} {:>8}",
@@ -235,7 +235,11 @@ impl Report {
             println!("to get what is missing: {}", self.remedies.join("; "));
         }
         println!("{passed} passed, {failed} failed");
-        failed == 0
+        if failed == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
     }
 }
 

@@ -5,7 +5,6 @@ mod arrows;
 mod cfg_places;
 mod dependencies;
 mod features;
-mod locks;
 mod manifest;
 mod separate_tests;
 mod source;
@@ -36,7 +35,6 @@ pub(crate) fn run(report: &mut Report) {
         }
         Err(error) => _ = report.verdict("files", Err(error.to_string())),
     }
-    report.verdict("every lock file is up to date", verdict(&locks::stale()));
     for (package, expected) in arrows::LIGHT {
         let found = arrows::default_dependencies(package);
         report.verdict(
