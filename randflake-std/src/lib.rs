@@ -2,6 +2,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod clock;
+mod date;
 mod fork_guard;
 mod generation;
 mod handle;

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
+use crate::apart;
 use crate::cargo::{cargo, output_of, program, root, shown};
 use crate::matrix::{LIBRARIES, Library};
 use crate::report::Report;
@@ -45,21 +46,20 @@ impl Subcommand {
 }
 
 /// `cargo xtask public-api`, with what was typed behind it.
-pub(crate) fn main(arguments: &[String]) -> ExitCode {
-    let writes = match arguments {
-        [] => false,
-        [flag] if flag == "--write" => true,
-        _ => return usage(arguments, "public-api [--write]"),
-    };
-    let mut report = Report::new(false);
-    report.begin("public-api");
-    if let Some(tool) = PUBLIC_API.bring(&mut report) {
-        for library in LIBRARIES {
-            let result = compare(&tool.to_string_lossy(), library, writes);
-            report.verdict(library.name, result);
-        }
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
+    let writes = arguments == ["--write"];
+    if !writes {
+        apart::no_arguments(arguments)?;
     }
-    exit(report)
+    let report = Report::new(false);
+    Ok(apart::run("public-api", &[], report, |report| {
+        if let Some(tool) = PUBLIC_API.bring(report) {
+            for library in LIBRARIES {
+                let result = compare(&tool.to_string_lossy(), library, writes);
+                report.verdict(library.name, result);
+            }
+        }
+    }))
 }
 
 /// Compares a library's interface with its file, or writes that. Without integrations, which add impls of traits but no
@@ -142,53 +142,34 @@ fn is_error(path: &str) -> bool {
 }
 
 /// `cargo xtask semver`, with what was typed behind it.
-pub(crate) fn semver(arguments: &[String]) -> ExitCode {
+pub(crate) fn semver(arguments: &[String]) -> Result<ExitCode, String> {
     let since = match arguments {
-        [] => "main",
         [flag, revision] if flag == "--since" => revision,
-        _ => return usage(arguments, "semver [--since REVISION]"),
+        _ => apart::no_arguments(arguments).map(|()| "main")?,
     };
-    let mut report = Report::new(false);
-    report.begin("semver");
-    if let Some(tool) = SEMVER.bring(&mut report) {
-        let tool = tool.to_string_lossy();
+    let report = Report::new(false);
+    Ok(apart::run("semver", &[], report, |report| {
+        let Some(tool) = SEMVER.bring(report) else {
+            return;
+        };
         for library in LIBRARIES {
-            let mut check = program(&tool, &["semver-checks", "--package", library.name]);
+            let arguments = ["semver-checks", "--package", library.name];
+            let mut check = program(&tool.to_string_lossy(), &arguments);
             check.args(["--only-explicit-features", "--baseline-rev", since]);
             check.args(["--features", &library.all_features()]);
             report.check(library.name, &mut check);
         }
-    }
-    exit(report)
+    }))
 }
 
 /// `cargo xtask package`: what would be published of each library.
-pub(crate) fn package(arguments: &[String]) -> ExitCode {
-    if !arguments.is_empty() {
-        return usage(arguments, "package");
-    }
-    let mut report = Report::new(false);
-    report.begin("package");
-    let mut package: Command = cargo(&["package", "--workspace", "--exclude", "xtask"]);
-    report.check("the libraries", package.arg("--allow-dirty"));
-    exit(report)
-}
-
-fn exit(mut report: Report) -> ExitCode {
-    if report.finish() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
-fn usage(arguments: &[String], line: &str) -> ExitCode {
-    eprintln!(
-        "error: unknown arguments {}\n\nusage: cargo xtask {line}",
-        arguments.join(" ")
-    );
-    ExitCode::from(2)
+pub(crate) fn package(arguments: &[String]) -> Result<ExitCode, String> {
+    apart::no_arguments(arguments)?;
+    let report = Report::new(false);
+    Ok(apart::run("package", &[], report, |report| {
+        let mut package = cargo(&["package", "--workspace", "--exclude", "xtask"]);
+        report.check("the libraries", package.arg("--allow-dirty"));
+    }))
 }
 
 #[cfg(test)]
