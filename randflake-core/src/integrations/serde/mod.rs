@@ -2,23 +2,9 @@
 //!
 //! Without them an id is text where the format is for people, as JSON, YAML or a URL, and otherwise the `i64`, as in
 //! CBOR, `MessagePack`, bincode and postcard: 8 bytes, and what the format adds to a number.
-//!
-//! ```
-//! # #[derive(serde::Serialize, serde::Deserialize)]
-//! struct Event {
-//!     id: randflake_core::Id,
-//!     #[serde(with = "randflake_core::serde::as_decimal_string")]
-//!     user: randflake_core::Id,
-//!     #[serde(default, with = "randflake_core::serde::as_i64::option")]
-//!     cause: Option<randflake_core::Id>,
-//! }
-//!
-//! let json = r#"{"id":"3vgoe12ccb8gh","user":"-7","cause":31}"#;
-//! let event: Event = serde_json::from_str(json)?;
-//! assert_eq!((event.user.to_i64(), event.cause), (-7, Some(randflake_core::Id::from_i64(31))));
-//! assert_eq!(serde_json::to_string(&event)?, json);
-//! # Ok::<(), serde_json::Error>(())
-//! ```
+
+// Its test is in `randflake-core/integrations`, where serde's macros are.
+#![cfg_attr(not(doctest), doc = include_str!("fields.md"))]
 
 use core::fmt::{self, Formatter};
 use core::marker::PhantomData;
