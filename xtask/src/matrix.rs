@@ -120,6 +120,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "mysql",
             "mysql-tls",
             "ticket",
+            "tokio",
             "uuid",
             "tracing",
             "metrics",

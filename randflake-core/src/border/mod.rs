@@ -31,6 +31,7 @@ pub trait Border: Kind {
 /// Use it as the type of the field, wherever a [`Typed`] id stands otherwise; the database clients' traits write the raw
 /// number, `Display` and the traits for text write the encrypted id. A value has both, so only making one needs the
 /// codec, and fails with [`BorderError::CodecMissing`] before the program has set it. Its order is that of the column.
+/// Raw Randflake ids of 2041-10-31 and later are negative in the column, and sort before those of today.
 ///
 /// ```
 /// use std::sync::OnceLock;

@@ -10,12 +10,12 @@ use super::{EngineError, EngineErrorKind, MAX_SKEW};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Fewer node ids are free than were asked for.
+    /// Fewer node ids are free than were requested.
     Exhausted {
         /// How long until enough leases end, unless they are renewed.
         retry_in: Duration,
     },
-    /// The store may have forgotten leases, and grants nothing until all of them have expired.
+    /// The store is in quarantine: it may have forgotten leases, and grants nothing until all of them have expired.
     Quarantined {
         /// How long that takes.
         retry_in: Duration,
@@ -27,18 +27,18 @@ pub enum StoreError {
         /// This machine's.
         here: Duration,
     },
-    /// The namespace is stored with other terms: see [`Terms`](crate::ledger::Terms).
+    /// The namespace is stored with another layout, secret or longest TTL.
     Terms {
         /// What differs, as it is stored.
         stored: String,
         /// The same, as it was asked for.
         asked: String,
     },
-    /// What was asked is outside the allowed range: the sentence says what is allowed.
+    /// The request is out of range; the message says what is allowed.
     Invalid(String),
-    /// The engine does not fit what it is used for, and will not without a change. Nothing was done.
+    /// The engine cannot be used until something is changed; the message says what. Nothing was done.
     Unusable(EngineError),
-    /// The engine failed or did not answer: whether it was done is not known.
+    /// The engine failed or did not answer. Whether the operation was done is unknown.
     Unavailable(EngineError),
 }
 
@@ -103,8 +103,8 @@ impl Display for StoreError {
             Self::Exhausted { retry_in } => {
                 write!(
                     f,
-                    "too few node ids are free: try again in {} ms",
-                    retry_in.as_millis()
+                    "too few node ids are free: try again in {} s",
+                    retry_in.as_millis().div_ceil(1_000)
                 )
             }
             Self::Quarantined { retry_in } => write!(

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Change, Moment, NamespaceRecord, Seen, Terms, View};
+use super::{Change, NamespaceRecord, Seen, StoreTime, Terms, View};
 use crate::lease::{DEFAULT_MAX_TTL, MAX_SKEW, StoreError};
 
 /// Who asks.
@@ -62,7 +62,7 @@ impl Expected {
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// The store's clock.
-    pub now: Moment,
+    pub now: StoreTime,
     /// Its record, with what follows from the view.
     pub record: NamespaceRecord,
     before: Option<NamespaceRecord>,
@@ -87,7 +87,7 @@ impl Standing {
         if let Some(expected) = asking.clock {
             expected.check(view.now)?;
         }
-        let now = Moment::at(view.now, asking.terms.spec)?;
+        let now = StoreTime::at(view.now, asking.terms.spec)?;
         let mut standing = Self {
             now,
             record: match &view.namespace {

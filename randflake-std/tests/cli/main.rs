@@ -11,7 +11,11 @@ mod ids;
 mod keys;
 mod layouts;
 mod leases;
+mod mistakes;
 mod segments;
+#[cfg(unix)]
+mod signals;
 mod streams;
 mod tickets;
 mod user;
+mod waits;

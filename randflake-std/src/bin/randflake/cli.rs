@@ -17,17 +17,20 @@ pub(crate) struct Cli {
 
 const AFTER_HELP: &str = "\
 Environment:
-  RANDFLAKE_KEY        the secret, 32 hex digits, unless --key-file
-  RANDFLAKE_TICKET_KEY the key of devices' tickets, unless --ticket-key-file
-  RANDFLAKE_STORE      where leases are kept, unless --store
-  RANDFLAKE_NAMESPACE  whose leases, unless --namespace
-  XDG_STATE_HOME       its folder randflake has the default key and leases;
-                       ~/.local/state unless set
+  RANDFLAKE_KEY          the secret, 32 hex digits, unless --key-file
+  CREDENTIALS_DIRECTORY  of systemd: its file randflake.key is the secret, without
+                         these two
+  RANDFLAKE_TICKET_KEY   the key of devices' tickets, unless --ticket-key-file
+  RANDFLAKE_STORE        where leases are kept, unless --store
+  RANDFLAKE_NAMESPACE    whose leases, unless --namespace
+  XDG_STATE_HOME         its folder randflake has the default key and leases;
+                         ~/.local/state unless set
 
 Exit status:
   0  all is well, or the reader of the output has gone
   1  it failed: a file, the lease store, the clock
   2  what was given is wrong: an argument, a variable, a line of input
+  130, 143  ended by Ctrl-C or SIGTERM: leases are released, and the output ends with a whole line
 
 Examples:
   randflake generate -n 5

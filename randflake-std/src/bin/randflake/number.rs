@@ -11,7 +11,13 @@ pub(crate) fn within<T: TryFrom<u64>>(
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
         let number = number.and_then(|number| T::try_from(number).ok());
-        number.ok_or_else(|| format!("{} to {} are allowed", range.start(), range.end()))
+        number.ok_or_else(|| {
+            let allowed = format!("{} to {} are allowed", range.start(), range.end());
+            match text.parse::<i128>() {
+                Ok(_) => allowed,
+                Err(_) => format!("{allowed}, in digits only"),
+            }
+        })
     }
 }
 

@@ -81,7 +81,7 @@ const GRACE: Duration = Duration::from_millis(200);
 /// use randflake_std::Randflake;
 ///
 /// # let folder = tempfile::tempdir()?;
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let path = folder.path().join("node");
 /// let store = StaticStore::open(path, NodeIdSource::Given(7), &namespace)?;
 /// assert_eq!(store.node_id(), 7);
@@ -103,6 +103,8 @@ pub struct StaticFile {
 impl StaticStore {
     /// Opens the store of the node id that a source names, with its file at a path. Nothing is locked
     /// or written before the first acquire.
+    ///
+    /// It blocks: see [how long](super#how-long-calls-block).
     ///
     /// # Errors
     ///

@@ -2,6 +2,7 @@
 
 mod connection;
 mod diagnosis;
+mod in_time;
 mod rights;
 mod server;
 #[cfg(feature = "redis-tls")]
@@ -21,6 +22,7 @@ use randflake_core::Clock;
 use redis::{RedisResult, Script};
 
 use self::connection::Connection;
+use self::in_time::InTime;
 use self::server::{REPLACING, Server, field};
 #[cfg(doc)]
 use super::LeaseStore;
@@ -112,7 +114,7 @@ const LISTED_AT_ONCE: u32 = 1_000;
 /// use randflake_std::lease::{Namespace, RedisStore};
 /// use randflake_std::{Handle, Randflake, Secret};
 ///
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let store = RedisStore::open("redis://:password@redis.example:6379/0", &namespace)?;
 /// let ids = Handle::builder(&Secret::from_file("/etc/orders/randflake.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -134,6 +136,8 @@ impl RedisStore {
     /// `rediss://` is with TLS, which needs the cargo feature
     /// `redis-tls`; [`open`](super::open) says which certificates are trusted. `redis+unix:///PATH` is a
     /// socket of this machine. Nothing is written before the first acquire.
+    ///
+    /// It blocks: see [how long](super#how-long-calls-block).
     ///
     /// # Errors
     ///
@@ -212,7 +216,7 @@ impl Engine for Redis {
         asked.cmd("TIME").ignore_errors();
         let (texts, server, policy, time) = self.connection.run(|open| {
             let (texts, replication, commands, memory, time): Told =
-                asked.query(&mut open.redis)?;
+                asked.query(&mut InTime(&mut open.redis))?;
             // After the texts: what is put back meanwhile is noticed.
             let mut texts = texts?.into_iter();
             let noted = texts.next().flatten();

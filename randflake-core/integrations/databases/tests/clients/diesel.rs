@@ -82,7 +82,9 @@ macro_rules! database {
                 row.execute(&mut connection).await.unwrap();
             }
             for (raw, id) in NUMBERS.into_iter().zip(orders()) {
-                let found = orders::table.inner_join(users::table).filter(orders::id.eq(id));
+                let found = orders::table
+                    .inner_join(users::table)
+                    .filter(orders::id.eq(id));
                 let found = found.select((orders::all_columns, users::parent, orders::id));
                 let (order, of, stored) = found
                     .first::<(Order, Option<UserId>, i64)>(&mut connection)
@@ -100,8 +102,18 @@ macro_rules! database {
     };
 }
 
-database!(rows_of_postgresql, AsyncPgConnection, postgresql(), |database| &database.url);
-database!(rows_of_mariadb, AsyncMysqlConnection, mariadb(), |database| &database.url);
+database!(
+    rows_of_postgresql,
+    AsyncPgConnection,
+    postgresql(),
+    |database| &database.url
+);
+database!(
+    rows_of_mariadb,
+    AsyncMysqlConnection,
+    mariadb(),
+    |database| &database.url
+);
 database!(
     rows_of_sqlite,
     SyncConnectionWrapper<SqliteConnection>,

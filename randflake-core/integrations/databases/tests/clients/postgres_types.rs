@@ -46,7 +46,8 @@ fn typed_ids_join_and_may_be_null() {
     let order = OrderId::from_i64(-5);
     let insert = "INSERT INTO orders VALUES ($1, $2)";
     client.execute(insert, &[&order, &child]).unwrap();
-    let question = "SELECT o.id, u.id, parent FROM orders o JOIN users u ON user_id = u.id WHERE u.id = $1";
+    let question =
+        "SELECT o.id, u.id, parent FROM orders o JOIN users u ON user_id = u.id WHERE u.id = $1";
     let row = client.query_one(question, &[&child]).unwrap();
     let found: (OrderId, UserId, Option<UserId>) = (row.get(0), row.get(1), row.get(2));
     assert_eq!(found, (order, child, Some(parent)));

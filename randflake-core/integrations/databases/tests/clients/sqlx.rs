@@ -107,15 +107,39 @@ macro_rules! database {
     };
 }
 
-database!(postgresql_database, PgConnection, postgresql(), |database| &database.url, "$1", "$2");
-database!(mariadb_database, MySqlConnection, mariadb(), |database| &database.url, "?", "?");
-database!(sqlite_database, SqliteConnection, "sqlite::memory:", |url: &&'static str| *url, "?1", "?2");
+database!(
+    postgresql_database,
+    PgConnection,
+    postgresql(),
+    |database| &database.url,
+    "$1",
+    "$2"
+);
+database!(
+    mariadb_database,
+    MySqlConnection,
+    mariadb(),
+    |database| &database.url,
+    "?",
+    "?"
+);
+database!(
+    sqlite_database,
+    SqliteConnection,
+    "sqlite::memory:",
+    |url: &&'static str| *url,
+    "?1",
+    "?2"
+);
 
 #[tokio::test]
 async fn arrays_of_postgresql() {
     let database = postgresql();
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
-    sqlx::raw_sql(TABLES).execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(TABLES)
+        .execute(&mut connection)
+        .await
+        .unwrap();
     let users: Vec<UserId> = ids().into_iter().map(Id::typed).collect();
     let insert = sqlx::query("INSERT INTO users SELECT unnest($1)").bind(&users);
     insert.execute(&mut connection).await.unwrap();

@@ -5,9 +5,9 @@ use core::time::Duration;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use randflake_std::lease::Seal;
 use randflake_std::lease::{AcquireRequest, LeaseStore, MAX_SKEW, NodeIds, Token};
-use randflake_std::ledger::Seal;
-use randflake_std::randflake_core::Spec;
+use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
 
 use super::Finding;
@@ -34,7 +34,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
 }
 
 /// The machine's clock is within the time of the ids.
-fn clock(spec: Spec) -> Result<String, String> {
+fn clock(spec: LayoutSpec) -> Result<String, String> {
     let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -69,6 +69,7 @@ fn secret_source(secret: &SecretArgs) -> Result<String, String> {
     Ok(match &source {
         Source::Given(path) => format!("--key-file {}", file(path)),
         Source::Variable => "RANDFLAKE_KEY".to_owned(),
+        Source::Credential(path) => format!("systemd credential {}", file(path)),
         Source::Default(path) if is_there => file(path),
         Source::Default(path) => format!("{}, made by the first generate", path.display()),
     })

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use crate::error::GenerateError;
-use crate::ledger::Loss;
+use crate::lease::Loss;
+use randflake_core::GenerateError;
 
 /// In the place of counters.
 #[derive(Debug)]

@@ -6,9 +6,9 @@ use crate::clock::{Monotonic, wall_exact};
 use crate::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Renewed, StoreError, Token,
 };
-use crate::observability::{events, figures};
+use crate::observability::{events, metrics};
 
-pub(super) struct Tenant {
+pub(super) struct StoreClient {
     store: Box<dyn LeaseStore>,
     holder: String,
     /// A copy of the process has the name, too.
@@ -32,7 +32,7 @@ struct Answer {
 /// What a store's clock may go wrong between two answers before it counts as a step.
 const STEP: Duration = Duration::from_secs(1);
 
-impl Tenant {
+impl StoreClient {
     pub(super) fn new(store: Box<dyn LeaseStore>, holder: String, ttl: Duration) -> Self {
         let ttl_ticks = store.namespace().ticks(ttl);
         Self {
@@ -96,7 +96,7 @@ impl Tenant {
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
         self.answered(acquired.now, sent);
         events::acquired(self.namespace(), &acquired.grants);
-        figures::acquired(self.namespace());
+        metrics::acquired(self.namespace());
         Ok((acquired, sent))
     }
 
@@ -107,7 +107,7 @@ impl Tenant {
         let renewed = outcome.inspect_err(|error| self.failed("renew", error))?;
         self.answered(renewed.now, sent);
         events::renewed(self.namespace(), grants.len());
-        figures::renewed(self.namespace());
+        metrics::renewed(self.namespace());
         Ok((renewed, sent))
     }
 
@@ -122,7 +122,7 @@ impl Tenant {
 
     fn failed(&self, operation: &'static str, error: &StoreError) {
         events::failed(self.namespace(), error);
-        figures::failed(self.namespace(), operation);
+        metrics::failed(self.namespace(), operation);
     }
 
     /// Notes what the store's clock showed, and tells of a step.
@@ -137,7 +137,7 @@ impl Tenant {
             events::clock_stepped(self.namespace(), by_ms);
         }
         self.answer = Some(answer);
-        figures::skew(self.namespace(), now, wall_exact().unwrap_or_default());
+        metrics::skew(self.namespace(), now, wall_exact().unwrap_or_default());
     }
 
     /// Gives back what nothing was issued from; if that fails, it ends by itself.

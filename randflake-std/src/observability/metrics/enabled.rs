@@ -3,11 +3,10 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use metrics::{counter, gauge};
-use randflake_core::GenerateError as Refusal;
+use ::metrics::{counter, gauge};
+use randflake_core::GenerateError;
 
-use crate::error::GenerateError;
-use crate::ledger::Loss;
+use crate::lease::Loss;
 
 /// What was issued and refused since the last report.
 #[derive(Debug, Default)]
@@ -28,7 +27,7 @@ impl Tally {
 
     #[cold]
     pub(crate) fn refused(&self, error: GenerateError) {
-        if let GenerateError::Refused(Refusal::SequenceExhausted { .. }) = error {
+        if let GenerateError::SequenceExhausted { .. } = error {
             self.exhausted.fetch_add(1, Ordering::Relaxed);
         }
     }

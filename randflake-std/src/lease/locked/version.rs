@@ -7,13 +7,13 @@ const SUM_LEN: usize = 8;
 pub(in crate::lease) const MOST: usize = LEN - 16 - 8 - SUM_LEN;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Slot {
+pub(super) struct Version {
     /// How often the file was written.
     pub(super) writes: u64,
     pub(super) text: String,
 }
 
-impl Slot {
+impl Version {
     /// `None` when it is longer than that.
     pub(super) fn to_bytes(&self, magic: [u8; 16]) -> Option<[u8; LEN]> {
         if self.text.len() > MOST {
@@ -58,18 +58,18 @@ mod tests {
     #[test]
     fn round_trip_and_no_damage_is_read() {
         for text in ["", "1 2 3", &"é".repeat(MOST / 2)] {
-            let slot = Slot {
+            let version = Version {
                 writes: u64::MAX,
                 text: text.to_owned(),
             };
-            let bytes = slot.to_bytes(MAGIC).unwrap();
-            let read = Slot::from_bytes(&bytes, MAGIC).unwrap();
+            let bytes = version.to_bytes(MAGIC).unwrap();
+            let read = Version::from_bytes(&bytes, MAGIC).unwrap();
             assert_eq!((read.writes, &*read.text), (u64::MAX, text));
             for at in 0..LEN {
                 let mut damaged = bytes;
                 damaged[at] ^= 0x10;
-                assert!(Slot::from_bytes(&damaged, MAGIC).is_none(), "{at}");
-                assert!(Slot::from_bytes(&bytes[..at], MAGIC).is_none(), "{at}");
+                assert!(Version::from_bytes(&damaged, MAGIC).is_none(), "{at}");
+                assert!(Version::from_bytes(&bytes[..at], MAGIC).is_none(), "{at}");
             }
         }
     }
@@ -77,6 +77,6 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_cut() {
         let text = "a".repeat(MOST + 1);
-        assert_eq!(Slot { writes: 1, text }.to_bytes(MAGIC), None);
+        assert_eq!(Version { writes: 1, text }.to_bytes(MAGIC), None);
     }
 }

@@ -2,25 +2,25 @@
 
 use core::time::Duration;
 
-use randflake_core::{Clock, Spec};
+use randflake_core::{Clock, LayoutSpec};
 
 use crate::lease::{EngineError, StoreError};
 
 /// One reading of a store's clock, in a layout's ticks.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct StoreTime {
     /// As time since the Unix epoch.
     pub unix: Duration,
     /// As a tick of the layout.
     pub tick: u64,
-    spec: Spec,
+    spec: LayoutSpec,
 }
 
-impl Moment {
+impl StoreTime {
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] before the layout's epoch.
-    pub fn at(unix: Duration, spec: Spec) -> Result<Self, StoreError> {
+    pub fn at(unix: Duration, spec: LayoutSpec) -> Result<Self, StoreError> {
         let tick = spec.tick_at(unix).ok_or_else(|| {
             StoreError::unavailable(format!(
                 "its clock shows Unix time {} ms, before the layout's epoch at {} ms",
