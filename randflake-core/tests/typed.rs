@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use randflake_core::{DecodeError, Id, Kind, TypedIdError, typed_id};
+use proptest::prelude::*;
+use randflake_core::{DecodeError, Id, Kind, Typed, TypedIdError, typed_id};
 
 /// Has none of the traits that its ids have.
 struct User;
@@ -120,4 +121,18 @@ fn typed_ids_are_constants() {
     const ROOT: UserId = Id::from_u64(1).typed();
     const BITS: i64 = ROOT.id().to_i64();
     assert_eq!(BITS, 1);
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_is_written_the_same(text in "(user_|store_2_order_|_|é)?[0-9a-v_]{0,14}") {
+        if let Ok(id) = text.parse::<UserId>() {
+            prop_assert_eq!(id.to_string(), &text[..]);
+        }
+        if let Ok(id) = text.parse::<OrderId>() {
+            prop_assert_eq!(id.to_string(), &text[..]);
+        }
+        let message = text.parse::<MessageId>().map(Typed::id).ok();
+        prop_assert_eq!(message, text.parse::<Id>().ok(), "without a prefix it is an id's text");
+    }
 }
