@@ -111,10 +111,11 @@ fn a_typed_id_is_an_id_whatever_its_kind_is() {
     assert_eq!(HashSet::from([low, high, low]).len(), 2);
     assert_eq!(format!("{high:?} {:?}", high.id()), "UserId(user_1) Id(1)");
     assert_eq!(size_of::<Option<UserId>>(), size_of::<Option<Id>>());
-    fn shared<T: Send + Sync + Copy + 'static>(_: T) {}
-    shared(Id::from_i64(1).typed::<*const u8>());
+    is_shared(Id::from_i64(1).typed::<*const u8>());
     assert_eq!((User::NAME, User::PREFIX), ("UserId", "user"));
 }
+
+fn is_shared<T: Send + Sync + Copy + 'static>(_: T) {}
 
 #[test]
 fn typed_ids_are_constants() {
