@@ -47,7 +47,7 @@ pub(crate) const NO_USERS: [(&str, &str); 8] = [
     ("3vgoe12ccb8gh", "no prefix"),
     ("order_3vgoe12ccb8gh", "\"order\": \"user\" is required"),
     ("user_", "empty"),
-    ("user_3VGOE12CCB8GH", "'V' at position 1"),
+    ("user_3VGOE12CCB8GH", "is not a digit"),
     ("user_0v", "leading zero"),
     ("user_g000000000000", "64 bits"),
     ("user_11111111111111", "14 characters"),
