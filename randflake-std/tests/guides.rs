@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use randflake_std::SecretError;
-use randflake_std::lease::StoreError;
+use randflake_std::lease::{Quarantine, QuarantineCause, StoreError};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -79,6 +79,11 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
     for message in [
         StoreError::Quarantined {
             retry_in: seconds(320),
+            quarantine: Quarantine {
+                since: seconds(1_800_000_000),
+                until: seconds(1_800_000_320),
+                cause: QuarantineCause::New,
+            },
         }
         .to_string(),
         StoreError::Exhausted {
