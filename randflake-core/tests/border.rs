@@ -1,8 +1,9 @@
 //! Ids that are stored raw and shown encrypted.
 
+use std::sync::OnceLock;
+
 use randflake_core::{
-    Border, BorderError, Codec, Encrypted, Id, Parts, Snowflake, Sparx64, StoredRaw, TypedIdError,
-    typed_id,
+    Border, BorderError, Codec, Id, Parts, Snowflake, Sparx64, StoredRaw, TypedIdError, typed_id,
 };
 
 #[derive(Debug)]
@@ -10,11 +11,9 @@ struct Order;
 typed_id!(OrderId = Typed<Order>, "order");
 
 impl Border for Order {
-    type Layout = Encrypted<Snowflake>;
-
-    fn codec() -> Option<&'static Codec<Encrypted<Snowflake>>> {
-        static CODEC: std::sync::OnceLock<Codec<Encrypted<Snowflake>>> = std::sync::OnceLock::new();
-        Some(CODEC.get_or_init(|| Codec::new(Sparx64::new(&[7; 16]))))
+    fn cipher() -> Option<&'static Sparx64> {
+        static CIPHER: OnceLock<Sparx64> = OnceLock::new();
+        Some(CIPHER.get_or_init(|| Sparx64::new(&[7; 16])))
     }
 }
 
@@ -23,9 +22,7 @@ struct Forgotten;
 typed_id!(ForgottenId = Typed<Forgotten>);
 
 impl Border for Forgotten {
-    type Layout = Encrypted<Snowflake>;
-
-    fn codec() -> Option<&'static Codec<Encrypted<Snowflake>>> {
+    fn cipher() -> Option<&'static Sparx64> {
         None
     }
 }
@@ -36,7 +33,8 @@ fn of_tick(tick: u64) -> StoredRaw<Order> {
         node_id: 42,
         sequence: 1,
     };
-    let id = Order::codec().unwrap().compose(parts).unwrap();
+    let codec = Codec::new(Snowflake, Sparx64::new(&[7; 16]));
+    let id = codec.compose(parts).unwrap();
     StoredRaw::new(id).unwrap()
 }
 
@@ -78,8 +76,8 @@ fn another_kind_is_refused() {
 }
 
 #[test]
-fn a_missing_codec_is_told_before_anything_is_stored() {
-    let missing = BorderError::CodecMissing {
+fn a_missing_cipher_is_told_before_anything_is_stored() {
+    let missing = BorderError::CipherMissing {
         name: "ForgottenId",
     };
     let id = Id::from_u64(31);
@@ -88,6 +86,6 @@ fn a_missing_codec_is_told_before_anything_is_stored() {
     assert_eq!("v".parse::<StoredRaw<Forgotten>>(), Err(missing));
     assert_eq!(
         missing.to_string(),
-        "the codec of ForgottenId is missing: set it before ids are read or written"
+        "the cipher of ForgottenId is missing: set it before ids are read or written"
     );
 }

@@ -4,7 +4,7 @@ use postgres::{Client, NoTls};
 use randflake_core::Id;
 
 use crate::kinds::{
-    CODEC_MISSING, ForgottenColumn, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted,
+    CIPHER_MISSING, ForgottenColumn, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted,
     whole,
 };
 use crate::servers::{Database, postgresql};
@@ -73,12 +73,12 @@ fn the_raw_id_is_stored_and_the_encrypted_one_comes_back() {
 }
 
 #[test]
-fn a_missing_codec_and_another_column_are_told() {
+fn a_missing_cipher_and_another_column_are_told() {
     let database = postgresql();
     let mut client = client(&database);
     let row = client.query_one("SELECT 1::bigint, 'v'", &[]).unwrap();
     let said = whole(&row.try_get::<_, ForgottenColumn>(0).unwrap_err());
-    assert!(said.contains(CODEC_MISSING), "{said}");
+    assert!(said.contains(CIPHER_MISSING), "{said}");
     let said = whole(&row.try_get::<_, UserId>(1).unwrap_err());
     assert!(said.contains("text"), "{said}");
 }

@@ -5,7 +5,7 @@ use sea_orm::entity::prelude::*;
 use sea_orm::{Database, DatabaseConnection, QueryOrder, QuerySelect, Schema, Set};
 
 use crate::kinds::{
-    CODEC_MISSING, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted, whole,
+    CIPHER_MISSING, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted, whole,
 };
 use crate::servers::{mariadb, postgresql};
 
@@ -42,7 +42,7 @@ mod user {
         Order,
     }
 
-    impl Related<super::order::Entity> for Entity {
+    impl Related<order::Entity> for Entity {
         fn to() -> RelationDef {
             Relation::Order.def()
         }
@@ -72,7 +72,7 @@ mod order {
         User,
     }
 
-    impl Related<super::user::Entity> for Entity {
+    impl Related<user::Entity> for Entity {
         fn to() -> RelationDef {
             Relation::User.def()
         }
@@ -148,7 +148,7 @@ async fn typed_ids_join_and_may_be_null(connection: &DatabaseConnection) {
     }
 }
 
-async fn a_missing_codec_is_told(connection: &DatabaseConnection) {
+async fn a_missing_cipher_is_told(connection: &DatabaseConnection) {
     let row = order::Entity::find()
         .select_only()
         .column(order::Column::Id);
@@ -157,16 +157,16 @@ async fn a_missing_codec_is_told(connection: &DatabaseConnection) {
         .one(connection)
         .await;
     let said = whole(&found.unwrap_err());
-    assert!(said.contains(CODEC_MISSING), "{said}");
+    assert!(said.contains(CIPHER_MISSING), "{said}");
 }
 
 async fn all(url: &str) {
     let connection = connect(url).await;
     ids_come_back_in_their_order(&connection).await;
     typed_ids_join_and_may_be_null(&connection).await;
-    a_missing_codec_is_told(&connection).await;
+    a_missing_cipher_is_told(&connection).await;
     let id = OrderId::from_i64(-5);
-    assert_eq!(sea_orm::Value::from(id), sea_orm::Value::BigInt(Some(-5)));
+    assert_eq!(Value::from(id), Value::BigInt(Some(-5)));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use randflake_core::{Border, Codec, Id, Randflake, Sparx64, typed_id};
+use randflake_core::{Border, Id, Sparx64, typed_id};
 
 pub(crate) struct User;
 typed_id!(pub(crate) UserId = Typed<User>, "user");
@@ -14,13 +14,11 @@ typed_id!(pub(crate) MessageId = Typed<Message>);
 pub(crate) enum Order {}
 typed_id!(pub(crate) OrderId = Typed<Order>, "order");
 
-static CODEC: OnceLock<Codec<Randflake>> = OnceLock::new();
+static CIPHER: OnceLock<Sparx64> = OnceLock::new();
 
 impl Border for Order {
-    type Layout = Randflake;
-
-    fn codec() -> Option<&'static Codec<Randflake>> {
-        Some(CODEC.get_or_init(|| Codec::new(Randflake, Sparx64::new(&[7; 16]))))
+    fn cipher() -> Option<&'static Sparx64> {
+        Some(CIPHER.get_or_init(|| Sparx64::new(&[7; 16])))
     }
 }
 

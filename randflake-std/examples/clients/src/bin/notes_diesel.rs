@@ -9,8 +9,7 @@ use std::{env, io};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use randflake_std::lease::{Namespace, SqliteStore};
-use randflake_std::randflake_core::Codec;
-use randflake_std::{Border, Handle, Randflake, Secret, StoredRaw, typed_id};
+use randflake_std::{Border, Handle, Randflake, Secret, Sparx64, StoredRaw, typed_id};
 
 diesel::table! {
     notes (id) {
@@ -30,21 +29,19 @@ struct Note {
 
 typed_id!(NoteId = Typed<Note>, "note");
 
-static CODEC: OnceLock<Codec<Randflake>> = OnceLock::new();
+static CIPHER: OnceLock<Sparx64> = OnceLock::new();
 
 impl Border for Note {
-    type Layout = Randflake;
-
-    fn codec() -> Option<&'static Codec<Randflake>> {
-        CODEC.get()
+    fn cipher() -> Option<&'static Sparx64> {
+        CIPHER.get()
     }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(env::var("DATA")?);
     let secret = Secret::from_file(folder.join("randflake.key"))?;
-    CODEC.get_or_init(|| Codec::new(secret.cipher()));
-    let namespace = Namespace::of::<Randflake>("notes")?;
+    CIPHER.get_or_init(|| secret.cipher());
+    let namespace = Namespace::new("notes", Randflake)?;
     let store = SqliteStore::open(folder.join("leases.db"), &namespace)?;
     let ids = Handle::builder(&secret, store).build()?;
 

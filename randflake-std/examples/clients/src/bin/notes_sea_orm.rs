@@ -4,11 +4,10 @@ use std::env;
 use std::error::Error;
 use std::path::PathBuf;
 
-use randflake_std::lease::{Namespace, SqliteStore};
+use randflake_std::lease::{self, Namespace, SqliteStore};
 use randflake_std::{Handle, Randflake, Secret, typed_id};
 use sea_orm::entity::prelude::*;
 use sea_orm::{Database, Schema, Set};
-use tokio::task::spawn_blocking;
 
 #[derive(Clone, Debug, DeriveEntityModel)]
 #[sea_orm(table_name = "notes")]
@@ -30,10 +29,10 @@ typed_id!(pub NoteId = Typed<Entity>, "note");
 async fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(env::var("DATA")?);
     let secret = Secret::from_file(folder.join("randflake.key"))?;
-    let namespace = Namespace::of::<Randflake>("notes")?;
+    let namespace = Namespace::new("notes", Randflake)?;
     let leases = folder.join("leases.db");
-    let store = spawn_blocking(move || SqliteStore::open(leases, &namespace)).await??;
-    let ids = spawn_blocking(move || Handle::builder(&secret, store).build()).await??;
+    let store = lease::deferred(&namespace, move |of| SqliteStore::open(&leases, of));
+    let ids = Handle::builder(&secret, store).build_async().await?;
 
     let file = folder.join("notes.db");
     let rows = Database::connect(format!("sqlite://{}?mode=rwc", file.display())).await?;
@@ -56,5 +55,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let question = Entity::find().filter(Column::Follows.eq(first.id));
     let Model { id, text, .. } = question.one(&rows).await?.ok_or("no note follows")?;
     println!("{id} follows {}: {text}", first.id);
-    Ok(spawn_blocking(move || ids.close()).await??)
+    Ok(ids.close_async().await?)
 }

@@ -43,13 +43,13 @@ async fn work(folder: PathBuf, mut jobs: Receiver<String>) -> Result<usize, Fail
         let handle = ids.clone();
         rows = spawn_blocking(move || write(&handle, rows, &batch)).await??;
     }
-    spawn_blocking(move || ids.close()).await??;
+    ids.close_async().await?;
     Ok(written)
 }
 
 fn open(folder: &Path) -> Result<(Handle, Connection), Failure> {
     let secret = Secret::from_file(folder.join("randflake.key"))?;
-    let namespace = Namespace::of::<Randflake>("jobs")?;
+    let namespace = Namespace::new("jobs", Randflake)?;
     let store = SqliteStore::open(folder.join("leases.db"), &namespace)?;
     let rows = Connection::open(folder.join("jobs.db"))?;
     rows.execute_batch(
