@@ -5,20 +5,17 @@ use core::fmt::{self, Display, Formatter};
 use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
-use crate::{AnyLayout, Codec, Id, Kind, Typed};
+use crate::{Id, Kind, Permutation as _, Sparx64, Typed};
 pub use error::BorderError;
 
 mod error;
 
 /// A kind of ids that are encrypted at the border of the database: [`StoredRaw`].
 pub trait Border: Kind {
-    /// The layout of the ids.
-    type Layout: AnyLayout;
-
-    /// The codec of the ids, with the secret that generates them; `None` until the program has it.
+    /// The cipher of the secret that generates the ids; `None` until the program has it.
     ///
     /// It must not change: ids that were read with another one are other ids.
-    fn codec() -> Option<&'static Codec<Self::Layout>>;
+    fn cipher() -> Option<&'static Sparx64>;
 }
 
 /// An id for a column that stores it raw: the database keeps the number before its encryption, which ascends with time,
@@ -30,28 +27,28 @@ pub trait Border: Kind {
 ///
 /// Use it as the type of the field, wherever a [`Typed`] id stands otherwise; the database clients' traits write the raw
 /// number, `Display` and the traits for text write the encrypted id. A value has both, so only making one needs the
-/// codec, and fails with [`BorderError::CodecMissing`] before the program has set it. Its order is that of the column.
+/// cipher, and fails with [`BorderError::CipherMissing`] before the program has set it. Its order is that of the column.
+/// Raw Randflake ids of 2041-10-31 and later are negative in the column, and sort before those of today.
 ///
 /// ```
 /// use std::sync::OnceLock;
 ///
-/// use randflake_core::{Border, Codec, Randflake, Sparx64, StoredRaw, typed_id};
+/// use randflake_core::{Border, Sparx64, StoredRaw, typed_id};
 ///
 /// struct Order { id: StoredRaw<Order> }
 /// typed_id!(OrderId = Typed<Order>, "order");
 ///
-/// static CODEC: OnceLock<Codec<Randflake>> = OnceLock::new();
+/// static CIPHER: OnceLock<Sparx64> = OnceLock::new();
 /// impl Border for Order {
-///     type Layout = Randflake;
-///     fn codec() -> Option<&'static Codec<Randflake>> { CODEC.get() }
+///     fn cipher() -> Option<&'static Sparx64> { CIPHER.get() }
 /// }
 ///
-/// // Once, when the program starts; with `randflake-std`, from the secret of the handle.
-/// CODEC.get_or_init(|| Codec::new(Randflake, Sparx64::new(&[7; 16])));
+/// // Once, when the program starts; with `randflake-std`, `secret.cipher()`.
+/// CIPHER.get_or_init(|| Sparx64::new(&[7; 16]));
 ///
 /// let order = Order { id: "order_3vgoe12ccb8gh".parse()? };
 /// assert_eq!(order.id.to_string(), "order_3vgoe12ccb8gh");
-/// assert_eq!(order.id.raw(), Order::codec().unwrap().raw(order.id.id().id()).cast_signed());
+/// assert_ne!(order.id.raw(), order.id.id().to_i64());
 /// # Ok::<(), randflake_core::BorderError>(())
 /// ```
 ///
@@ -67,10 +64,10 @@ impl<K: Border> StoredRaw<K> {
     ///
     /// # Errors
     ///
-    /// [`BorderError::CodecMissing`].
+    /// [`BorderError::CipherMissing`].
     pub fn new(id: impl Into<Typed<K>>) -> Result<Self, BorderError> {
         let id = id.into();
-        let raw = codec::<K>()?.raw(id.id()).cast_signed();
+        let raw = cipher::<K>()?.invert(id.to_u64()).cast_signed();
         Ok(Self { id, raw })
     }
 
@@ -78,15 +75,15 @@ impl<K: Border> StoredRaw<K> {
     ///
     /// # Errors
     ///
-    /// [`BorderError::CodecMissing`].
+    /// [`BorderError::CipherMissing`].
     pub fn from_raw(raw: i64) -> Result<Self, BorderError> {
-        let id = codec::<K>()?.id(raw.cast_unsigned()).typed();
+        let id = Typed::from_u64(cipher::<K>()?.permute(raw.cast_unsigned()));
         Ok(Self { id, raw })
     }
 }
 
-fn codec<K: Border>() -> Result<&'static Codec<K::Layout>, BorderError> {
-    K::codec().ok_or(BorderError::CodecMissing { name: K::NAME })
+fn cipher<K: Border>() -> Result<&'static Sparx64, BorderError> {
+    K::cipher().ok_or(BorderError::CipherMissing { name: K::NAME })
 }
 
 impl<K> StoredRaw<K> {
