@@ -87,7 +87,7 @@ impl<L: AnyLayout> Shared<L> {
             cursor: AtomicU64::new(0),
             phase: Mutex::default(),
             changed: Condvar::new(),
-            tasks: Tasks::default(),
+            tasks: Tasks::new(),
         }
     }
 
