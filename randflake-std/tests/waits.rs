@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use randflake_core::{Clock, Field, Fields, ManualClock, Plain, Spec};
+use randflake_core::{Clock, Field, LayoutFields, LayoutSpec, ManualClock, Plain};
 use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError, StoreErrorKind};
 use randflake_std::{BuildError, Builder, ExactSystemClock, Handle, Layout, Randflake};
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ struct Two;
 
 impl Layout for Two {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         node_id: Field { bits: 1, shift: 17 },
         ..Randflake::SPEC.fields()
     });
@@ -48,11 +48,11 @@ impl Files {
 }
 
 fn namespace() -> Namespace {
-    Namespace::of::<Two>("test").unwrap()
+    Namespace::new("test", Two).unwrap()
 }
 
 fn builder(store: impl LeaseStore + 'static) -> Builder<Two> {
-    Builder::<Two>::new(Plain, store)
+    Builder::new(Two, Plain, store)
 }
 
 /// Builds in another thread, and does something once the build waits for a reason.
@@ -64,7 +64,7 @@ fn meanwhile(
     let (tell, told) = mpsc::channel();
     let builder = builder.wait(PATIENCE).on_wait(move |error, left| {
         let retry_in = match error {
-            StoreError::Quarantined { retry_in } => *retry_in,
+            StoreError::Quarantined { retry_in, .. } => *retry_in,
             _ => Duration::ZERO,
         };
         assert!(left <= PATIENCE);
@@ -183,7 +183,7 @@ fn what_waiting_does_not_help_is_refused_at_once() {
     );
 
     let path = files.path.clone();
-    let other = Namespace::of::<Two>("other").unwrap();
+    let other = Namespace::new("other", Two).unwrap();
     let opened = lease::deferred(&other, move |_| SqliteStore::open(&path, &namespace()));
     let error = builder(opened).wait(Duration::MAX).build().unwrap_err();
     assert!(

@@ -6,16 +6,16 @@ use core::time::Duration;
 use std::sync::mpsc;
 use std::{io, thread};
 
-use randflake_core::{AnyLayout, Id};
+use randflake_core::{AnyLayout, Id, Permutation};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::retry::Retry;
 use super::{BuildError, Builder, DROP_WAIT, Handle, tasks};
-use crate::error::GenerateError;
 use crate::lease::StoreError;
+use randflake_core::GenerateError;
 
-impl<L: AnyLayout> Builder<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// [`build`](Builder::build) in a thread of its own, so that a runtime's other tasks go on while the store takes its
     /// time. It needs no runtime itself.
     ///
@@ -39,7 +39,7 @@ impl<L: AnyLayout> Builder<L> {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     /// # runtime.block_on(async {
-    /// let store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, ExactSystemClock.into());
+    /// let store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
     /// let ids = Handle::builder(&Secret::generate()?, store).build_async().await?;
     /// let id = ids.generate()?; // no `await`: it never blocks
     /// let next = ids.generate_wait_async(Duration::from_secs(1)).await?;
@@ -49,7 +49,7 @@ impl<L: AnyLayout> Builder<L> {
     /// # })
     /// # }
     /// ```
-    pub async fn build_async(self) -> Result<Handle<L>, BuildError> {
+    pub async fn build_async(self) -> Result<Handle<L, P>, BuildError> {
         let (asking, asked) = mpsc::channel();
         let (running, ended) = mpsc::channel::<Infallible>();
         let (answer, answered) = oneshot::channel();
@@ -82,7 +82,7 @@ impl Drop for Building {
     }
 }
 
-impl<L: AnyLayout> Handle<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// [`generate_wait`](Handle::generate_wait) for a task: it sleeps by the runtime's timers, and no thread waits.
     ///
     /// These timers count milliseconds, so an id of the next tick is had up to 2 ms after that begins. If there is an id at

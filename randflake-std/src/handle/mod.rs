@@ -16,8 +16,8 @@ mod retry;
 mod scale;
 mod shared;
 mod slots;
+mod store_client;
 mod tasks;
-mod tenant;
 mod waiting;
 
 use core::fmt::{self, Debug, Formatter};
@@ -25,7 +25,7 @@ use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_core::{AnyLayout, Codec, Id, Lease, Parts, Randflake};
+use randflake_core::{AnyLayout, Codec, Id, Lease, Parts, Permutation, Randflake};
 
 pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
@@ -35,8 +35,8 @@ use retry::Retry;
 use shared::Shared;
 use slots::Slot;
 
-use crate::error::GenerateError;
 use crate::lease::StoreError;
+use randflake_core::GenerateError;
 
 /// How long dropping the last clone of a handle waits for its leases to be released.
 const DROP_WAIT: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("leases.db");
-/// let store = SqliteStore::open(path, &Namespace::of::<Randflake>("orders")?)?;
+/// let store = SqliteStore::open(path, &Namespace::new("orders", Randflake)?)?;
 /// let ids = Handle::builder(&Secret::generate()?, store).node_ids(2).build()?;
 ///
 /// let id = ids.generate()?;
@@ -75,12 +75,14 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 /// # #[cfg(not(feature = "sqlite"))]
 /// # fn main() {}
 /// ```
-pub struct Handle<L: AnyLayout = Randflake>(Arc<Owner<L>>);
+pub struct Handle<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation>(Arc<Owner<L, P>>)
+where
+    P: Permutation + Send + Sync + 'static;
 
 /// Ends the keeper when the last handle goes; the keeper itself holds only what is shared.
-struct Owner<L: AnyLayout>(Arc<Shared<L>>);
+struct Owner<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Shared<L, P>>);
 
-impl<L: AnyLayout> Handle<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// The next id, of the current tick. It never blocks and never reads or writes a file or a socket.
     ///
     /// Of an encrypted layout each thread takes a block of the tick's ids and has them encrypted together, so that an
@@ -93,9 +95,10 @@ impl<L: AnyLayout> Handle<L> {
     ///
     /// Nothing is consumed by an error.
     ///
-    /// - [`GenerateError::Refused`], with what the generator says: every tick is exhausted, the store's
-    ///   clock stepped back, every lease is over (the keeper is replacing them), or the handle was
-    ///   closed;
+    /// - [`GenerateError::SequenceExhausted`]: all ids of the tick are issued, for each node id;
+    /// - [`GenerateError::ClockBehind`]: the store's clock stepped back;
+    /// - [`GenerateError::LeaseOver`]: every lease has expired, and the keeper is replacing them;
+    /// - [`GenerateError::Sealed`]: the handle was closed, or its leases were lost;
     /// - [`GenerateError::Copied`] when the [generation number](Builder::generation) has changed, until the keeper has
     ///   acquired other leases;
     /// - [`GenerateError::InForkedChild`] in a forked child of the process that built the handle,
@@ -195,7 +198,7 @@ impl<L: AnyLayout> Handle<L> {
     /// use randflake_std::{ExactSystemClock, Handle, Health, Randflake, Secret};
     /// use std::sync::Arc;
     ///
-    /// let namespace = Namespace::of::<Randflake>("orders")?;
+    /// let namespace = Namespace::new("orders", Randflake)?;
     /// let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     /// let ids = Handle::builder(&Secret::generate()?, store).build()?;
     ///
@@ -251,7 +254,7 @@ impl<L: AnyLayout> Handle<L> {
 
     /// Composes and inspects ids under the handle's secret.
     #[must_use]
-    pub fn codec(&self) -> &Codec<L> {
+    pub fn codec(&self) -> &Codec<L, P> {
         &self.0.0.codec
     }
 
@@ -274,7 +277,7 @@ impl<L: AnyLayout> Handle<L> {
     }
 }
 
-impl<L: AnyLayout> Drop for Owner<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for Owner<L, P> {
     fn drop(&mut self) {
         if self.0.begin_close() {
             let shared = Arc::clone(&self.0);
@@ -283,14 +286,14 @@ impl<L: AnyLayout> Drop for Owner<L> {
     }
 }
 
-impl<L: AnyLayout> Clone for Handle<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Clone for Handle<L, P> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
 /// Shows the leases, never the secret.
-impl<L: AnyLayout> Debug for Handle<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Debug for Handle<L, P> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Handle").field(&self.lease()).finish()
     }
@@ -305,7 +308,7 @@ pub struct LeaseStatus<L> {
     /// How long until the last of them ends, unless renewed; zero when all are over.
     pub remaining: Duration,
     /// How many leases were lost because a copy of this process had renewed them: both have issued the same ids since
-    /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::ledger::Loss::Contested).
+    /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::lease::Loss::Contested).
     pub contested: u64,
     /// Why the last call of the store failed; `None` when it succeeded.
     pub last_error: Option<Arc<StoreError>>,

@@ -3,16 +3,15 @@
 use core::ops::ControlFlow;
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, GenerateError as Refusal};
+use randflake_core::{AnyLayout, GenerateError, Permutation};
 
 use super::demand::Demand;
 use super::phase::{Deadline, Phase};
 use super::shared::Shared;
-use crate::error::GenerateError;
 
 /// Tries until it succeeds, waiting can no longer help, or the limit is reached.
-pub(super) struct Retry<'a, L: AnyLayout> {
-    shared: &'a Shared<L>,
+pub(super) struct Retry<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+    shared: &'a Shared<L, P>,
     deadline: Deadline,
 }
 
@@ -30,8 +29,8 @@ impl Pause {
     }
 }
 
-impl<'a, L: AnyLayout> Retry<'a, L> {
-    pub(super) fn new(shared: &'a Shared<L>, limit: Duration) -> Self {
+impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> Retry<'a, L, P> {
+    pub(super) fn new(shared: &'a Shared<L, P>, limit: Duration) -> Self {
         Self {
             shared,
             deadline: Deadline::after(limit),
@@ -56,8 +55,7 @@ impl<'a, L: AnyLayout> Retry<'a, L> {
         }
         let limit = match error {
             // The keeper replaces what is over, and what a copy of this process has too.
-            GenerateError::Copied
-            | GenerateError::Refused(Refusal::LeaseOver { .. } | Refusal::Sealed) => left,
+            GenerateError::Copied | GenerateError::LeaseOver { .. } | GenerateError::Sealed => left,
             _ => match error.retry_in_ms().map(Duration::from_millis) {
                 // To the beginning of the tick, not of the millisecond after.
                 Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),

@@ -5,9 +5,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use randflake_core::{
-    AnyLayout, Clock, Codec, GenerateError as Refusal, Id, Permutation, Run, first_ready_within,
-};
+use randflake_core::internal::{Run, first_ready_within};
+use randflake_core::{AnyLayout, Clock, Codec, GenerateError, Id, Permutation};
 
 use super::blocks::{Blocks, Stamp};
 use super::demand::Demand;
@@ -17,22 +16,20 @@ use super::phase::{Phase, Wake};
 use super::slots::{Reading, Slot, Slots};
 use super::tasks::Tasks;
 use crate::clock::{AnchoredClock, Monotonic, is_coarse};
-use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
-use crate::lease::StoreError;
-use crate::ledger::Seal;
-use crate::observability::figures::Tally;
+use crate::lease::{Seal, StoreError};
+use crate::observability::metrics::Tally;
 
 const NANOS_PER_MS: u32 = 1_000_000;
 
 /// One of the ways of an [`Issuer`] to take a run: how many at most, and the tolerance.
-type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, Refusal>;
+type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, GenerateError>;
 
 #[derive(Debug)]
-pub(super) struct Shared<L: AnyLayout> {
+pub(super) struct Shared<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     pub(super) slots: Slots<Issuer<L>>,
-    pub(super) codec: Codec<L>,
+    pub(super) codec: Codec<L, P>,
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
     pub(super) generation: Generation,
@@ -54,11 +51,11 @@ pub(super) struct Shared<L: AnyLayout> {
     pub(super) tasks: Tasks,
 }
 
-impl<L: AnyLayout> Shared<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
     pub(super) fn new(
         issuers: Vec<Issuer<L>>,
         count: NodeIdCount,
-        codec: Codec<L>,
+        codec: Codec<L, P>,
         tolerance: u32,
         generation: Generation,
         (now, sent): (Duration, Monotonic),
@@ -98,7 +95,7 @@ impl<L: AnyLayout> Shared<L> {
     )]
     #[inline(always)]
     pub(super) fn generate(&self) -> Result<Id, GenerateError> {
-        if !L::Permutation::PERMUTES {
+        if !P::PERMUTES {
             return self.generate_one();
         }
         let now_ns = self.clock.now_ns();
@@ -215,7 +212,7 @@ impl<L: AnyLayout> Shared<L> {
     #[cold]
     fn refused(&self, error: GenerateError) {
         self.tally.refused(error);
-        if let GenerateError::Refused(Refusal::SequenceExhausted { .. }) = error {
+        if let GenerateError::SequenceExhausted { .. } = error {
             self.tell_of_demand();
         }
     }
@@ -298,18 +295,17 @@ impl<L: AnyLayout> Shared<L> {
     fn first_ready<T>(
         &self,
         generation: u64,
-        mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, Refusal>,
+        mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
         let slots = self.slots.read();
         first_ready_within(&slots, &self.cursor, self.tolerance, |slot, tolerance| {
             let issuer = slot.get().filter(|issuer| issuer.is_of(generation));
-            let answer = ask(issuer.ok_or(Refusal::Sealed)?, tolerance);
+            let answer = ask(issuer.ok_or(GenerateError::Sealed)?, tolerance);
             if tolerance > 0 && answer.is_ok() {
                 self.tell_of_demand(); // It is borrowed.
             }
             answer
         })
-        .map_err(GenerateError::Refused)
     }
 
     /// How much of its millisecond is over: waits are told in whole ones, rounded up.

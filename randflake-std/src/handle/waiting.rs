@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use super::build_error::BuildError;
-use super::tenant::Tenant;
+use super::store_client::StoreClient;
 use crate::clock::Monotonic;
 use crate::lease::{Acquired, NodeIds, StoreError};
 use crate::observability::events;
@@ -28,14 +28,14 @@ impl Waiting {
     /// The first acquire.
     pub(super) fn acquire(
         mut self,
-        tenant: &mut Tenant,
+        client: &mut StoreClient,
         wanted: NodeIds<'_>,
         asked: &Asked,
     ) -> Result<(Acquired, Monotonic), BuildError> {
         let mut patience = Patience::new(self.limit);
         let mut told = None;
         loop {
-            let error = match tenant.acquire(wanted) {
+            let error = match client.acquire(wanted) {
                 Ok(acquired) => return Ok(acquired),
                 Err(error) => error,
             };
@@ -45,7 +45,7 @@ impl Waiting {
             };
             // Once for each reason: a store may come back, and be full.
             if !self.limit.is_zero() && told.replace(error.kind()) != Some(error.kind()) {
-                self.tell(tenant.namespace(), &error, patience.left());
+                self.tell(client.namespace(), &error, patience.left());
             }
             if asked.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
                 return Err(error.into());

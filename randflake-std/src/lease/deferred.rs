@@ -4,7 +4,8 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 
 use super::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Quarantine, Record, Renewed,
+    StoreError,
 };
 use crate::ledger::Seal;
 
@@ -23,7 +24,7 @@ use crate::ledger::Seal;
 ///
 /// # fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let url = std::env::var("RANDFLAKE_STORE")?;
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let store = lease::deferred(&namespace, move |namespace| lease::open(&url, namespace));
 /// let ids = Handle::builder(&Secret::from_env("RANDFLAKE_SECRET")?, store)
 ///     .wait(Duration::from_secs(60))
@@ -119,6 +120,14 @@ where
 
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
         self.store()?.end_quarantine()
+    }
+
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.store()?.quarantined()
+    }
+
+    fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        self.store()?.drop_namespace()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -6,12 +6,18 @@ mod docs;
 mod doctor;
 mod failures;
 mod generate;
+mod grants;
+mod histogram;
 mod hostile;
 mod ids;
 mod keys;
 mod layouts;
 mod leases;
+mod mistakes;
+mod namespaces;
 mod segments;
+#[cfg(unix)]
+mod signals;
 mod streams;
 mod tickets;
 mod user;

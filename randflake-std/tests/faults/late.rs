@@ -20,7 +20,7 @@ fn builder(url: &str) -> Builder<Few> {
     let url = url.to_owned();
     let open = move |namespace: &_| lease::open(&url, namespace);
     let store = lease::deferred(&namespace("late"), open);
-    Builder::<Few>::new(Plain, store).ttl(TTL).wait(PATIENCE)
+    Builder::new(Few, Plain, store).ttl(TTL).wait(PATIENCE)
 }
 
 /// Ends the time without grants that a new Redis server begins with, and others after a loss.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Field, Fields, Plain, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Record};
 use randflake_std::{Builder, Layout, Randflake};
 use tokio::runtime::{self, Runtime};
@@ -32,7 +32,7 @@ struct Slow;
 
 impl Layout for Slow {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         sequence: Field { bits: 2, shift: 0 },
         tick_ms: 3_600_000,
         epoch_unix_ms: 0,
@@ -45,12 +45,12 @@ const TTL: Duration = Duration::from_secs(36_000);
 /// A store behind a gate that is open.
 fn store() -> (MemoryStore, Arc<Gate>) {
     let gate = Arc::new(Gate::default());
-    let namespace = Namespace::of::<Slow>("test").unwrap().with_max_ttl(TTL);
+    let namespace = Namespace::new("test", Slow).unwrap().with_max_ttl(TTL);
     (MemoryStore::new(namespace, Arc::clone(&gate)), gate)
 }
 
 fn builder(store: impl LeaseStore + 'static) -> Builder<Slow> {
-    Builder::<Slow>::new(Plain, store).ttl(TTL)
+    Builder::new(Slow, Plain, store).ttl(TTL)
 }
 
 fn current_thread() -> Runtime {

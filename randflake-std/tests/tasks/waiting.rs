@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use randflake_core::{Field, Fields, GenerateError as Refusal, Plain, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{MemoryStore, Namespace, StoreErrorKind};
 use randflake_std::{
     Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Layout, Randflake,
@@ -78,7 +78,7 @@ fn a_wait_that_is_dropped_has_consumed_nothing() {
         }
         assert!(matches!(
             handle.generate(),
-            Err(GenerateError::Refused(Refusal::SequenceExhausted { .. }))
+            Err(GenerateError::SequenceExhausted { .. })
         ));
     });
 }
@@ -93,7 +93,7 @@ fn a_wait_that_cannot_help_ends_at_once() {
     let refused = runtime.block_on(handle.generate_wait_async(Duration::from_millis(1)));
     assert!(matches!(
         refused,
-        Err(GenerateError::Refused(Refusal::SequenceExhausted { .. }))
+        Err(GenerateError::SequenceExhausted { .. })
     ));
     handle.close().unwrap();
     let closed = runtime.block_on(handle.generate_wait_async(PATIENCE));
@@ -106,7 +106,7 @@ struct Narrow;
 
 impl Layout for Narrow {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         sequence: Field { bits: 4, shift: 0 },
         ..Randflake::SPEC.fields()
     });
@@ -114,9 +114,9 @@ impl Layout for Narrow {
 
 #[test]
 fn a_wait_for_the_next_second_sleeps_and_repeats_nothing() {
-    let namespace = Namespace::of::<Narrow>("test").unwrap();
+    let namespace = Namespace::new("test", Narrow).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let handle = Builder::<Narrow>::new(Plain, store).build().unwrap();
+    let handle = Builder::new(Narrow, Plain, store).build().unwrap();
     let runtime = current_thread();
     let ticks = Arc::new(AtomicU64::new(0));
     let ticking = Arc::clone(&ticks);

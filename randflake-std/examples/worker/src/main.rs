@@ -21,7 +21,7 @@ async fn work(ids: Handle, job: String) -> Result<String, GenerateError> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let secret = Secret::from_file(env::var("WORKER_KEY_FILE")?)?;
-    let namespace = Namespace::of::<Randflake>("jobs")?;
+    let namespace = Namespace::new("jobs", Randflake)?;
     let url = env::var("RANDFLAKE_STORE")?;
     // Opened by the build, in a thread of its own.
     let store = lease::deferred(&namespace, move |namespace| lease::open(&url, namespace));

@@ -54,7 +54,7 @@ impl Worker {
     /// It ends well, and has given its node id back.
     fn ends(&mut self) {
         assert!(self.child.wait().unwrap().success());
-        let namespace = Namespace::of::<Randflake>("jobs").unwrap();
+        let namespace = Namespace::new("jobs", Randflake).unwrap();
         let path = self.folder.path().join("leases.db");
         let mut store = SqliteStore::open(path, &namespace).unwrap();
         let records = store.list().unwrap();

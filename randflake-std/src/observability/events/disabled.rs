@@ -4,7 +4,7 @@ use core::fmt::Display;
 use core::time::Duration;
 
 use crate::lease::Grant;
-use crate::ledger::Loss;
+use crate::lease::Loss;
 
 /// In the place of a span.
 pub(crate) struct NoSpan;

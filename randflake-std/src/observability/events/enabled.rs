@@ -7,7 +7,7 @@ use tracing::span::EnteredSpan;
 use tracing::{debug, info, info_span, warn};
 
 use crate::lease::Grant;
-use crate::ledger::Loss;
+use crate::lease::Loss;
 
 const TARGET: &str = "randflake_std";
 

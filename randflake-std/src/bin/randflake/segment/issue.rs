@@ -9,6 +9,7 @@ use randflake_std::{Id, Plain};
 use crate::failure::Failure;
 use crate::form::Form;
 use crate::input::BLOCK;
+use crate::interrupt::Interrupt;
 use crate::number::within;
 use crate::output::stdout;
 use crate::progress::Progress;
@@ -51,8 +52,11 @@ impl Issue {
         if self.count == 0 {
             return Ok(());
         }
+        if !self.encrypt && self.secret.is_given() {
+            return Err(Failure::usage("--key-file: only --encrypt takes a secret"));
+        }
         if self.encrypt {
-            self.print(Form::Text, &self.secret.read_or_make()?.cipher())
+            self.print(Form::Text, &self.secret.read_or_make(&self.store)?.cipher())
         } else {
             self.print(Form::Int, &Plain)
         }
@@ -60,6 +64,7 @@ impl Issue {
 
     fn print(&self, default: Form, permutation: &impl Permutation) -> Result<(), Failure> {
         let form = self.format.unwrap_or(default);
+        let interrupt = Interrupt::watch()?;
         let mut store = self.store.open_counter_within(&self.wait)?;
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
@@ -72,6 +77,7 @@ impl Issue {
             let segment = self.wait.until(|| store.reserve(count))?;
             let mut numbers = segment.first()..segment.end();
             while !numbers.is_empty() {
+                interrupt.check()?;
                 block.clear();
                 block.extend(numbers.by_ref().take(BLOCK));
                 permutation.permute_all(&mut block);
