@@ -55,13 +55,3 @@ fn notes_with_diesel_are_stored_raw_and_ascend() {
         assert_ne!(*raw, id.to_i64());
     }
 }
-
-#[test]
-fn a_worker_writes_each_job_once() {
-    let (said, folder) = run(env!("CARGO_BIN_EXE_worker"));
-    assert_eq!(said, "1000 jobs are written\n");
-    let rows = Connection::open(folder.path().join("jobs.db")).unwrap();
-    let question = "SELECT count(DISTINCT job) FROM jobs";
-    let jobs: i64 = rows.query_one(question, [], |row| row.get(0)).unwrap();
-    assert_eq!(jobs, 1_000);
-}
