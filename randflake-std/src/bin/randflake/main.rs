@@ -13,6 +13,7 @@ mod date;
 mod doctor;
 mod failure;
 mod form;
+mod format;
 mod generate;
 mod hardening;
 mod hex;
