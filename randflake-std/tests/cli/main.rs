@@ -17,5 +17,7 @@ mod segments;
 #[cfg(unix)]
 mod signals;
 mod streams;
+#[cfg(unix)]
+mod terminal;
 mod tickets;
 mod user;

@@ -5,6 +5,7 @@
     reason = "the doc comments of arguments are the help texts, shown as they are"
 )]
 
+mod bits;
 mod cli;
 mod completions;
 mod compose;

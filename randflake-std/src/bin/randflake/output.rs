@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
+use anstream::{AutoStream, ColorChoice};
 use memchr::memrchr;
 use randflake_std::Id;
 use randflake_std::randflake_core::Notation;
@@ -51,6 +52,15 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// A terminal that shows colours, unless `NO_COLOR` is set; anything with `CLICOLOR_FORCE`.
+    pub(crate) fn is_coloured(&self) -> bool {
+        AutoStream::choice(&self.stdout) != ColorChoice::Never
+    }
+
     /// A line for each id.
     pub(crate) fn ids(&mut self, notation: Notation, ids: &[Id]) -> io::Result<()> {
         let line = notation.max_len() + 1;
