@@ -97,14 +97,19 @@ impl Form {
     /// Writes a line for each id.
     pub(crate) fn write(self, out: &mut Output, ids: &[Id]) -> io::Result<()> {
         let in_base = |out: &mut Output, base: Base| {
-            out.lines(base.max_len(), ids, |id, place| {
-                copy(id.to_base(base).as_bytes(), place)
+            out.blocks(base.max_len(), ids, |ids, place| {
+                base.write(ids, b'\n', place)
+            })
+        };
+        let notation = |out: &mut Output, notation: Notation| {
+            out.blocks(notation.max_len(), ids, |ids, place| {
+                notation.write(ids, b'\n', place)
             })
         };
         match self {
-            Self::Text => out.ids(Notation::Text, ids),
-            Self::Int => out.ids(Notation::Signed, ids),
-            Self::Uint | Self::Bytes => out.ids(Notation::Unsigned, ids),
+            Self::Text => notation(out, Notation::Text),
+            Self::Int => notation(out, Notation::Signed),
+            Self::Uint | Self::Bytes => notation(out, Notation::Unsigned),
             Self::Hex => out.lines(hex::LEN, ids, |id, place| {
                 copy(&hex::digits(id.to_u64()), place)
             }),
