@@ -88,7 +88,9 @@ impl Objects {
             self.raw.write(&mut line, raw);
             line.pieces(&self.common, self.common_len);
             self.sequence.write(&mut line, sequence.into());
-            line.literal(more);
+            if !more.is_empty() {
+                line.literal(more);
+            }
             line.literal(END);
             Ok(line.len)
         })
