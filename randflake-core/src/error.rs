@@ -26,6 +26,12 @@ pub enum GenerateError {
     },
     /// The generator was sealed, for good.
     Sealed,
+    /// The number of the machine's generation has changed: another copy of this machine or process may have the same
+    /// leases. Only handles of `randflake-std` return it, until they have acquired other leases.
+    Copied,
+    /// This process is a forked child of the one that made the handle, and must make its own. Only handles of
+    /// `randflake-std` return it.
+    InForkedChild,
 }
 
 impl GenerateError {
@@ -37,7 +43,11 @@ impl GenerateError {
             Self::ClockBehind { behind_ms: ms } | Self::SequenceExhausted { retry_in_ms: ms } => {
                 Some(ms)
             }
-            Self::ClockUnknown | Self::LeaseOver { .. } | Self::Sealed => None,
+            Self::ClockUnknown
+            | Self::LeaseOver { .. }
+            | Self::Sealed
+            | Self::Copied
+            | Self::InForkedChild => None,
         }
     }
 
@@ -60,7 +70,7 @@ impl Display for GenerateError {
             Self::ClockBehind { behind_ms } => {
                 write!(
                     f,
-                    "the clock is behind, the next id can be issued in {behind_ms} ms"
+                    "the clock is {behind_ms} ms behind the next tick to issue ids of"
                 )
             }
             Self::SequenceExhausted { retry_in_ms } => {
@@ -69,8 +79,16 @@ impl Display for GenerateError {
                     "the tick's ids are all issued, the next tick is in {retry_in_ms} ms"
                 )
             }
-            Self::LeaseOver { since_ms } => write!(f, "the lease has been over for {since_ms} ms"),
+            Self::LeaseOver { since_ms: 0 } => f.write_str("the lease has expired"),
+            Self::LeaseOver { since_ms } => write!(f, "the lease expired {since_ms} ms ago"),
             Self::Sealed => f.write_str("the generator is sealed"),
+            Self::Copied => f.write_str(
+                "the generation number has changed, so a copy of this process may have the same leases: others \
+                 are being acquired",
+            ),
+            Self::InForkedChild => f.write_str(
+                "a forked child must not use its parent's leases: build a handle of its own",
+            ),
         }
     }
 }
@@ -172,7 +190,7 @@ impl Display for ExtendError {
             Self::Expired { since_ms } => {
                 write!(
                     f,
-                    "the lease has been over for {since_ms} ms and cannot be extended"
+                    "the lease expired {since_ms} ms ago and cannot be extended"
                 )
             }
             Self::ClockUnknown => f.write_str("the clock does not know whether the lease is over"),
@@ -425,17 +443,26 @@ impl Display for DecodeError {
             }
             Self::LeadingZero => f.write_str("the text has a leading zero, which is not allowed"),
             Self::InvalidDigit { index, byte } => {
-                let shown = char::from(*byte).escape_default();
-                write!(
-                    f,
-                    "'{shown}' at position {index} is not a digit: 0-9 and a-v are allowed"
-                )
+                write_byte(f, *byte, *index)?;
+                f.write_str(" is not a digit: 0-9 and a-v are allowed")
             }
             Self::Overflow => {
                 f.write_str("the number is over 64 bits: at most fvvvvvvvvvvvv is allowed")
             }
             Self::Truncated => f.write_str("the text's end is missing"),
         }
+    }
+}
+
+/// A byte of a text, and which of its characters it is, counted from 1: those before it are digits. One over ASCII
+/// is only a part of a character, so it is shown as a number.
+pub(crate) fn write_byte(f: &mut Formatter<'_>, byte: u8, index: usize) -> fmt::Result {
+    let place = index.saturating_add(1);
+    if byte.is_ascii() {
+        let shown = char::from(byte).escape_default();
+        write!(f, "'{shown}', character {place},")
+    } else {
+        write!(f, "byte 0x{byte:02x}, character {place},")
     }
 }
 

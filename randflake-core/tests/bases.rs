@@ -155,7 +155,7 @@ fn an_error_says_what_is_allowed() {
     );
     assert_eq!(
         told(Base::Base64, "????"),
-        "'?' at position 0 does not belong to the base64 of a decimal number"
+        "'?', character 1, does not belong to the base64 of a decimal number"
     );
     let error = BaseError {
         base: Base::Base62,

@@ -14,10 +14,10 @@ use std::io;
 /// use randflake_std::lease::{self, Namespace};
 /// use randflake_std::{Builder, Plain, Sonyflake};
 ///
-/// let namespace = Namespace::of::<Sonyflake>("orders")?;
+/// let namespace = Namespace::new("orders", Sonyflake)?;
 /// let node_id = randflake_std::private_ip_node_id()?;
 /// let store = lease::open("redis://leases.example", &namespace)?;
-/// let ids = Builder::<Sonyflake>::new(Plain, store).choose([node_id]).build()?;
+/// let ids = Builder::new(Sonyflake, Plain, store).choose([node_id]).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 use randflake_core::ManualClock;
 use randflake_std::Layout;
+use randflake_std::lease::Loss;
 use randflake_std::lease::{
     self, AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, NodeIds,
     StaticStore, StoreError, StoreErrorKind, Verdict,
 };
-use randflake_std::ledger::Loss;
 use randflake_std::segment::{CounterErrorKind, SegmentStore};
 use tempfile::TempDir;
 
@@ -254,7 +254,7 @@ fn the_file_of_something_else_is_refused() {
         ),
         (
             7,
-            Namespace::of::<randflake_std::Snowflake>("orders").unwrap(),
+            Namespace::new("orders", randflake_std::Snowflake).unwrap(),
             "other terms",
         ),
     ] {

@@ -88,9 +88,9 @@ impl Metrics {
 
 /// An elastic handle in a namespace of which it can have two node ids. Gives how many ids were issued.
 fn short_of_node_ids(lines: &Lines) -> u64 {
-    let namespace = Namespace::of::<Snowflake>("full").unwrap();
+    let namespace = Namespace::new("full", Snowflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let builder = || Builder::<Snowflake>::new(Plain, store.clone());
+    let builder = || Builder::new(Snowflake, Plain, store.clone());
     let others = builder().node_ids(1_022).build().unwrap();
     let handle = builder().node_ids(1..=4).build().unwrap();
     let mut ids = vec![Id::from_u64(0); 100_000];
@@ -118,9 +118,9 @@ fn a_handle_tells_what_befalls_it() {
 
     let now = ExactSystemClock.now().unwrap();
     let clock = Arc::new(ManualClock::at_unix_ms(now.as_millis().try_into().unwrap()));
-    let namespace = Namespace::of::<Snowflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Snowflake).unwrap();
     let mut store = MemoryStore::new(namespace, Arc::clone(&clock));
-    let handle = Builder::<Snowflake>::new(Plain, store.clone())
+    let handle = Builder::new(Snowflake, Plain, store.clone())
         .node_ids(2)
         .ttl(Duration::from_secs(1))
         .build()

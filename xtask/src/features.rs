@@ -7,7 +7,12 @@ use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
     for library in LIBRARIES {
-        for features in sets(library.features) {
+        let mut features = library.features.to_vec();
+        // They are of core; whoever passes them on adds no code.
+        if library.no_std {
+            features.extend(library.integrations());
+        }
+        for features in sets(&features) {
             let what = if features.is_empty() {
                 format!("{} without features", library.name)
             } else {

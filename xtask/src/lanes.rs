@@ -15,7 +15,14 @@ const BESIDE: [&[&str]; 2] = [
     &[
         "miri", "boards", "qemu", "avr", "model", "loom", "emulated", "no-std",
     ],
-    &["engines", "faults", "interop", "std"],
+    &[
+        "neighbours",
+        "integrations",
+        "engines",
+        "faults",
+        "interop",
+        "std",
+    ],
 ];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {

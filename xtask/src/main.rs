@@ -17,6 +17,7 @@ mod engines;
 mod faults;
 mod features;
 mod fuzz;
+mod integrations;
 mod interop;
 mod lanes;
 mod lint;
@@ -25,6 +26,7 @@ mod matrix;
 mod miri;
 mod model;
 mod msrv;
+mod neighbours;
 mod no_std;
 mod output;
 mod power_cuts;
@@ -92,6 +94,12 @@ const PARTS: &[Part] = &[
         run: unit::run,
     },
     Part {
+        name: "neighbours",
+        about: "the feature `sqlite` beside other crates that link SQLite: cargo finds a version for all",
+        needs: Vec::new,
+        run: neighbours::run,
+    },
+    Part {
         name: "no-std",
         about: "builds for microcontrollers and wasm; the tests as a 32-bit program",
         needs: no_std::needs,
@@ -138,6 +146,12 @@ const PARTS: &[Part] = &[
         about: "examples for nRF52840, STM32F411, RP2040 and ESP32-C3 compile; those for any board are tested",
         needs: boards::needs,
         run: boards::run,
+    },
+    Part {
+        name: "integrations",
+        about: "ids in other crates' traits and the examples for servers, on real databases (postgresql, mariadb)",
+        needs: integrations::needs,
+        run: integrations::run,
     },
     Part {
         name: "interop",

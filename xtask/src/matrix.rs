@@ -8,6 +8,9 @@ use crate::cargo::cargo;
 pub(crate) struct Library {
     pub(crate) name: &'static str,
     pub(crate) features: &'static [&'static str],
+    /// Features for the traits of crates that need an operating system, or are large: checked as the others are, and
+    /// tested by the part `integrations`.
+    pub(crate) integrations: &'static [&'static [&'static str]],
     /// Features that only some programs may choose: they go with neither every machine nor every other feature, so
     /// "all features" leaves them out, and `no-std` builds each alone for its targets.
     pub(crate) exclusive: &'static [Exclusive],
@@ -21,31 +24,40 @@ pub(crate) struct Exclusive {
 }
 
 impl Library {
+    pub(crate) fn integrations(&self) -> impl Iterator<Item = &'static &'static str> + use<> {
+        self.integrations.iter().copied().flatten()
+    }
+
     /// All features that go together, as `--features` takes them.
     pub(crate) fn all_features(&self) -> String {
         self.features.join(",")
     }
 }
 
-/// The same for the whole workspace.
+/// All that go together in the whole workspace.
 pub(crate) fn all_features() -> String {
     let features = |library: &Library| {
         let name = library.name;
-        let of = library.features.iter();
+        let of = library.features.iter().chain(library.integrations());
         of.map(move |feature| format!("{name}/{feature}"))
     };
     let all: Vec<String> = LIBRARIES.iter().flat_map(features).collect();
     all.join(",")
 }
 
+/// Those of a library, without integrations, as `--features` takes them.
+pub(crate) fn features_of(package: &str) -> String {
+    LIBRARIES
+        .iter()
+        .find(|library| library.name == package)
+        .map_or_else(String::new, Library::all_features)
+}
+
 /// Runs one of `randflake-std`'s separate tests. With all features, as `unit` has built them: each other choice would
 /// build the crate and what it depends on once more.
 pub(crate) fn separate_test(target: &str) -> Command {
     const PACKAGE: &str = "randflake-std";
-    let features = LIBRARIES
-        .iter()
-        .find(|library| library.name == PACKAGE)
-        .map_or_else(String::new, Library::all_features);
+    let features = features_of(PACKAGE);
     cargo(&[
         "test",
         "--package",
@@ -57,16 +69,39 @@ pub(crate) fn separate_test(target: &str) -> Command {
     ])
 }
 
+/// Of `randflake-core`, which `randflake-std` passes on.
+const DATABASES: &[&str] = &[
+    "diesel",
+    "postgres-types",
+    "rusqlite",
+    "sea-orm",
+    "sqlx",
+    "sqlx-postgres",
+];
+
+/// The same.
+const FORMATS: &[&str] = &[
+    "arbitrary",
+    "async-graphql",
+    "borsh",
+    "proptest",
+    "schemars",
+    "utoipa",
+];
+
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         name: "sparx64",
         features: &["cipher", "zeroize"],
+        integrations: &[],
         exclusive: &[],
         no_std: true,
     },
     Library {
         name: "randflake-core",
-        features: &["defmt", "ticket", "uuid"],
+        features: &["bytemuck", "defmt", "serde", "ticket", "uuid"],
+        // `randflake-std` has its own feature of that name.
+        integrations: &[DATABASES, FORMATS, &["redis"]],
         exclusive: &[],
         no_std: true,
     },
@@ -85,11 +120,15 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "mysql",
             "mysql-tls",
             "ticket",
+            "tokio",
             "uuid",
             "tracing",
             "metrics",
+            "bytemuck",
+            "serde",
             "cli",
         ],
+        integrations: &[DATABASES, FORMATS],
         exclusive: &[],
         no_std: false,
     },
@@ -107,6 +146,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "portable-atomic-critical-section",
             "ticket",
         ],
+        integrations: &[],
         exclusive: &[Exclusive {
             feature: "portable-atomic-unsafe-assume-single-core",
             targets: &["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"],

@@ -1,7 +1,7 @@
 //! `no-std`: builds for machines without an operating system, and the tests as a 32-bit program.
 
 use crate::cargo::{NOT_AT_EACH_EDIT, OPTIMISED, cargo};
-use crate::matrix::LIBRARIES;
+use crate::matrix::{LIBRARIES, features_of};
 use crate::report::Report;
 use crate::setup::Need;
 
@@ -92,12 +92,14 @@ fn build(report: &mut Report, package: &str, features: &str, target: &str, flags
 }
 
 fn test_32_bit(report: &mut Report, package: &str) {
+    let features = features_of(package);
     let arguments = [
         "test",
         "--no-fail-fast",
         "--package",
         package,
-        "--all-features",
+        "--features",
+        &features,
         "--target",
         HOST_32_BIT,
     ];

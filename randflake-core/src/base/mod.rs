@@ -14,6 +14,7 @@ pub use digits::Digits;
 
 use crate::DecodeError;
 use crate::decimal::{decimal_digits, decimal_len};
+use crate::error::write_byte;
 
 /// A text form by its base. All are of the 64 bits as an unsigned number, most significant digit
 /// first, without a leading zero.
@@ -28,7 +29,7 @@ use crate::decimal::{decimal_digits, decimal_len};
 /// assert_eq!(Id::from_base(Base::Base32, b"w3carsb6mou7"), Ok(id));
 /// assert_eq!(
 ///     Id::from_base(Base::Base36, b"3W5E11264SGSG").unwrap_err().to_string(),
-///     "'W' at position 1 is not a digit of base36: 0123456789abcdefghijklmnopqrstuvwxyz are"
+///     "'W', character 2, is not a digit of base36: 0123456789abcdefghijklmnopqrstuvwxyz are"
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -305,13 +306,12 @@ impl Display for BaseError {
                 "the text has a leading zero, which is not allowed in {base}"
             ),
             DecodeError::InvalidDigit { index, byte } => {
-                let shown = char::from(*byte).escape_default();
-                write!(f, "'{shown}' at position {index} ")?;
+                write_byte(f, *byte, *index)?;
                 match base {
                     Base::Base64 => {
-                        f.write_str("does not belong to the base64 of a decimal number")
+                        f.write_str(" does not belong to the base64 of a decimal number")
                     }
-                    _ => write!(f, "is not a digit of {base}: {digits} are"),
+                    _ => write!(f, " is not a digit of {base}: {digits} are"),
                 }
             }
             DecodeError::Overflow => write!(

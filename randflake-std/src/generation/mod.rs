@@ -28,7 +28,7 @@ use other as os;
 ///
 /// static RESUMED: AtomicU64 = AtomicU64::new(0);
 ///
-/// let store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, ExactSystemClock.into());
+/// let store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
 /// let ids = Handle::builder(&Secret::generate()?, store).generation(&RESUMED).build()?;
 /// let first = ids.lease().leases[0];
 ///

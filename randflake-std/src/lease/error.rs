@@ -31,7 +31,7 @@ pub enum StoreError {
         /// This machine's.
         here: Duration,
     },
-    /// The namespace is stored with other terms: see [`Terms`](crate::ledger::Terms).
+    /// The namespace is stored with another layout, secret or longest TTL.
     Terms {
         /// What differs, as it is stored.
         stored: String,

@@ -37,7 +37,7 @@ use crate::date::utc;
 /// use std::sync::Arc;
 ///
 /// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
-/// let mut store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, clock);
+/// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, clock);
 /// let findings = store.diagnose()?;
 /// let quarantine = findings.iter().find(|finding| finding.name == "quarantine").unwrap();
 /// assert_eq!((quarantine.value.as_str(), &quarantine.verdict), ("none", &Verdict::Fine));

@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, Layout, Spec};
+use randflake_core::{AnyLayout, LayoutSpec};
 
 use crate::ledger::{Seal, Terms};
 
@@ -28,10 +28,10 @@ fn ms(span: Duration) -> u64 {
 /// use randflake_std::lease::Namespace;
 /// use randflake_std::Randflake;
 ///
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// assert_eq!(namespace.node_ids(), 131_072);
 /// assert_eq!(
-///     Namespace::of::<Randflake>("Orders!").unwrap_err().to_string(),
+///     Namespace::new("Orders!", Randflake).unwrap_err().to_string(),
 ///     "namespace \"Orders!\": 1 to 64 characters of a-z, 0-9, '-' and '_' are allowed"
 /// );
 /// # Ok::<(), randflake_std::lease::NamespaceError>(())
@@ -43,21 +43,12 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// The namespace of a name with the node ids and ticks of layout `L`.
+    /// The namespace of a name with the node ids and ticks of a layout.
     ///
     /// # Errors
     ///
     /// [`NamespaceError`] unless the name has 1 to 64 characters of `a-z`, `0-9`, `-` and `_`.
-    pub fn of<L: Layout>(name: &str) -> Result<Self, NamespaceError> {
-        Self::of_layout(name, L::default())
-    }
-
-    /// [`of`](Namespace::of) for a layout made at run time, too.
-    ///
-    /// # Errors
-    ///
-    /// As for `of`.
-    pub fn of_layout(name: &str, layout: impl AnyLayout) -> Result<Self, NamespaceError> {
+    pub fn new(name: &str, layout: impl AnyLayout) -> Result<Self, NamespaceError> {
         let terms = Terms {
             spec: layout.spec(),
             seal: None,
@@ -97,7 +88,7 @@ impl Namespace {
 
     /// The layout's fields, epoch and tick.
     #[must_use]
-    pub fn spec(&self) -> Spec {
+    pub fn spec(&self) -> LayoutSpec {
         self.terms.spec
     }
 
@@ -125,6 +116,7 @@ impl Namespace {
     }
 
     /// What it means.
+    #[doc(hidden)] // For the rules of leases.
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms

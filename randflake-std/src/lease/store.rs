@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, Layout, Lease, LeaseError};
+use randflake_core::{AnyLayout, Lease, LeaseError};
 
 use super::{Finding, Namespace, Quarantine, StoreError, Token};
 use crate::ledger::{Loss, Seal};
@@ -221,17 +221,8 @@ impl Grant {
     /// # Errors
     ///
     /// [`LeaseError`] when the layout has no such node id or interval.
-    pub fn lease<L: Layout>(&self) -> Result<Lease<L>, LeaseError> {
-        self.lease_of(L::default())
-    }
-
-    /// [`lease`](Grant::lease) of a layout made at run time, too.
-    ///
-    /// # Errors
-    ///
-    /// As for `lease`.
-    pub fn lease_of<L: AnyLayout>(&self, layout: L) -> Result<Lease<L>, LeaseError> {
-        Lease::of(layout, self.node_id, self.start, self.end)
+    pub fn lease<L: AnyLayout>(&self, layout: L) -> Result<Lease<L>, LeaseError> {
+        Lease::new(layout, self.node_id, self.start, self.end)
     }
 }
 

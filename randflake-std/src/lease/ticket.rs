@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, Custom, Lease, LeaseError, Spec, Ticket};
+use randflake_core::{AnyLayout, LayoutSpec, Lease, LeaseError, Ticket};
 
 use super::{AcquireRequest, Grant, LeaseStore, NodeIds, Record, StoreError, Token};
 use crate::Secret;
@@ -28,7 +28,7 @@ use crate::holder::DEVICE;
 /// use randflake_std::{Randflake, Secret};
 ///
 /// # let clock = Arc::new(ManualClock::at_unix_ms(1_733_706_297_000));
-/// # let mut store = MemoryStore::new(Namespace::of::<Randflake>("meters")?, clock);
+/// # let mut store = MemoryStore::new(Namespace::new("meters", Randflake)?, clock);
 /// let key = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?; // of the device's tickets alone
 /// let ttl = Duration::from_secs(300);
 /// let mut lease = DeviceLease::acquire(&mut store, 0xd0e5, ttl)?;
@@ -47,7 +47,7 @@ use crate::holder::DEVICE;
 /// ```
 #[derive(Debug)]
 pub struct DeviceLease {
-    layout: Custom,
+    layout: LayoutSpec,
     device_id: u64,
     grant: Grant,
 }
@@ -81,7 +81,7 @@ impl DeviceLease {
             return Err(StoreError::unavailable("the store granted nothing"));
         };
         Ok(Self {
-            layout: store.namespace().spec().into(),
+            layout: store.namespace().spec(),
             device_id,
             grant,
         })
@@ -120,12 +120,12 @@ impl DeviceLease {
     }
 
     /// The lease of a record, if its holder is a device.
-    fn of(record: &Record, spec: Spec) -> Option<Self> {
+    fn of(record: &Record, spec: LayoutSpec) -> Option<Self> {
         let number = record.holder.strip_prefix(DEVICE)?;
         let device_id = u64::from_str_radix(number, 16).ok()?;
         // No other spelling: other holders may have names that look like it.
         (record.holder == holder_of(device_id)).then(|| Self {
-            layout: spec.into(),
+            layout: spec,
             device_id,
             grant: record.grant,
         })
@@ -197,7 +197,7 @@ impl DeviceLease {
             end,
             ..
         } = self.grant;
-        let lease = Lease::of(self.layout, node_id, start, end)?;
+        let lease = Lease::new(self.layout, node_id, start, end)?;
         Ok(Ticket::of(&lease, self.device_id, counter)?.encode(key.bytes()))
     }
 

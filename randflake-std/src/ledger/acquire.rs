@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Asking, Decision, Moment, NodeChange, NodeRecord, Standing, View};
+use super::{Asking, Decision, NodeChange, NodeRecord, Standing, StoreTime, View};
 use crate::lease::{NodeIds, QuarantineCause, StoreError, Token};
 
 /// What is asked for.
@@ -128,7 +128,7 @@ fn grants(
 /// same.
 fn claim(
     record: &NodeRecord,
-    now: Moment,
+    now: StoreTime,
     asked: &Acquire<'_>,
     asking: &Asking<'_>,
 ) -> Option<NodeChange> {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Change, Moment, NamespaceRecord, Reason, Seen, Terms, View};
+use super::{Change, NamespaceRecord, Reason, Seen, StoreTime, Terms, View};
 use crate::date::span;
 use crate::lease::{DEFAULT_MAX_TTL, MAX_SKEW, Quarantine, QuarantineCause, StoreError};
 
@@ -63,7 +63,7 @@ impl Expected {
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// The store's clock.
-    pub now: Moment,
+    pub now: StoreTime,
     /// Its record, with what follows from the view.
     pub record: NamespaceRecord,
     before: Option<NamespaceRecord>,
@@ -88,7 +88,7 @@ impl Standing {
         if let Some(expected) = asking.clock {
             expected.check(view.now)?;
         }
-        let now = Moment::at(view.now, asking.terms.spec)?;
+        let now = StoreTime::at(view.now, asking.terms.spec)?;
         let there = view.namespace.as_ref();
         let there = there.filter(|record| !record.reason.is_dropped);
         let mut standing = Self {

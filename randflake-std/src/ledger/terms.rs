@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use randflake_core::{Field, Permutation, Sparx64, Spec};
+use randflake_core::{Field, LayoutSpec, Permutation, Sparx64};
 
 use crate::date::utc;
 use crate::lease::DEFAULT_MAX_TTL;
@@ -14,7 +14,7 @@ use crate::lease::DEFAULT_MAX_TTL;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Every width and shift, epoch and tick.
-    pub spec: Spec,
+    pub spec: LayoutSpec,
     /// Plain or encrypted, and under which key; `None` from one who has no key, as a server that leases for
     /// devices.
     pub seal: Option<Seal>,

@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 
-use randflake_core::{Field, Fields, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec};
 
 use super::base36::{self, Base36};
 use super::{CounterRecord, NamespaceRecord, NodeRecord, Reason, Seal, Terms};
@@ -225,7 +225,7 @@ impl Terms {
     /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, seal.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let Fields {
+        let LayoutFields {
             timestamp,
             node_id,
             sequence,
@@ -251,7 +251,7 @@ impl Terms {
     pub fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.split(',');
         let mut part = || parts.next();
-        let fields = Fields {
+        let fields = LayoutFields {
             timestamp: field(part()?)?,
             node_id: field(part()?)?,
             sequence: field(part()?)?,
@@ -259,7 +259,7 @@ impl Terms {
             tick_ms: number(part()?)?,
         };
         Some(Self {
-            spec: Spec::new(fields).ok()?,
+            spec: LayoutSpec::new(fields).ok()?,
             max_ttl_ms: Some(number(part()?)?),
             seal: match part()? {
                 "unknown" => None,

@@ -9,6 +9,7 @@
 //! | event                 | level | fields                                     |
 //! |-----------------------|-------|--------------------------------------------|
 //! | `lease acquired`      | info  | `node_id`, `start`, `end`, `fencing_token` |
+//! | `waiting for a lease` | warn  | `limit_s`, `error`: a [build](crate::Builder::wait) that goes on |
 //! | `leases renewed`      | debug | `count`                                    |
 //! | `lease lost`          | warn  | `node_id`, `reason`: see [`Loss`]          |
 //! | `node ids held`       | info  | `held`, `wanted`: of an elastic handle, when they change |
@@ -40,7 +41,7 @@
 //! thousand.
 
 #[cfg(doc)]
-use crate::ledger::Loss;
+use crate::lease::Loss;
 
 pub(crate) mod events;
-pub(crate) mod figures;
+pub(crate) mod metrics;

@@ -113,6 +113,9 @@ pub fn open_key(path: &Path) -> Result<File, Refusal> {
     check_directory(directory_of(&place))?;
     // The open file is asked, not the path: it cannot be another one by then.
     let metadata = file.metadata().map_err(|error| Refusal::io(path, error))?;
+    if metadata.is_dir() {
+        return Err(Refusal::new(path, Reason::NotAFile));
+    }
     os::check_owner(&metadata, path)?;
     os::check_readers(&metadata, path)?;
     Ok(file)

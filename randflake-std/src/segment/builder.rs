@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::{io, thread};
 
-use randflake_core::segment::SegmentLength;
+use randflake_core::internal::SegmentLength;
 use randflake_core::{Permutation, Plain, Sparx64};
 
 use super::keeper::Keeper;

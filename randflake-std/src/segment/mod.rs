@@ -51,7 +51,7 @@ pub use store::{CounterStatus, SegmentStore};
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("counters.db");
-/// let store = SqliteStore::open(path, &Namespace::of::<Randflake>("invoices")?)?;
+/// let store = SqliteStore::open(path, &Namespace::new("invoices", Randflake)?)?;
 /// let numbers = Segments::builder(store).build()?;
 /// assert_eq!(numbers.next()?.to_u64(), 1);
 /// assert_eq!(numbers.next()?.to_u64(), 2);

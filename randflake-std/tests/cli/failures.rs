@@ -25,7 +25,7 @@ fn an_unknown_word_is_said_with_what_it_may_mean() {
         ),
         (
             "generate 5",
-            "unexpected argument '5' found; usage: randflake generate [OPTIONS]",
+            "unexpected argument '5' found; usage: randflake generate [OPTIONS]; tip: to make 5, write -n 5",
         ),
         (
             "man lease relase",
@@ -46,8 +46,8 @@ fn what_is_missing_is_named() {
         (
             "compose --node 1",
             &format!(
-                "{missing} --time <UNIX> --sequence <S>; \
-                 usage: randflake compose --time <UNIX> --node <N> --sequence <S>"
+                "{missing} --time <TIME> --sequence <S>; \
+                 usage: randflake compose --time <TIME> --sequence <S> --node <N>"
             ),
         ),
         (
@@ -91,20 +91,8 @@ fn a_wrong_number_is_said_with_its_range() {
     let compose = "compose --time 1730000000 --node 0 --sequence 0";
     for (line, value, name, range) in [
         (
-            "generate -n x",
-            "x",
-            "--count <N>",
-            "0 to 18446744073709551615",
-        ),
-        (
             "generate -n -1",
             "-1",
-            "--count <N>",
-            "0 to 18446744073709551615",
-        ),
-        (
-            "generate -n 1e6",
-            "1e6",
             "--count <N>",
             "0 to 18446744073709551615",
         ),
@@ -123,14 +111,14 @@ fn a_wrong_number_is_said_with_its_range() {
         (
             &compose.replace("17", "16"),
             "1630000000",
-            "--time <UNIX>",
-            "1730000000 to 2803741823",
+            "--time <TIME>",
+            "1730000000 (2024-10-27T03:33:20Z) to 2803741823 (2058-11-05T17:10:23Z)",
         ),
         (
             &compose.replace("1730000000", "2803741824"),
             "2803741824",
-            "--time <UNIX>",
-            "1730000000 to 2803741823",
+            "--time <TIME>",
+            "1730000000 (2024-10-27T03:33:20Z) to 2803741823 (2058-11-05T17:10:23Z)",
         ),
         (
             &compose.replace("node 0", "node 131072"),
@@ -197,7 +185,7 @@ fn a_wrong_variable_is_a_wrong_argument() {
         (
             "RANDFLAKE_KEY",
             "",
-            "RANDFLAKE_KEY: the secret has 0 characters: 32 hexadecimal digits are allowed",
+            "RANDFLAKE_KEY: the secret has 0 characters: 32 hexadecimal digits are allowed; `randflake keygen` makes one",
         ),
         (
             "RANDFLAKE_STORE",

@@ -12,8 +12,11 @@ mod ids;
 mod keys;
 mod layouts;
 mod leases;
+mod mistakes;
 mod namespaces;
 mod segments;
+#[cfg(unix)]
+mod signals;
 mod streams;
 mod tickets;
 mod user;

@@ -60,7 +60,7 @@ fn all_before_the_first_wrong_line_is_printed() {
         for (wrong, problem) in [
             (
                 "3x",
-                "\"3x\": -9223372036854775808 to 9223372036854775807 are allowed",
+                "\"3x\": not a number from -9223372036854775808 to 9223372036854775807",
             ),
             (&*long, "longer than 4096 bytes, as no id is"),
         ] {

@@ -68,7 +68,7 @@ pub(crate) fn a_dropped_namespace_begins_in_quarantine(backend: &impl Backend) {
     drop(store);
 
     // Another layout, another secret, another longest TTL.
-    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Randflake).unwrap();
     let namespace = namespace.with_max_ttl(Duration::from_secs(70));
     let mut store = backend.open(&namespace).unwrap();
     // To look at it does not make it anew.

@@ -15,7 +15,7 @@ mod trouble;
 
 use core::time::Duration;
 
-use randflake_core::{Field, Fields, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed, StoreError,
     Token,
@@ -126,7 +126,7 @@ pub(crate) struct Eight;
 
 impl Layout for Eight {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field { bits: 40, shift: 8 },
         node_id: Field { bits: 3, shift: 5 },
         sequence: Field { bits: 5, shift: 0 },
@@ -135,7 +135,7 @@ impl Layout for Eight {
     });
 }
 pub(crate) fn eight(name: &str) -> Namespace {
-    Namespace::of::<Eight>(name).unwrap()
+    Namespace::new(name, Eight).unwrap()
 }
 
 pub(crate) const TTL: u64 = 60;

@@ -58,7 +58,7 @@ pub(crate) fn begin(url: &str, name: &str) {
 
 fn handle(url: &str, name: &str) -> Result<Handle<Few>, Box<dyn core::error::Error>> {
     let store = lease::open(url, &namespace(name))?;
-    Ok(Builder::<Few>::new(Plain, store).ttl(TTL).build()?)
+    Ok(Builder::new(Few, Plain, store).ttl(TTL).build()?)
 }
 
 fn holders_are_killed(engine: &mut dyn Engine) {

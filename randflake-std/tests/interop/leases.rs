@@ -19,7 +19,7 @@ fn python_issues_under_leases_of_the_tool_beside_a_handle() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("leases.db");
     let store = format!("sqlite:{}", path.display());
-    let namespace = Namespace::of::<Randflake>("default").unwrap();
+    let namespace = Namespace::new("default", Randflake).unwrap();
     let leases = SqliteStore::open(&path, &namespace).unwrap();
     let handle = Handle::builder(&Secret::from_hex(&secret.hex).unwrap(), leases).build();
     let handle = handle.unwrap();

@@ -35,7 +35,7 @@ impl World {
     fn new() -> Self {
         let map = Map::default();
         map.state().now = BEGIN;
-        let namespace = Namespace::of::<Randflake>("orders").unwrap();
+        let namespace = Namespace::new("orders", Randflake).unwrap();
         Self {
             map,
             namespace: namespace.with_max_ttl(Duration::from_secs(TTL)),

@@ -21,7 +21,7 @@ use crate::new_database;
 const TTL: u64 = 60;
 
 fn namespace() -> Namespace {
-    Namespace::of::<Randflake>("orders").unwrap()
+    Namespace::new("orders", Randflake).unwrap()
 }
 
 struct Database {

@@ -4,10 +4,10 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use randflake_std::lease::Loss;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, NodeIds, RedisStore, StoreError, open,
 };
-use randflake_std::ledger::Loss;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};

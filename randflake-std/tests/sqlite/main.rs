@@ -87,7 +87,7 @@ impl Place {
 }
 
 fn namespace(name: &str) -> Namespace {
-    Namespace::of::<Randflake>(name).unwrap()
+    Namespace::new(name, Randflake).unwrap()
 }
 
 fn acquire(store: &mut SqliteStore) -> Result<Grant, StoreError> {

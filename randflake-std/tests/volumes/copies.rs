@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
+use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore, StoreError};
-use randflake_std::ledger::Loss;
 
 use crate::disk::{Disk, succeeds};
 use crate::{TTL, acquire, namespace, unusable};

@@ -26,7 +26,7 @@ const USAGE: &str = "usage: cargo xtask bench [--full]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
   peers         ids of other crates beside ours, in one process; without arguments into this machine's record,
-                docs/peers.svg and the README's table of all machines that have a record (ten minutes)
+                docs/peers.svg and docs/performance.md, a table of all machines that have a record (ten minutes)
   load          the real clock for some seconds: whether the rate is kept, how waiting ends, and how an elastic handle
                 follows a load that comes and goes, into the record
   threads       one handle's ids for 1, 2, 4 and 16 threads, into the record

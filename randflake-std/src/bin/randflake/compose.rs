@@ -3,14 +3,15 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::Spec;
+use randflake_std::randflake_core::{FieldError, LayoutSpec};
 
+use crate::date;
 use crate::failure::Failure;
 use crate::form::Format;
 use crate::layout::LayoutArgs;
 use crate::number::{check, wrong};
 use crate::output::stdout;
-use crate::record::{Records, Shape};
+use crate::record::{Records, Shape, utc};
 use crate::secret::SecretArgs;
 
 /// Make the id of a time, a node id and a sequence
@@ -20,15 +21,17 @@ use crate::secret::SecretArgs;
 #[command(after_help = "\
 Examples:
   randflake compose --time 1733706297 --node 42 --sequence 1
+  randflake compose --time 2024-12-09T01:04:57Z --node 42 --sequence 1
   randflake compose --layout snowflake --time 1733706297.123 --node 3,7 --sequence 1")]
 pub(crate) struct Args {
-    /// Seconds since 1970, with up to three decimals if the layout has them; 1730000000 to 2803741823 in
-    /// the Randflake layout
-    #[arg(long, value_name = "UNIX", allow_negative_numbers = true)]
+    /// Seconds since 1970, with up to three decimals if the layout has them, or a date such as
+    /// 2024-12-09T01:04:57Z; 1730000000 to 2803741823 in the Randflake layout
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     time: String,
-    /// Node id, 0 to 131071 in the Randflake layout; or the values of its parts, as in 3,7
+    /// Node id, 0 to 131071 in the Randflake layout; or the values of its parts, as in 3,7; none where the
+    /// layout has no node id
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    node: String,
+    node: Option<String>,
     /// Sequence, 0 to 131071 in the Randflake layout
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     sequence: String,
@@ -61,26 +64,51 @@ impl Args {
         Ok(out.flush()?)
     }
 
-    fn read_time(&self, spec: Spec) -> Result<Duration, Failure> {
+    fn read_time(&self, spec: LayoutSpec) -> Result<Duration, Failure> {
         let (first, last) = (spec.unix_ms(0), spec.unix_ms(spec.max_tick()));
-        let unix_ms = read_ms(&self.time).filter(|unix_ms| (first..=last).contains(unix_ms));
+        let unix_ms = date::unix_ms(&self.time).or_else(|| read_ms(&self.time));
+        let unix_ms = unix_ms.filter(|unix_ms| (first..=last).contains(unix_ms));
         unix_ms.map(Duration::from_millis).ok_or_else(|| {
-            let allowed = format!("{} to {} are allowed", seconds(first), seconds(last));
-            wrong("--time <UNIX>", &self.time, &allowed)
+            let dated = |ms| format!("{} ({})", seconds(ms), utc(Duration::from_millis(ms)));
+            let mut allowed = format!("{} to {} are allowed", dated(first), dated(last));
+            if read_ms(&self.time).is_some_and(|ms| (first..=last).contains(&(ms / 1_000))) {
+                allowed += "; it looks like milliseconds";
+            }
+            wrong("--time <TIME>", &self.time, &allowed)
         })
     }
 
-    fn read_node_id(&self, spec: Spec) -> Result<u32, Failure> {
-        let argument = "--node <N>";
-        if !self.node.contains(',') {
-            return check(argument, &self.node, 0..=spec.max_node_id().into());
+    fn read_node_id(&self, spec: LayoutSpec) -> Result<u32, Failure> {
+        const ARGUMENT: &str = "--node <N>";
+        let Some(node) = &self.node else {
+            return match spec.max_node_id() {
+                0 => Ok(0),
+                max => Err(Failure::usage(format!(
+                    "{ARGUMENT} is missing: 0 to {max} are allowed"
+                ))),
+            };
+        };
+        if !node.contains(',') {
+            return check(ARGUMENT, node, 0..=spec.max_node_id().into());
         }
-        let values = self.node.split(',').map(str::parse);
-        let values: Vec<u32> = values
-            .collect::<Result<_, _>>()
-            .map_err(|_| wrong(argument, &self.node, "numbers are allowed"))?;
-        spec.node_id(&values)
-            .map_err(|error| wrong(argument, &self.node, &error.to_string()))
+        let number = |value: &str| {
+            let number = value.parse::<u32>();
+            number.map_err(|_| wrong(ARGUMENT, node, &format!("'{value}' is not a number")))
+        };
+        let values: Vec<u32> = node.split(',').map(number).collect::<Result<_, _>>()?;
+        spec.node_id(&values).map_err(|error| {
+            let names: Vec<_> = spec.node_fields().iter().map(|(name, _)| *name).collect();
+            let problem = match (error, &*names) {
+                (FieldError::NodeParts { .. }, []) => {
+                    "the layout's node id has no parts: one number is allowed".to_owned()
+                }
+                (FieldError::NodeParts { .. }, names) => {
+                    format!("a value for each part is needed: {}", names.join(","))
+                }
+                (error, _) => error.to_string(),
+            };
+            wrong(ARGUMENT, node, &problem)
+        })
     }
 }
 

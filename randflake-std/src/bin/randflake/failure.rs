@@ -4,12 +4,13 @@ use core::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
 use std::{env, io};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use randflake_std::BuildError;
 use randflake_std::lease::{DeviceLeaseError, StoreError};
 use randflake_std::segment::CounterError;
 
 use crate::output::visible;
+use crate::span::in_words;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -24,12 +25,16 @@ pub(crate) enum Failure {
     Lost(String),
     /// Standard output could not be written.
     Output(io::Error),
+    /// A signal of this number ended it.
+    Interrupted(u8),
 }
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const LATER: u8 = 3;
 const LOST: u8 = 4;
+/// As a shell tells of a command that a signal has ended.
+pub(crate) const SIGNALLED: u8 = 128;
 
 impl Failure {
     pub(crate) fn usage(message: impl Display) -> Self {
@@ -47,6 +52,8 @@ impl Failure {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
+            // Whoever sent it knows.
+            Self::Interrupted(signal) => return ExitCode::from(SIGNALLED + signal),
             Self::Output(_) | Self::Failed(_) => FAILED,
             Self::Usage(_) => USAGE,
             Self::Later(_) => LATER,
@@ -61,6 +68,7 @@ impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Output(error) => write!(f, "standard output: {error}"),
+            Self::Interrupted(signal) => write!(f, "ended by signal {signal}"),
             Self::Failed(message)
             | Self::Usage(message)
             | Self::Later(message)
@@ -73,6 +81,10 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Invalid(message) => Self::Usage(message),
+            StoreError::Exhausted { retry_in } => Self::Failed(format!(
+                "too few node ids are free: try again in {}",
+                in_words(retry_in)
+            )),
             error => Self::failed(error),
         }
     }
@@ -103,6 +115,7 @@ impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
         match error {
             BuildError::Store(error) => error.into(),
+            BuildError::Ttl { .. } | BuildError::Holder { .. } => Self::usage(error),
             error => Self::failed(error),
         }
     }
@@ -141,9 +154,25 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
         let _closed = error.print();
     } else {
         let text = without_urls(error.render().to_string());
-        say(&short(text.strip_prefix("error: ").unwrap_or(&text)));
+        let tip = tip(error).unwrap_or_default();
+        say(&(short(text.strip_prefix("error: ").unwrap_or(&text)) + &tip));
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+}
+
+/// What was meant by an argument that there is not, where clap cannot know.
+fn tip(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let subcommand = env::args().nth(1);
+    let issues = matches!(subcommand.as_deref(), Some("generate" | "segment"));
+    match error.kind() {
+        ErrorKind::UnknownArgument if issues && found.parse::<u64>().is_ok() => {
+            Some(format!("; tip: to make {found}, write -n {found}"))
+        }
+        _ => None,
+    }
 }
 
 /// A store's URL may hold a password, also where none belongs.

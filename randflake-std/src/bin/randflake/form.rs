@@ -4,11 +4,12 @@ use std::io;
 
 use clap::ValueEnum;
 use randflake_std::Id;
-use randflake_std::randflake_core::{Base, DecodeError, Notation};
+use randflake_std::randflake_core::{Base, Notation};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
 use crate::hex;
+use crate::mistake;
 use crate::output::Output;
 use crate::record::Records;
 
@@ -42,21 +43,27 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Reads an id, or says what is allowed.
+    /// Reads an id, or says what is wrong, what is allowed, and which form the text has instead.
     pub(crate) fn read(self, text: &str) -> Result<Id, String> {
+        self.read_plainly(text)
+            .map_err(|problem| mistake::explain(self, text, problem))
+    }
+
+    fn read_plainly(self, text: &str) -> Result<Id, String> {
+        let number = |least: i64, most: u64| format!("not a number from {least} to {most}");
         match self {
-            Self::Text => read_text(text),
+            Self::Text => Id::from_text(text.as_bytes()).map_err(|error| error.to_string()),
             Self::Int => {
                 let bits = text.parse().map(Id::from_i64);
-                bits.map_err(|_| format!("{} to {} are allowed", i64::MIN, i64::MAX))
+                bits.map_err(|_| number(i64::MIN, i64::MAX.cast_unsigned()))
             }
             Self::Uint => {
                 let bits = text.parse().map(Id::from_u64);
-                bits.map_err(|_| format!("0 to {} are allowed", u64::MAX))
+                bits.map_err(|_| number(0, u64::MAX))
             }
             Self::Hex => {
                 let bits = hex::parse(text.as_bytes()).map(Id::from_u64);
-                bits.ok_or_else(|| "1 to 16 hex digits are allowed".to_owned())
+                bits.ok_or_else(|| "not a number of 1 to 16 hex digits".to_owned())
             }
             Self::Base2 => read_base(Base::Base2, text),
             Self::Base32 => read_base(Base::Base32, text),
@@ -133,26 +140,12 @@ fn parse_int(text: &[u8]) -> Option<Id> {
 }
 
 fn read_uuid(text: &str) -> Result<Id, String> {
-    let uuid = Uuid::parse_str(text).map_err(|error| format!("{error}: a UUID is allowed"))?;
+    let uuid = Uuid::parse_str(text).map_err(|error| format!("not a UUID: {error}"))?;
     Id::try_from(uuid).map_err(|error| error.to_string())
 }
 
 fn read_base(base: Base, text: &str) -> Result<Id, String> {
     Id::from_base(base, text.as_bytes()).map_err(|error| error.to_string())
-}
-
-fn read_text(text: &str) -> Result<Id, String> {
-    use DecodeError::{InvalidDigit, TooLong};
-
-    text.parse().map_err(|error| {
-        let is_number = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
-        match error {
-            TooLong { .. } | InvalidDigit { .. } if is_number => {
-                format!("{error}; a number needs --from int or --from uint")
-            }
-            _ => error.to_string(),
-        }
-    })
 }
 
 /// What is printed of a made id.

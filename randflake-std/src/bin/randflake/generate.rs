@@ -3,17 +3,19 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::Spec;
-use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
+use randflake_std::randflake_core::{LayoutSpec, Sparx64};
+use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
 use crate::form::Format;
 use crate::input::BLOCK;
+use crate::interrupt::Interrupt;
 use crate::number::{check, within, wrong};
 use crate::output::stdout;
 use crate::progress::Progress;
 use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
+use crate::span::{self, in_words};
 use crate::store::LeaseArgs;
 
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
@@ -24,8 +26,8 @@ const WAIT_LIMIT: Duration = Duration::from_secs(10);
 /// Make new ids
 ///
 /// The ids are unique under one secret and namespace: over restarts, over all processes at once, and
-/// when one is killed. Node ids are leased from the store for the run and released at its end; those of
-/// a killed run are free again within a minute.
+/// when one is killed. Node ids are leased from the store for the run and released at its end, and by
+/// Ctrl-C or SIGTERM; those of a killed run are free again within a minute.
 ///
 /// The first run makes the secret if none is given; plain layouts need none.
 #[derive(Debug, clap::Args)]
@@ -68,6 +70,13 @@ pub(crate) struct Args {
     /// While another process has it, chosen or free, it is refused.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node_id: Option<String>,
+    /// How long a lease lasts unless it is renewed: so long the node ids of a killed run stay taken, and ids go
+    /// on without the store [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = span::read)]
+    ttl: Option<Duration>,
+    /// What the leases call this process [default: host and process id]
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
     #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
@@ -81,26 +90,51 @@ impl Args {
         }
         let layout = self.store.layout();
         let node_ids = self.node_ids(layout.spec())?;
-        let codec = layout.codec_for_issuing(&self.secret, self.store.store())?;
+        let node_id = self.node_id(layout.spec())?;
+        layout.has_time_left()?;
+        let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
+        let interrupt = Interrupt::watch()?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
-        let mut builder = Builder::of(codec, self.store.open()?)
+        let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
+        let store = self.store.open()?;
+        let most = store.namespace().max_ttl();
+        if ttl > most {
+            let (ttl, most) = (in_words(ttl), in_words(most));
+            return Err(Failure::usage(format!(
+                "a TTL of {ttl} is too long: at most {most} is allowed"
+            )));
+        }
+        let mut builder = Builder::new(layout.layout(), cipher, store)
             .node_ids(node_ids)
-            .ttl(DEFAULT_TTL.max(shortest));
-        if let Some(asked) = &self.node_id {
-            let all = 0..=u64::from(layout.spec().max_node_id());
-            builder = builder.choose([check("--node-id <N>", asked, all)?]);
+            .ttl(ttl);
+        if let Some(node_id) = node_id {
+            builder = builder.choose([node_id]);
+        }
+        if let Some(holder) = &self.holder {
+            builder = builder.holder(holder);
         }
         let handle = builder.build()?;
-        let printed = self.print(&handle);
-        if let Err(error) = handle.close() {
-            say(&format!(
-                "warning: the leases were not released and end by themselves: {error}"
-            ));
-        }
-        printed
+        let closing = handle.clone();
+        interrupt.on_signal(move || close(&closing));
+        let printed = self.print(&handle, &interrupt);
+        close(&handle);
+        // What it was in the middle of may have failed for that reason.
+        interrupt.check().and(printed)
     }
 
-    fn node_ids(&self, spec: Spec) -> Result<NodeIdCount, Failure> {
+    fn node_id(&self, spec: LayoutSpec) -> Result<Option<u32>, Failure> {
+        const ARGUMENT: &str = "--node-id <N>";
+        let Some(asked) = &self.node_id else {
+            return Ok(None);
+        };
+        if spec.max_node_id() == 0 {
+            let problem = "the layout has no node id: leave the option out";
+            return Err(wrong(ARGUMENT, asked, problem));
+        }
+        check(ARGUMENT, asked, 0..=spec.max_node_id().into()).map(Some)
+    }
+
+    fn node_ids(&self, spec: LayoutSpec) -> Result<NodeIdCount, Failure> {
         const ARGUMENT: &str = "--node-ids <K>";
         let all = u64::from(spec.max_node_id()) + 1;
         let Some(asked) = &self.node_ids else {
@@ -122,13 +156,18 @@ impl Args {
         Ok((least..=most).into())
     }
 
-    fn print(&self, handle: &Handle<Custom>) -> Result<(), Failure> {
+    fn print(
+        &self,
+        handle: &Handle<LayoutSpec, Option<Sparx64>>,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         let mut records = Records::new(handle.codec(), Shape::Json);
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;
         while done < self.count {
+            interrupt.check()?;
             let left = usize::try_from(self.count - done).unwrap_or(usize::MAX);
             let made = next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
             self.format.write(&mut out, &mut records, &block[..made])?;
@@ -139,7 +178,15 @@ impl Args {
     }
 }
 
-fn enough_for(count: u64, spec: Spec) -> u32 {
+fn close(handle: &Handle<LayoutSpec, Option<Sparx64>>) {
+    if let Err(error) = handle.close() {
+        say(&format!(
+            "warning: the leases were not released and end by themselves: {error}"
+        ));
+    }
+}
+
+fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
     // What a node id issues in a second, or in a tick that is longer.
     let ids_per_second = (u64::from(spec.max_sequence()) + 1) * (1_000 / spec.tick_ms()).max(1);
     let all = u64::from(spec.max_node_id()) + 1;
@@ -151,7 +198,11 @@ fn enough_for(count: u64, spec: Spec) -> u32 {
 }
 
 /// The next ids, and how many. Before it waits, all made so far is handed to the reader.
-fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result<usize, Failure> {
+fn next(
+    handle: &Handle<LayoutSpec, Option<Sparx64>>,
+    ids: &mut [Id],
+    out: &mut impl Write,
+) -> Result<usize, Failure> {
     if let Ok(made) = handle.fill(ids) {
         return Ok(made);
     }
@@ -160,21 +211,44 @@ fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result
     waited.map_err(|error| refusal(handle, error))
 }
 
-fn refusal(handle: &Handle<Custom>, error: GenerateError) -> Failure {
-    let retry = error
-        .retry_in_ms()
-        .map(|ms| format!("; try again in {ms} ms"));
+fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -> Failure {
     let store = handle.lease().last_error.map(|error| format!("; {error}"));
-    Failure::failed(format!(
-        "{error}{}{}",
-        retry.unwrap_or_default(),
-        store.unwrap_or_default()
-    ))
+    Failure::failed(format!("{}{}", problem(error), store.unwrap_or_default()))
+}
+
+fn problem(error: GenerateError) -> String {
+    let wait = error.retry_in_ms().map(Duration::from_millis);
+    let wait = wait.map(in_words).unwrap_or_default();
+    match error {
+        GenerateError::ClockBehind { .. } => format!(
+            "this machine's clock is {wait} behind the next time that ids can have: it was set back, or runs \
+             behind the lease store's; correct it, or try again in {wait}"
+        ),
+        GenerateError::SequenceExhausted { .. } => format!(
+            "all ids of this tick are issued: try again in {wait}, when the next one begins, or with more --node-ids"
+        ),
+        error => error.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::enough_for;
+    use super::{GenerateError, enough_for, problem};
+
+    #[test]
+    fn a_clock_that_is_behind_is_told_in_minutes() {
+        let behind = GenerateError::ClockBehind { behind_ms: 69_077 };
+        assert_eq!(
+            problem(behind),
+            "this machine's clock is 1m 10s behind the next time that ids can have: it was set back, or runs behind \
+             the lease store's; correct it, or try again in 1m 10s"
+        );
+        let exhausted = GenerateError::SequenceExhausted {
+            retry_in_ms: 20_000,
+        };
+        let told = problem(exhausted);
+        assert!(told.contains("try again in 20s"), "{told}");
+    }
 
     #[test]
     fn all_ids_are_issued_in_a_second_up_to_a_limit() {

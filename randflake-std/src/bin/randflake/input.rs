@@ -7,6 +7,7 @@ use randflake_std::Id;
 
 use crate::failure::{Failure, say};
 use crate::form::Form;
+use crate::mistake::not_utf8;
 
 /// So many ids are handed on together, or fewer.
 pub(crate) const BLOCK: usize = 2_048;
@@ -58,7 +59,7 @@ impl<E: FnMut(&[Id]) -> Result<(), Failure>> Lines<E> {
     fn read(mut self) -> Result<(), Failure> {
         let mut stdin = io::stdin().lock();
         if stdin.is_terminal() {
-            say("reading from the terminal, one value on each line; Ctrl-D ends");
+            say("reading ids from the terminal, one on each line; Ctrl-D ends");
         }
         let mut piece = vec![0; PIECE];
         let mut len = 0;
@@ -138,13 +139,19 @@ impl<E: FnMut(&[Id]) -> Result<(), Failure>> Lines<E> {
         if line.len() > LONGEST_LINE {
             return Err(self.too_long());
         }
-        let text = String::from_utf8_lossy(line);
-        let text = text.trim();
+        let number = self.number;
+        let text = match str::from_utf8(line) {
+            Ok(text) => text.trim(),
+            Err(error) => {
+                let problem = not_utf8(line, error.valid_up_to());
+                return Err(Failure::usage(format!("line {number}: {problem}")));
+            }
+        };
         if text.is_empty() {
             return Ok(None);
         }
         let id = self.form.read(text).map_err(|problem| {
-            Failure::usage(format!("line {}: {}: {problem}", self.number, shown(text)))
+            Failure::usage(format!("line {number}: {}: {problem}", shown(text)))
         });
         id.map(Some)
     }

@@ -2,15 +2,13 @@
 
 use core::str::FromStr;
 use core::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use randflake_std::lease::Namespace;
-use randflake_std::ledger::Seal;
-use randflake_std::randflake_core::{Codec, Field, Fields, LayoutError, NodeField, Spec};
-use randflake_std::{
-    AnyPermutation, Baidu, Custom, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake,
-    Sonyflake,
-};
+use randflake_std::lease::{Namespace, Seal};
+use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
+use randflake_std::{Baidu, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake, Sonyflake};
 
+use crate::date;
 use crate::failure::Failure;
 use crate::record::utc;
 use crate::secret::SecretArgs;
@@ -19,12 +17,12 @@ use crate::store::StoreArgs;
 #[derive(Debug, clap::Args)]
 pub(crate) struct LayoutArgs {
     /// Which bits mean what: randflake, snowflake, sonyflake, discord, instagram, mastodon, baidu or
-    /// custom:TIME,NODE,SEQUENCE@EPOCH_MS/TICK_MS
+    /// custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS
     ///
     /// Randflake ids are encrypted, the others are plain unless encrypted: stands before them. A name may
-    /// be followed by another epoch and tick, as in sonyflake@1735689600000/10. A custom layout has the
-    /// widths of its fields in bits, from the highest down; the node id may have parts with names, as in
-    /// custom:38,region:6+type:14+machine:2,3@1577836800000/10.
+    /// be followed by another epoch and tick, as in sonyflake@2025-01-01/10; the epoch is a date in UTC or Unix
+    /// milliseconds. A custom layout has the widths of its fields in bits, from the highest down; the node id may
+    /// have parts with names, as in custom:38,region:6+type:14+machine:2,3@2020-01-01/10.
     #[arg(long, value_name = "LAYOUT", default_value = "randflake")]
     pub(crate) layout: Chosen,
 }
@@ -32,11 +30,13 @@ pub(crate) struct LayoutArgs {
 /// A layout that was asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
-    spec: Spec,
+    spec: LayoutSpec,
     encrypted: bool,
+    /// As it was written, without epoch and tick.
+    shape: String,
 }
 
-const PRESETS: [(&str, Spec); 7] = [
+const PRESETS: [(&str, LayoutSpec); 7] = [
     ("randflake", Randflake::SPEC),
     ("snowflake", Snowflake::SPEC),
     ("sonyflake", Sonyflake::SPEC),
@@ -48,13 +48,16 @@ const PRESETS: [(&str, Spec); 7] = [
 
 const ENCRYPTED: &str = "encrypted:";
 const CUSTOM: &str = "custom:";
-const CUSTOM_ALLOWED: &str = "custom:TIME,NODE,SEQUENCE@EPOCH_MS/TICK_MS is allowed, with 1 to 63 bits of \
-                              time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 together";
+const CUSTOM_SHAPE: &str = "a custom layout is written custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS, such as \
+                            custom:41,10,12@2020-01-01/1";
+const CUSTOM_BITS: &str = "1 to 63 bits of time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 \
+                           together are allowed";
 
 impl FromStr for Chosen {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let written = text.split('@').next().unwrap_or(text).to_owned();
         let (asked_encrypted, text) = match text.strip_prefix(ENCRYPTED) {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -70,6 +73,7 @@ impl FromStr for Chosen {
         Ok(Self {
             spec,
             encrypted: asked_encrypted || name == "randflake",
+            shape: written,
         })
     }
 }
@@ -82,50 +86,65 @@ fn read_times(text: &str) -> Result<Times, String> {
         Some((epoch, tick)) => (epoch, Some(tick)),
         None => (text, None),
     };
-    let number = |text: &str| {
-        text.parse::<u64>()
-            .map_err(|_| format!("'{text}' is no number of milliseconds"))
-    };
-    Ok((number(epoch)?, tick.map(number).transpose()?))
+    let epoch_unix_ms = epoch.parse().ok().or_else(|| date::unix_ms(epoch));
+    let epoch_unix_ms = epoch_unix_ms.ok_or_else(|| {
+        format!(
+            "'{epoch}' is not an epoch: a date such as 2025-01-01 or Unix milliseconds are allowed"
+        )
+    })?;
+    let tick_ms = tick.map(|tick| {
+        tick.parse()
+            .map_err(|_| format!("'{tick}' is not the length of a tick in milliseconds"))
+    });
+    Ok((epoch_unix_ms, tick_ms.transpose()?))
 }
 
-fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, Spec), String> {
+fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, LayoutSpec), String> {
     let preset = PRESETS.iter().find(|(preset, _)| *preset == name);
     let Some(&(name, spec)) = preset else {
         let names = PRESETS.map(|(preset, _)| preset).join(", ");
-        return Err(format!("{names} and {CUSTOM_ALLOWED} are allowed"));
+        let known = PRESETS
+            .iter()
+            .find(|(preset, _)| preset.eq_ignore_ascii_case(name));
+        return Err(match known {
+            Some((preset, _)) => format!("unknown layout: write {preset}, in lower case"),
+            None => format!("unknown layout: {names} are known; {CUSTOM_SHAPE}"),
+        });
     };
     let Some((epoch_unix_ms, tick_ms)) = times else {
         return Ok((name, spec));
     };
-    let fields = Fields {
+    let fields = LayoutFields {
         epoch_unix_ms,
         tick_ms: tick_ms.unwrap_or(spec.tick_ms()),
         ..spec.fields()
     };
-    let moved = Spec::new(fields).and_then(|moved| match spec.node_fields() {
+    let moved = LayoutSpec::new(fields).and_then(|moved| match spec.node_fields() {
         [] => Ok(moved),
         parts => moved.with_node_fields(parts),
     });
     Ok((name, moved.map_err(|error| error.to_string())?))
 }
 
-fn read_custom(widths: &str, times: Option<Times>) -> Result<Spec, String> {
-    let allowed = || CUSTOM_ALLOWED.to_owned();
+fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String> {
+    let shape = |missing: &str| format!("{missing}: {CUSTOM_SHAPE}");
     let [time, node, sequence] = widths.split(',').collect::<Vec<_>>()[..] else {
-        return Err(allowed());
+        return Err(shape("three numbers of bits are needed"));
     };
     let Some((epoch_unix_ms, Some(tick_ms))) = times else {
-        return Err(allowed());
+        return Err(shape("epoch and tick are missing"));
     };
-    let width = |text: &str| text.parse::<u32>().map_err(|_| allowed());
+    let width = |text: &str| {
+        let bits = text.parse::<u32>();
+        bits.map_err(|_| shape(&format!("'{text}' is not a number of bits")))
+    };
     let (time, sequence) = (width(time)?, width(sequence)?);
     let parts = read_parts(node)?;
     let node = match &parts {
         None => width(node)?,
         Some(parts) => parts
             .iter()
-            .fold(0, |bits: u32, part| bits.saturating_add(part.bits)),
+            .fold(0, |bits: u32, &(_, part)| bits.saturating_add(part)),
     };
     let together = [time, node, sequence]
         .into_iter()
@@ -133,29 +152,29 @@ fn read_custom(widths: &str, times: Option<Times>) -> Result<Spec, String> {
         .sum::<u64>();
     if time == 0 || time > 63 || node > 32 || sequence > 32 || together > 64 {
         return Err(format!(
-            "{CUSTOM_ALLOWED}: {time} + {node} + {sequence} bits are {together}"
+            "{time} + {node} + {sequence} bits are {together}: {CUSTOM_BITS}"
         ));
     }
     let field = |bits, shift| Field { bits, shift };
-    let fields = Fields {
+    let fields = LayoutFields {
         timestamp: field(time, node + sequence),
         node_id: field(node, sequence),
         sequence: field(sequence, 0),
         epoch_unix_ms,
         tick_ms,
     };
-    let named = |spec: Spec| match parts {
+    let named = |spec: LayoutSpec| match parts {
         None => Ok(spec),
         // There is one layout in the life of the process.
         Some(parts) => spec.with_node_fields(parts.leak()),
     };
-    Spec::new(fields)
+    LayoutSpec::new(fields)
         .and_then(named)
         .map_err(|error: LayoutError| error.to_string())
 }
 
 /// `NAME:BITS+NAME:BITS`, or `None` for a number.
-fn read_parts(text: &str) -> Result<Option<Vec<NodeField>>, String> {
+fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
     if !text.contains(':') {
         return Ok(None);
     }
@@ -165,10 +184,9 @@ fn read_parts(text: &str) -> Result<Option<Vec<NodeField>>, String> {
         if name.is_empty() || !name.chars().all(is_name) {
             return None;
         }
-        Some(NodeField {
-            name: name.to_owned().leak(),
-            bits: bits.parse().ok().filter(|bits| (1..=32).contains(bits))?,
-        })
+        let bits = bits.parse().ok().filter(|bits| (1..=32).contains(bits))?;
+        // There is one layout in the life of the process.
+        Some((&*name.to_owned().leak(), bits))
     };
     let parts: Option<Vec<_>> = text.split('+').map(part).collect();
     parts
@@ -188,7 +206,7 @@ pub(crate) fn described(namespace: &Namespace) -> String {
     if let Some((name, _)) = preset {
         return format!("{encrypted}{name}");
     }
-    let Fields {
+    let LayoutFields {
         timestamp,
         node_id,
         sequence,
@@ -211,23 +229,20 @@ pub(crate) fn described(namespace: &Namespace) -> String {
 
 impl Chosen {
     /// How its ids become public, unless that takes a secret that is not known here.
-    pub(crate) fn known_permutation(
-        &self,
-        secret: &SecretArgs,
-    ) -> Result<Option<AnyPermutation>, Failure> {
+    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<Seal>, Failure> {
         if !self.encrypted {
-            return Ok(Some(AnyPermutation::Plain));
+            return Ok(Some(Seal::Plain));
         }
         let secret = secret.source()?.read()?;
-        Ok(secret.map(|secret| AnyPermutation::Sparx64(secret.cipher())))
+        Ok(secret.map(|secret| Seal::of(&secret.cipher())))
     }
 
-    pub(crate) fn spec(&self) -> Spec {
+    pub(crate) fn spec(&self) -> LayoutSpec {
         self.spec
     }
 
-    pub(crate) fn layout(&self) -> Custom {
-        self.spec.into()
+    pub(crate) fn layout(&self) -> LayoutSpec {
+        self.spec
     }
 
     /// The namespace unless another is asked for. It follows from the bits and the encryption, however the layout
@@ -242,7 +257,7 @@ impl Chosen {
                 _ => format!("{prefix}{name}"),
             };
         }
-        let Fields {
+        let LayoutFields {
             timestamp,
             node_id,
             sequence,
@@ -257,27 +272,44 @@ impl Chosen {
         )
     }
 
-    /// The codec, with a secret where there is something to encrypt.
-    pub(crate) fn codec(&self, secret: &SecretArgs) -> Result<Codec<Custom>, Failure> {
-        let permutation = if self.encrypted {
-            AnyPermutation::Sparx64(secret.read()?.cipher())
-        } else {
-            AnyPermutation::Plain
-        };
-        Ok(Codec::of(self.layout(), permutation))
+    /// Refuses to issue ids of a layout whose time is up. Its ids are read as ever.
+    pub(crate) fn has_time_left(&self) -> Result<(), Failure> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let unix = |tick| Duration::from_millis(self.spec.unix_ms(tick));
+        let (first, last) = (unix(0), unix(self.spec.max_tick()));
+        let now = now.unwrap_or_default();
+        if (first..=last).contains(&now) {
+            return Ok(());
+        }
+        let (today, first, last) = (utc(now), utc(first), utc(last));
+        let (shape, tick_ms) = (&self.shape, self.spec.tick_ms());
+        let year = today.get(..4).unwrap_or(&today);
+        Err(Failure::failed(format!(
+            "ids of this layout have times from {first} to {last}, and it is {today}: make new ones with another \
+             epoch, such as --layout {shape}@{year}-01-01/{tick_ms}, or in another layout; the ids that exist can \
+             still be read"
+        )))
     }
 
-    /// [`codec`](Chosen::codec), with a secret that is made if none was ever given or made.
-    pub(crate) fn codec_for_issuing(
+    /// The codec, with a secret where there is something to encrypt.
+    pub(crate) fn codec(
+        &self,
+        secret: &SecretArgs,
+    ) -> Result<Codec<LayoutSpec, Option<Sparx64>>, Failure> {
+        let cipher = self.encrypted.then(|| secret.read()).transpose()?;
+        Ok(Codec::new(self.layout(), cipher.map(|key| key.cipher())))
+    }
+
+    /// The cipher, with a secret that is made if none was ever given or made; none for plain ids.
+    pub(crate) fn cipher_for_issuing(
         &self,
         secret: &SecretArgs,
         store: &StoreArgs,
-    ) -> Result<Codec<Custom>, Failure> {
-        let permutation = if self.encrypted {
-            AnyPermutation::Sparx64(secret.read_or_make(store)?.cipher())
-        } else {
-            AnyPermutation::Plain
-        };
-        Ok(Codec::of(self.layout(), permutation))
+    ) -> Result<Option<Sparx64>, Failure> {
+        let key = self
+            .encrypted
+            .then(|| secret.read_or_make(store))
+            .transpose()?;
+        Ok(key.map(|key| key.cipher()))
     }
 }

@@ -3,10 +3,18 @@
 use core::fmt::Write as _;
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
+use memchr::memrchr;
 use randflake_std::Id;
 use randflake_std::randflake_core::Notation;
 
 const CAPACITY: usize = 64 * 1024;
+/// A pipe takes so much at once or nothing of it (POSIX: 512 at least, Linux: 4096). So what is written of whole lines
+/// stays whole if a signal ends the process while the reader does not read.
+const PIPE_BUF: usize = if cfg!(target_os = "linux") {
+    4_096
+} else {
+    512
+};
 
 /// Standard output, locked: a terminal gets each piece at once, all else 64 KiB. Flush it at the end,
 /// or an error in writing the last piece is lost.
@@ -14,15 +22,29 @@ pub(crate) fn stdout() -> Output {
     let stdout = io::stdout().lock();
     Output {
         is_terminal: stdout.is_terminal(),
+        is_pipe: is_pipe(&stdout),
         stdout,
         text: vec![0; CAPACITY].into_boxed_slice(),
         len: 0,
     }
 }
 
+#[cfg(unix)]
+fn is_pipe(stdout: &StdoutLock<'_>) -> bool {
+    use rustix::fs::{FileType, fstat};
+
+    fstat(stdout).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo)
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &StdoutLock<'_>) -> bool {
+    false
+}
+
 pub(crate) struct Output {
     stdout: StdoutLock<'static>,
     is_terminal: bool,
+    is_pipe: bool,
     text: Box<[u8]>,
     /// How much of the text is to be written.
     len: usize,
@@ -73,7 +95,17 @@ impl Output {
     fn write_out(&mut self) -> io::Result<()> {
         // What could not be written is not tried again.
         let len = core::mem::take(&mut self.len);
-        self.stdout.write_all(&self.text[..len])
+        let mut text = &self.text[..len];
+        while !text.is_empty() {
+            let (piece, rest) = text.split_at(if self.is_pipe {
+                whole_lines(text, PIPE_BUF)
+            } else {
+                text.len()
+            });
+            self.stdout.write_all(piece)?;
+            text = rest;
+        }
+        Ok(())
     }
 
     fn end_of_piece(&mut self) -> io::Result<()> {
@@ -81,6 +113,14 @@ impl Output {
             return self.flush();
         }
         Ok(())
+    }
+}
+
+/// As many bytes as have at most this length and end a line, if any do.
+fn whole_lines(text: &[u8], most: usize) -> usize {
+    match text.get(..most) {
+        None => text.len(),
+        Some(start) => memrchr(b'\n', start).map_or(most, |end| end + 1),
     }
 }
 

@@ -119,8 +119,16 @@ impl Source {
                 Ok(Some(secret))
             }
             (Err(error), Self::Default(_)) if is_not_found(&error) => Ok(None),
+            (Err(error), Self::Given(path)) if is_not_found(&error) && is_a_secret(path) => {
+                Err(Failure::usage(format!(
+                    "--key-file takes the name of a file, not the secret itself: set {VARIABLE} to it, and remove \
+                     it from the shell's history"
+                )))
+            }
             // What a variable holds was given, what a file holds was found.
-            (Err(error), Self::Variable) => Err(Failure::usage(format!("{VARIABLE}: {error}"))),
+            (Err(error), Self::Variable) => Err(Failure::usage(format!(
+                "{VARIABLE}: {error}; `randflake keygen` makes one"
+            ))),
             (Err(error @ SecretError::Hex { .. }), Self::Given(path) | Self::Default(path)) => Err(
                 Failure::failed(format!("secret file {}: {error}", path.display())),
             ),
@@ -140,6 +148,11 @@ impl Source {
             "no secret: set {VARIABLE} or give --key-file FILE{default}"
         ))
     }
+}
+
+fn is_a_secret(path: &Path) -> bool {
+    path.to_str()
+        .is_some_and(|path| Secret::from_hex(path).is_ok())
 }
 
 fn is_not_found(error: &SecretError) -> bool {

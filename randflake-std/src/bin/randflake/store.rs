@@ -144,12 +144,12 @@ impl StoreArgs {
     /// That of a counter, which has no layout.
     pub(crate) fn namespace(&self) -> Result<Namespace, Failure> {
         let name = self.namespace.as_deref().unwrap_or("default");
-        Namespace::of::<Randflake>(name).map_err(Failure::usage)
+        Namespace::new(name, Randflake).map_err(Failure::usage)
     }
 
     fn namespace_of(&self, layout: &Chosen) -> Result<Namespace, Failure> {
         let name = self.namespace.clone().unwrap_or_else(|| layout.namespace());
-        Namespace::of_layout(&name, layout.layout()).map_err(Failure::usage)
+        Namespace::new(&name, layout.layout()).map_err(Failure::usage)
     }
 
     fn place(&self) -> Result<Place<'_>, Failure> {

@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_longest_of_everything_fits() {
-        let namespace = Namespace::of::<Randflake>(&"n".repeat(64)).unwrap();
+        let namespace = Namespace::new(&"n".repeat(64), Randflake).unwrap();
         let mut content = Content::read("", &namespace, u32::MAX).unwrap();
         let record = NamespaceRecord {
             terms: *namespace.terms(),

@@ -81,7 +81,7 @@ const GRACE: Duration = Duration::from_millis(200);
 /// use randflake_std::Randflake;
 ///
 /// # let folder = tempfile::tempdir()?;
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let path = folder.path().join("node");
 /// let store = StaticStore::open(path, NodeIdSource::Given(7), &namespace)?;
 /// assert_eq!(store.node_id(), 7);

@@ -94,7 +94,7 @@ const TRIES: usize = 100;
 /// use randflake_std::lease::{EtcdStore, Namespace};
 /// use randflake_std::{Handle, Randflake, Secret};
 ///
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let store = EtcdStore::open("etcd://user:password@etcd-1:2379,etcd-2:2379", &namespace)?;
 /// let ids = Handle::builder(&Secret::from_file("/etc/orders/randflake.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

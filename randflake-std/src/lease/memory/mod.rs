@@ -21,7 +21,7 @@ use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, W
 /// use std::sync::Arc;
 ///
 /// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
-/// let mut store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, Arc::clone(&clock));
+/// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, Arc::clone(&clock));
 /// let token = Token::random()?;
 /// let request = AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 };
 /// let grant = store.acquire(&request)?.grants[0];

@@ -112,7 +112,7 @@ const LISTED_AT_ONCE: u32 = 1_000;
 /// use randflake_std::lease::{Namespace, RedisStore};
 /// use randflake_std::{Handle, Randflake, Secret};
 ///
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let store = RedisStore::open("redis://:password@redis.example:6379/0", &namespace)?;
 /// let ids = Handle::builder(&Secret::from_file("/etc/orders/randflake.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -96,7 +96,7 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///
 /// # let folder = std::env::temp_dir().join(format!("randflake-doc-{}", std::process::id()));
 /// # let path = folder.join("leases.db");
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let mut store = SqliteStore::open(&path, &namespace)?;
 /// let token = Token::random()?;
 /// let acquired = store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 })?;

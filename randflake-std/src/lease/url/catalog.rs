@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use randflake_core::{Field, Fields, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec};
 
 use super::rules::Engine as Scheme;
 use super::{Form, Server, StoreUrl};
@@ -74,7 +74,7 @@ fn existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, StoreError
 /// A namespace of unknown layout: with all node ids that there may be.
 fn any(name: &str) -> Result<Namespace, StoreError> {
     let field = |bits, shift| Field { bits, shift };
-    let spec = Spec::new(Fields {
+    let spec = LayoutSpec::new(LayoutFields {
         timestamp: field(32, 32),
         node_id: field(32, 0),
         sequence: field(0, 0),

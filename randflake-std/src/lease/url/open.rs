@@ -78,7 +78,7 @@ use crate::segment::SegmentStore;
 /// use randflake_std::lease::{Namespace, open};
 /// use randflake_std::Randflake;
 ///
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// assert_eq!(
 ///     open("mongodb://user:secret@host", &namespace).unwrap_err().to_string(),
 ///     "lease stores of scheme \"mongodb\" are not known: take sqlite:PATH, static:PATH?node=N, \

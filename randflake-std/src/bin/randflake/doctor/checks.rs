@@ -5,9 +5,9 @@ use core::time::Duration;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use randflake_std::lease::Seal;
 use randflake_std::lease::{AcquireRequest, LeaseStore, MAX_SKEW, NodeIds, Token};
-use randflake_std::ledger::Seal;
-use randflake_std::randflake_core::Spec;
+use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
 
 use super::Finding;
@@ -44,7 +44,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
 }
 
 /// The machine's clock is within the time of the ids.
-fn clock(spec: Spec) -> Result<String, String> {
+fn clock(spec: LayoutSpec) -> Result<String, String> {
     let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -9,6 +9,7 @@ use randflake_std::{Id, Plain};
 use crate::failure::Failure;
 use crate::form::Form;
 use crate::input::BLOCK;
+use crate::interrupt::Interrupt;
 use crate::number::within;
 use crate::output::stdout;
 use crate::progress::Progress;
@@ -48,6 +49,9 @@ impl Issue {
         if self.count == 0 {
             return Ok(());
         }
+        if !self.encrypt && self.secret.is_given() {
+            return Err(Failure::usage("--key-file: only --encrypt takes a secret"));
+        }
         if self.encrypt {
             self.print(Form::Text, &self.secret.read_or_make(&self.store)?.cipher())
         } else {
@@ -57,6 +61,7 @@ impl Issue {
 
     fn print(&self, default: Form, permutation: &impl Permutation) -> Result<(), Failure> {
         let form = self.format.unwrap_or(default);
+        let interrupt = Interrupt::watch()?;
         let mut store = self.store.open_counter()?;
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
@@ -68,6 +73,7 @@ impl Issue {
             let segment = store.reserve((self.count - done).min(LONGEST))?;
             let mut numbers = segment.first()..segment.end();
             while !numbers.is_empty() {
+                interrupt.check()?;
                 block.clear();
                 block.extend(numbers.by_ref().take(BLOCK));
                 permutation.permute_all(&mut block);

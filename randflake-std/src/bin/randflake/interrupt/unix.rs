@@ -1,0 +1,20 @@
+//! Signals of Unix.
+
+use std::io;
+use std::thread;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// Calls `raise` with the number of each signal, in a thread.
+pub(super) fn watch(raise: impl Fn(u8) + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                raise(u8::try_from(signal).unwrap_or_default());
+            }
+        })?;
+    Ok(())
+}

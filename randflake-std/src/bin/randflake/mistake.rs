@@ -1,0 +1,125 @@
+//! What a text is that is no id in the form it was read in, and how to read it.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use crate::form::Form;
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The problem with a text, and what to do about it where the text shows what was meant.
+#[cold]
+pub(crate) fn explain(form: Form, text: &str, problem: String) -> String {
+    if text.starts_with(BYTE_ORDER_MARK) {
+        return "a byte order mark (U+FEFF) stands before it: save the file as UTF-8 without one, or \
+                remove it, as `sed '1s/^\\xEF\\xBB\\xBF//'` does"
+            .to_owned();
+    }
+    let is_foreign = |(_, c): &(usize, char)| !c.is_ascii() || c.is_ascii_control();
+    if let Some((before, c)) = text.chars().enumerate().find(is_foreign) {
+        let place = before + 1;
+        return match u32::from(c) {
+            0 => format!("character {place} is a zero byte, as in UTF-16: UTF-8 is allowed"),
+            code => {
+                let shown = c.escape_debug();
+                format!("character {place} is '{shown}' (U+{code:04X}): ids are written in ASCII")
+            }
+        };
+    }
+    match advice(form, text) {
+        Some(advice) => format!("{problem}; {advice}"),
+        None => problem,
+    }
+}
+
+fn advice(form: Form, text: &str) -> Option<String> {
+    if text.starts_with(['{', '[']) {
+        return Some("of JSON only the id is allowed, as `jq -r .text` prints it".to_owned());
+    }
+    let bare = text.trim_matches(['"', '\'', ',', ';']).trim();
+    if bare.len() < text.len() && reads(form, bare) {
+        return Some("quotes and commas are not allowed: remove them".to_owned());
+    }
+    if form == Form::Text && reads(form, &text.to_ascii_lowercase()) {
+        return Some("a text id has lower-case letters only".to_owned());
+    }
+    if text.contains(char::is_whitespace) {
+        return Some("each id needs a line of its own".to_owned());
+    }
+    if text.contains(['.', '/']) && Path::new(text).is_file() {
+        return Some(format!("to read ids from this file, write < {text}"));
+    }
+    // What can be told by looking: most digits are digits in most bases.
+    let (name, other) = if text.parse::<i64>().is_ok() {
+        ("a signed number", Form::Int)
+    } else if text.parse::<u64>().is_ok() {
+        ("an unsigned number", Form::Uint)
+    } else if text.len() > 16 && reads(Form::Uuid, text) {
+        ("a UUID", Form::Uuid)
+    } else if text.starts_with("0x") && reads(Form::Hex, text) {
+        ("a hexadecimal number", Form::Hex)
+    } else if reads(Form::Text, text) {
+        ("a text id", Form::Text)
+    } else if text.len() == 16 && reads(Form::Hex, text) {
+        ("a hexadecimal number", Form::Hex)
+    } else if text.ends_with('=') && reads(Form::Base64, text) {
+        ("an id in base64", Form::Base64)
+    } else {
+        return None;
+    };
+    let option = other.to_possible_value()?;
+    (other != form).then(|| format!("{name} needs --from {}", option.get_name()))
+}
+
+fn reads(form: Form, text: &str) -> bool {
+    form.parse(text.as_bytes()).is_some()
+}
+
+/// What is wrong with a line that is not UTF-8.
+#[cold]
+pub(crate) fn not_utf8(line: &[u8], valid_up_to: usize) -> String {
+    if matches!(line, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) {
+        return "the input is UTF-16, as Windows PowerShell writes it: UTF-8 is allowed (Out-File -Encoding ascii)"
+            .to_owned();
+    }
+    let byte = line.get(valid_up_to).copied().unwrap_or_default();
+    format!(
+        "byte {} is 0x{byte:02x}, which is not UTF-8: ids are written in ASCII",
+        valid_up_to + 1
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use randflake_std::Id;
+
+    use super::*;
+
+    /// Whatever the advice is, to follow it helps.
+    #[test]
+    fn a_named_form_reads_the_text() {
+        let id = Id::from_u64(0x9E37_79B9_7F4A_7C15);
+        for text in [
+            id.to_string(),
+            id.to_i64().to_string(),
+            id.to_u64().to_string(),
+            format!("{:016x}", id.to_u64()),
+            format!("0x{:x}", id.to_u64()),
+            uuid::Uuid::from(id).to_string(),
+        ] {
+            for form in Form::value_variants() {
+                if reads(*form, &text) {
+                    continue;
+                }
+                let Some(advice) = advice(*form, &text) else {
+                    continue;
+                };
+                let (_, named) = advice.split_once("--from ").unwrap();
+                let named = Form::from_str(named, false).unwrap();
+                assert_ne!(named, *form);
+                assert!(named.read(&text).is_ok(), "{text}: {advice}");
+            }
+        }
+    }
+}
