@@ -3,6 +3,8 @@
 use core::time::Duration;
 use std::time::Instant;
 
+#[cfg(feature = "ticket")]
+use crate::lease::DeviceLeaseError;
 use crate::lease::StoreError;
 use crate::segment::CounterError;
 
@@ -48,6 +50,16 @@ impl From<&CounterError> for Retry {
             CounterError::Lost { .. } | CounterError::Invalid(_) | CounterError::Unusable(_) => {
                 Self::Never
             }
+        }
+    }
+}
+
+#[cfg(feature = "ticket")]
+impl From<&DeviceLeaseError> for Retry {
+    fn from(error: &DeviceLeaseError) -> Self {
+        match error {
+            DeviceLeaseError::Store(error) => error.into(),
+            _ => Self::Never,
         }
     }
 }

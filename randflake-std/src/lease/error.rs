@@ -12,12 +12,12 @@ use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine, QuarantineCause}
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Fewer node ids are free than were asked for.
+    /// Fewer node ids are free than were requested.
     Exhausted {
         /// How long until enough leases end, unless they are renewed.
         retry_in: Duration,
     },
-    /// The store may have forgotten leases, and grants nothing until all of them have expired.
+    /// The store is in quarantine: it may have forgotten leases, and grants nothing until all of them have expired.
     Quarantined {
         /// How long that takes.
         retry_in: Duration,
@@ -38,11 +38,11 @@ pub enum StoreError {
         /// The same, as it was asked for.
         asked: String,
     },
-    /// What was asked is outside the allowed range: the sentence says what is allowed.
+    /// The request is out of range; the message says what is allowed.
     Invalid(String),
-    /// The engine does not fit what it is used for, and will not without a change. Nothing was done.
+    /// The engine cannot be used until something is changed; the message says what. Nothing was done.
     Unusable(EngineError),
-    /// The engine failed or did not answer: whether it was done is not known.
+    /// The engine failed or did not answer. Whether the operation was done is unknown.
     Unavailable(EngineError),
 }
 

@@ -1,4 +1,4 @@
-//! What a store says of itself.
+//! What a store reports about itself.
 
 #[cfg(any(
     feature = "sqlite",
@@ -12,10 +12,9 @@ use core::time::Duration;
 use super::Quarantine;
 use crate::date::utc;
 
-/// One thing that a store has found about itself and the server behind it.
+/// One fact that a store reports about itself or its server.
 ///
-/// A store's [`diagnose`](super::LeaseStore::diagnose) tells these, in this order, and leaves out what
-/// it does not have:
+/// A store's [`diagnose`](super::LeaseStore::diagnose) returns these, in this order, and omits what does not apply:
 ///
 /// | name                                      | value                                              |
 /// |-------------------------------------------|----------------------------------------------------|
@@ -27,8 +26,8 @@ use crate::date::utc;
 /// | a promise that cannot be kept, in a word  | when it is broken, as a [`Verdict::Caution`]       |
 /// | `quarantine`                              | none, or how long nothing is granted               |
 ///
-/// Not among them, because whoever asks can see it from outside: the store's latency, the skew of its
-/// clock, its occupancy, and whether an acquire and a release work. No value holds a password.
+/// Latency, clock skew, occupancy, and whether an acquire and a release work are not included: the caller can measure
+/// them. No value contains a password.
 ///
 /// ```
 /// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Verdict};
@@ -45,11 +44,11 @@ use crate::date::utc;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at.
+    /// What was checked.
     pub name: &'static str,
-    /// What is so.
+    /// The observed value.
     pub value: String,
-    /// What that means.
+    /// What it means.
     pub verdict: Verdict,
 }
 
@@ -57,12 +56,12 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It is as it should be.
+    /// As it should be.
     Fine,
-    /// The promise holds on a condition that the store cannot see, or nothing can be granted for now:
-    /// the sentence says on which, or why.
+    /// The promise depends on a condition that the store cannot check, or nothing can be granted now. The sentence says
+    /// which condition, or why.
     Caution(String),
-    /// The promise is broken, or can be at any time: the sentence says what to change.
+    /// The promise is broken, or may be at any time. The sentence says what to change.
     Wrong(String),
 }
 
@@ -77,7 +76,7 @@ impl Finding {
         }
     }
 
-    /// It holds on a condition.
+    /// Depends on a condition.
     pub fn caution(
         name: &'static str,
         value: impl Into<String>,
@@ -89,7 +88,7 @@ impl Finding {
         }
     }
 
-    /// It must be changed.
+    /// Must be changed.
     pub fn wrong(
         name: &'static str,
         value: impl Into<String>,

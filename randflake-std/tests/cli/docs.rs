@@ -6,12 +6,13 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "keygen",
     "generate",
     "inspect",
     "compose",
     "convert",
+    "histogram",
     "segment",
     "segment status",
     "segment resume",

@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    completions, compose, convert, doctor, generate, inspect, keygen, lease, man, segment,
+    completions, compose, convert, doctor, generate, histogram, inspect, keygen, lease, man,
+    segment,
 };
 
 /// Unique, unpredictable 64-bit ids, without a server
@@ -17,12 +18,14 @@ pub(crate) struct Cli {
 
 const AFTER_HELP: &str = "\
 Environment:
-  RANDFLAKE_KEY        the secret, 32 hex digits, unless --key-file
-  RANDFLAKE_TICKET_KEY the key of devices' tickets, unless --ticket-key-file
-  RANDFLAKE_STORE      where leases are kept, unless --store
-  RANDFLAKE_NAMESPACE  whose leases, unless --namespace
-  XDG_STATE_HOME       its folder randflake has the default key and leases;
-                       ~/.local/state unless set
+  RANDFLAKE_KEY          the secret, 32 hex digits, unless --key-file
+  CREDENTIALS_DIRECTORY  of systemd: its file randflake.key is the secret, without
+                         these two
+  RANDFLAKE_TICKET_KEY   the key of devices' tickets, unless --ticket-key-file
+  RANDFLAKE_STORE        where leases are kept, unless --store
+  RANDFLAKE_NAMESPACE    whose leases, unless --namespace
+  XDG_STATE_HOME         its folder randflake has the default key and leases;
+                         ~/.local/state unless set
 
 Exit status:
   0  all is well, or the reader of the output has gone
@@ -44,6 +47,7 @@ enum Command {
     Inspect(inspect::Args),
     Compose(compose::Args),
     Convert(convert::Args),
+    Histogram(histogram::Args),
     Segment(segment::Args),
     Lease(lease::Args),
     Doctor(doctor::Args),
@@ -59,6 +63,7 @@ impl Cli {
             Command::Inspect(args) => args.run(),
             Command::Compose(args) => args.run(),
             Command::Convert(args) => args.run(),
+            Command::Histogram(args) => args.run(),
             Command::Segment(args) => args.run(),
             Command::Lease(args) => args.run(),
             Command::Doctor(args) => args.run(),

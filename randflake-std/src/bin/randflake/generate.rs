@@ -17,6 +17,7 @@ use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 use crate::span::{self, in_words};
 use crate::store::LeaseArgs;
+use crate::wait::{self, WaitArgs};
 
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
@@ -38,6 +39,7 @@ Examples:
   randflake generate -n 3 --format json
   randflake generate --layout snowflake --format int
   randflake generate --layout snowflake --node-id 7
+  randflake generate --store redis://ids.internal --wait 2m
   randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct Args {
@@ -78,6 +80,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
     store: LeaseArgs,
@@ -96,7 +100,7 @@ impl Args {
         let interrupt = Interrupt::watch()?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
-        let store = self.store.open()?;
+        let store = self.store.open_within(&self.wait)?;
         let most = store.namespace().max_ttl();
         if ttl > most {
             let (ttl, most) = (in_words(ttl), in_words(most));
@@ -106,7 +110,9 @@ impl Args {
         }
         let mut builder = Builder::new(layout.layout(), cipher, store)
             .node_ids(node_ids)
-            .ttl(ttl);
+            .ttl(ttl)
+            .wait(self.wait.limit())
+            .on_wait(wait::tell);
         if let Some(node_id) = node_id {
             builder = builder.choose([node_id]);
         }

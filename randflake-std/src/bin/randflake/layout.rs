@@ -53,6 +53,16 @@ const CUSTOM_SHAPE: &str = "a custom layout is written custom:TIME,NODE,SEQUENCE
 const CUSTOM_BITS: &str = "1 to 63 bits of time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 \
                            together are allowed";
 
+impl Default for Chosen {
+    fn default() -> Self {
+        Self {
+            spec: Randflake::SPEC,
+            encrypted: true,
+            shape: "randflake".to_owned(),
+        }
+    }
+}
+
 impl FromStr for Chosen {
     type Err = String;
 
@@ -239,6 +249,10 @@ impl Chosen {
 
     pub(crate) fn spec(&self) -> LayoutSpec {
         self.spec
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.encrypted
     }
 
     pub(crate) fn layout(&self) -> LayoutSpec {

@@ -10,6 +10,7 @@ use randflake_std::segment::{self, SegmentStore};
 use crate::failure::Failure;
 use crate::layout::{Chosen, LayoutArgs};
 use crate::state_directory;
+use crate::wait::WaitArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoreArgs {
@@ -53,6 +54,17 @@ impl LeaseArgs {
     pub(crate) fn open(&self) -> Result<Box<dyn LeaseStore>, Failure> {
         let namespace = self.store.namespace_of(self.layout())?;
         Ok(self.store.place()?.open(&namespace)?)
+    }
+
+    /// The store of a command that takes a lease. One that is waited for is opened by its first use.
+    pub(crate) fn open_within(&self, wait: &WaitArgs) -> Result<Box<dyn LeaseStore>, Failure> {
+        if wait.limit().is_zero() {
+            return self.open();
+        }
+        let namespace = self.store.namespace_of(self.layout())?;
+        let place = self.store.place()?;
+        let open = move |namespace: &Namespace| place.open(namespace);
+        Ok(Box::new(lease::deferred(&namespace, open)))
     }
 
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {
@@ -152,20 +164,25 @@ impl StoreArgs {
         Namespace::new(&name, layout.layout()).map_err(Failure::usage)
     }
 
-    fn place(&self) -> Result<Place<'_>, Failure> {
+    fn place(&self) -> Result<Place, Failure> {
         Ok(match &self.store {
-            Some(Written(url)) => Place::Url(url),
+            Some(Written(url)) => Place::Url(url.clone()),
             None => Place::Default(prepared_path()?),
         })
     }
 
     /// The store, for the namespace's counter.
     pub(crate) fn open_counter(&self) -> Result<Box<dyn SegmentStore>, Failure> {
-        let namespace = self.namespace()?;
-        match &self.store {
-            Some(Written(url)) => Ok(segment::open(url, &namespace)?),
-            None => Ok(Box::new(SqliteStore::open(prepared_path()?, &namespace)?)),
-        }
+        Ok(self.place()?.open_counter(&self.namespace()?)?)
+    }
+
+    /// [`open_counter`](StoreArgs::open_counter) for a command that takes numbers.
+    pub(crate) fn open_counter_within(
+        &self,
+        wait: &WaitArgs,
+    ) -> Result<Box<dyn SegmentStore>, Failure> {
+        let (place, namespace) = (self.place()?, self.namespace()?);
+        wait.until(|| place.open_counter(&namespace))
     }
 
     /// The URL to show: without user, password and options.
@@ -195,15 +212,22 @@ impl Debug for Written {
 }
 
 /// Where leases are kept.
-enum Place<'a> {
-    Url(&'a str),
+enum Place {
+    Url(String),
     Default(PathBuf),
 }
 
-impl Place<'_> {
+impl Place {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         match self {
             Self::Url(url) => lease::open(url, namespace),
+            Self::Default(path) => Ok(Box::new(SqliteStore::open(path, namespace)?)),
+        }
+    }
+
+    fn open_counter(&self, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, StoreError> {
+        match self {
+            Self::Url(url) => segment::open(url, namespace),
             Self::Default(path) => Ok(Box::new(SqliteStore::open(path, namespace)?)),
         }
     }

@@ -104,6 +104,8 @@ impl StaticStore {
     /// Opens the store of the node id that a source names, with its file at a path. Nothing is locked
     /// or written before the first acquire.
     ///
+    /// It blocks: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the source names no node id, or one that the layout does not have;

@@ -13,6 +13,8 @@ use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, W
 impl<D: Driver> Ledger<Database<D>> {
     /// Opens the store that a URL names, creating its tables if they are not there.
     ///
+    /// It blocks: see [how long](crate::lease#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.

@@ -116,6 +116,8 @@ impl EtcdStore {
     /// with TLS, which needs the cargo feature `etcd-tls`; [`open`](super::open) says which certificates are trusted,
     /// and how to name the client's. The port is 2379 unless given.
     ///
+    /// It blocks: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when a member's certificate is not

@@ -2,6 +2,7 @@
 
 mod connection;
 mod diagnosis;
+mod in_time;
 mod rights;
 mod server;
 #[cfg(feature = "redis-tls")]
@@ -21,6 +22,7 @@ use randflake_core::Clock;
 use redis::{RedisResult, Script};
 
 use self::connection::Connection;
+use self::in_time::InTime;
 use self::server::{REPLACING, Server, field};
 #[cfg(doc)]
 use super::LeaseStore;
@@ -135,6 +137,8 @@ impl RedisStore {
     /// `redis-tls`; [`open`](super::open) says which certificates are trusted. `redis+unix:///PATH` is a
     /// socket of this machine. Nothing is written before the first acquire.
     ///
+    /// It blocks: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server's certificate is
@@ -244,7 +248,7 @@ impl Engine for Redis {
         asked.cmd("TIME").ignore_errors();
         let (texts, server, policy, time) = self.connection.run(|open| {
             let (texts, replication, commands, memory, time): Told =
-                asked.query(&mut open.redis)?;
+                asked.query(&mut InTime(&mut open.redis))?;
             // After the texts: what is put back meanwhile is noticed.
             let mut texts = texts?.into_iter();
             let noted = texts.next().flatten();

@@ -121,6 +121,8 @@ pub struct Sqlite {
 impl SqliteStore {
     /// Opens the store at a path, creating the file if it is not there.
     ///
+    /// It blocks: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when the file is another program's, a newer version's, a copy of a

@@ -79,6 +79,7 @@ fn secret_source(secret: &SecretArgs) -> Result<String, String> {
     Ok(match &source {
         Source::Given(path) => format!("--key-file {}", file(path)),
         Source::Variable => "RANDFLAKE_KEY".to_owned(),
+        Source::Credential(path) => format!("systemd credential {}", file(path)),
         Source::Default(path) if is_there => file(path),
         Source::Default(path) => format!("{}, made by the first generate", path.display()),
     })
