@@ -140,7 +140,7 @@ fn a_wrong_number_is_said_with_its_range() {
     }
     for number in ["0", "131073", "abc"] {
         let said = format!(
-            "invalid value '{number}' for '--node-ids <K>': 1 to 131072 are allowed, or a range such as 1..=8"
+            "invalid value '{number}' for '--node-ids <K>': a number from 1 to 131072 is allowed, or a range such as 1..=8"
         );
         assert_said(&[(&format!("generate --node-ids {number}"), &said)]);
     }
