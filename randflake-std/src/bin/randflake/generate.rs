@@ -148,12 +148,10 @@ impl Args {
         };
         let Some((least, most)) = asked.split_once("..=") else {
             let number = within::<u32>(1..=all)(asked);
-            let number = number.map_err(|allowed| {
-                wrong(
-                    ARGUMENT,
-                    asked,
-                    &format!("{allowed}, or a range such as 1..=8"),
-                )
+            let number = number.map_err(|_| {
+                let allowed =
+                    format!("a number from 1 to {all} is allowed, or a range such as 1..=8");
+                wrong(ARGUMENT, asked, &allowed)
             });
             return Ok(number?.into());
         };
