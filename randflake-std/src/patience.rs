@@ -30,7 +30,7 @@ impl From<&StoreError> for Retry {
     fn from(error: &StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::Soon,
-            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in } => {
+            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
                 Self::Later(Some(*retry_in))
             }
             // A machine that has just started has yet to set its clock.

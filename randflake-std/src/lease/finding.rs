@@ -9,6 +9,9 @@
 use core::fmt::Display;
 use core::time::Duration;
 
+use super::Quarantine;
+use crate::date::utc;
+
 /// One fact that a store reports about itself or its server.
 ///
 /// A store's [`diagnose`](super::LeaseStore::diagnose) returns these, in this order, and omits what does not apply:
@@ -120,14 +123,14 @@ impl Finding {
     }
 
     /// The finding `quarantine`, of how long nothing is granted.
-    pub(crate) fn quarantine(left: Duration) -> Self {
-        if left.is_zero() {
-            return Self::fine("quarantine", "none");
+    pub(crate) fn quarantine(quarantine: Option<Quarantine>, left: Duration) -> Self {
+        match quarantine {
+            None => Self::fine("quarantine", "none"),
+            Some(quarantine) => {
+                let seconds = left.as_millis().div_ceil(1_000);
+                let until = format!("until {}, another {seconds} s", utc(quarantine.until));
+                Self::caution("quarantine", until, quarantine.to_string())
+            }
         }
-        Self::caution(
-            "quarantine",
-            format!("for another {} s", left.as_millis().div_ceil(1_000)),
-            "nothing is granted until every lease has expired that the store may have forgotten",
-        )
     }
 }

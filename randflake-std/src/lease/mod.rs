@@ -33,6 +33,7 @@ mod namespace;
 mod occupancy;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod quarantine;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "sqlite")]
@@ -46,6 +47,7 @@ mod volume;
 
 use core::time::Duration;
 
+pub use crate::holder::holder_of_process;
 #[doc(hidden)] // The engines under the stores.
 pub use assigned::StaticFile;
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
@@ -76,6 +78,7 @@ pub use occupancy::{Occupancy, occupancy};
 pub use postgres::Postgres;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+pub use quarantine::{Quarantine, QuarantineCause};
 #[cfg(feature = "redis")]
 #[doc(hidden)]
 pub use redis::Redis;
@@ -92,7 +95,7 @@ pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
 #[doc(hidden)] // For the command line tool.
 pub use url::StoreUrl;
-pub use url::open;
+pub use url::{find, namespaces, open};
 
 pub use crate::ledger::{Loss, Seal};
 

@@ -57,6 +57,11 @@ impl Namespace {
         Self::checked(name.to_owned(), terms)
     }
 
+    /// One that a store keeps.
+    pub(crate) fn stored(name: &str, terms: Terms) -> Result<Self, NamespaceError> {
+        Self::checked(name.to_owned(), terms)
+    }
+
     fn checked(name: String, terms: Terms) -> Result<Self, NamespaceError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use randflake_core::{AnyLayout, Lease, LeaseError};
 
-use super::{Finding, Namespace, StoreError, Token};
+use super::{Finding, Namespace, Quarantine, StoreError, Token};
 use crate::ledger::{Loss, Seal};
 
 /// The leases of one namespace, as a handle asks for them.
@@ -74,6 +74,24 @@ pub trait LeaseStore: Send + Debug {
     /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
     fn end_quarantine(&mut self) -> Result<(), StoreError>;
 
+    /// The quarantine, if the namespace is in one. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError>;
+
+    /// Removes the namespace's leases and terms; its counter stays. Whoever opens it again may bring another layout and
+    /// secret, and waits in quarantine, as in a store that has lost its memory, until every lease of before has expired.
+    /// Does nothing where the namespace is not there.
+    ///
+    /// Live leases are removed too: their holders go on until these leases end, and cannot renew them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    fn drop_namespace(&mut self) -> Result<(), StoreError>;
+
     /// The store's clock, as time since the Unix epoch.
     ///
     /// # Errors
@@ -120,6 +138,14 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
         (**self).end_quarantine()
+    }
+
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        (**self).quarantined()
+    }
+
+    fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        (**self).drop_namespace()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -6,6 +6,7 @@ mod docs;
 mod doctor;
 mod failures;
 mod generate;
+mod grants;
 mod histogram;
 mod hostile;
 mod ids;
@@ -13,6 +14,7 @@ mod keys;
 mod layouts;
 mod leases;
 mod mistakes;
+mod namespaces;
 mod segments;
 #[cfg(unix)]
 mod signals;

@@ -96,7 +96,7 @@ impl Args {
         let node_ids = self.node_ids(layout.spec())?;
         let node_id = self.node_id(layout.spec())?;
         layout.has_time_left()?;
-        let cipher = layout.cipher_for_issuing(&self.secret)?;
+        let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
         let interrupt = Interrupt::watch()?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
@@ -147,12 +147,15 @@ impl Args {
             return Ok(enough_for(self.count, spec).into());
         };
         let Some((least, most)) = asked.split_once("..=") else {
-            if asked.contains(['.', '-', ',', ':']) && !asked.starts_with('-') {
-                let allowed =
-                    format!("a number from 1 to {all} is allowed, or a range such as 1..=8");
-                return Err(wrong(ARGUMENT, asked, &allowed));
-            }
-            return Ok(check::<u32>(ARGUMENT, asked, 1..=all)?.into());
+            let number = within::<u32>(1..=all)(asked);
+            let number = number.map_err(|allowed| {
+                wrong(
+                    ARGUMENT,
+                    asked,
+                    &format!("{allowed}, or a range such as 1..=8"),
+                )
+            });
+            return Ok(number?.into());
         };
         let least: u32 = check(ARGUMENT, least, 1..=all)?;
         let most = check(ARGUMENT, most, least.into()..=all)?;

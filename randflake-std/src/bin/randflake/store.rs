@@ -70,6 +70,86 @@ impl LeaseArgs {
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {
         self.store.shown_url()
     }
+
+    pub(crate) fn store(&self) -> &StoreArgs {
+        &self.store
+    }
+
+    /// Whether the namespace is there; `None` if there is no store.
+    pub(crate) fn is_there(&self) -> Result<Option<bool>, Failure> {
+        let name = self.store.namespace_of(self.layout())?;
+        let url = self.store.url()?;
+        if lease::find(&url, name.name())?.is_some() {
+            return Ok(Some(true));
+        }
+        Ok(lease::namespaces(&url)?.map(|_| false))
+    }
+}
+
+/// The namespaces that are there; nothing is created.
+impl StoreArgs {
+    /// Whether several machines may use the store.
+    pub(crate) fn is_shared(&self) -> Result<bool, Failure> {
+        Ok(!self.shown_url()?.starts_with("sqlite:"))
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Result<Option<Namespace>, Failure> {
+        Ok(lease::find(&self.url()?, name)?)
+    }
+
+    pub(crate) fn names(&self) -> Result<Vec<String>, Failure> {
+        Ok(lease::namespaces(&self.url()?)?.unwrap_or_default())
+    }
+
+    pub(crate) fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Failure> {
+        Ok(self.place()?.open(namespace)?)
+    }
+
+    /// The leases of the namespace, with the layout that is stored.
+    pub(crate) fn open_stored(&self) -> Result<Box<dyn LeaseStore>, Failure> {
+        self.open_named(self.namespace.as_deref().unwrap_or("default"))
+    }
+
+    /// The same, of a name that stands elsewhere.
+    pub(crate) fn open_named(&self, name: &str) -> Result<Box<dyn LeaseStore>, Failure> {
+        match self.find(name)? {
+            Some(namespace) => self.open(&namespace),
+            None => Err(self.missing(name)),
+        }
+    }
+
+    fn missing(&self, name: &str) -> Failure {
+        let place = self.shown_url().unwrap_or_default();
+        let names = self.names().map(|names| {
+            let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+            names.join(", ")
+        });
+        let others = match names {
+            Ok(names) if names.is_empty() => {
+                "it has none; the first `randflake generate` or `randflake lease acquire` makes one"
+                    .to_owned()
+            }
+            Ok(names) => format!("it has {names}; choose one with --namespace"),
+            Err(error) => format!("which others it has is not known: {error}"),
+        };
+        Failure::failed(format!(
+            "there is no namespace {name:?} in {place}: {others}"
+        ))
+    }
+
+    fn url(&self) -> Result<String, Failure> {
+        if let Some(Written(url)) = &self.store {
+            return Ok(url.clone());
+        }
+        let path = default_path()?;
+        let path = path.to_str().ok_or_else(|| {
+            Failure::failed(format!(
+                "{}: give --store, this is not UTF-8",
+                path.display()
+            ))
+        })?;
+        Ok(format!("sqlite:{path}"))
+    }
 }
 
 impl StoreArgs {

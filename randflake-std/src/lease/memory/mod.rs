@@ -193,6 +193,30 @@ impl Engine for Memory {
         Ok(nodes.collect())
     }
 
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let state = self.begin()?;
+        let names = state.texts.iter().filter(|((name, key), _)| {
+            *key == Key::Namespace && only.is_none_or(|only| only == name)
+        });
+        let names = names.map(|((name, _), text)| (name.clone(), text.clone()));
+        Ok(Some(names.collect()))
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let mut state = self.begin()?;
+        let there = state.texts.get(&self.key(Key::Namespace));
+        if there.is_some_and(|there| there == namespace) {
+            let is_kept = |key| matches!(key, Key::Namespace | Key::Counter);
+            state
+                .texts
+                .retain(|(name, key), _| *name != self.namespace || is_kept(*key));
+        }
+        Ok(())
+    }
+
     fn is_shared(&self) -> bool {
         false
     }

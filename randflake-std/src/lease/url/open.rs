@@ -132,6 +132,22 @@ fn opened(form: &Form, namespace: &Namespace) -> Result<Box<dyn Store>, StoreErr
     }
 }
 
+#[cfg_attr(
+    all(
+        feature = "sqlite",
+        feature = "redis",
+        feature = "etcd",
+        feature = "postgres",
+        feature = "mysql"
+    ),
+    expect(dead_code, reason = "nothing is left out")
+)]
+pub(super) fn left_out(engine: &str, feature: &str) -> StoreError {
+    StoreError::unusable(format!(
+        "this build has no {engine} store: build it with the cargo feature `{feature}`"
+    ))
+}
+
 /// The function that opens an engine, or says that this build leaves it out.
 macro_rules! opener {
     ($name:ident, $at:ident: $place:ty, $namespace:ident, $feature:tt, $engine:tt, $open:expr) => {
@@ -142,13 +158,7 @@ macro_rules! opener {
 
         #[cfg(not(feature = $feature))]
         fn $name(_: $place, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-            Err(StoreError::unusable(concat!(
-                "this build has no ",
-                $engine,
-                " store: build it with the cargo feature `",
-                $feature,
-                "`"
-            )))
+            Err(left_out($engine, $feature))
         }
     };
 }

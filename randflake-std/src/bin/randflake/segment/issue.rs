@@ -56,7 +56,7 @@ impl Issue {
             return Err(Failure::usage("--key-file: only --encrypt takes a secret"));
         }
         if self.encrypt {
-            self.print(Form::Text, &self.secret.read_or_make()?.cipher())
+            self.print(Form::Text, &self.secret.read_or_make(&self.store)?.cipher())
         } else {
             self.print(Form::Int, &Plain)
         }
