@@ -192,7 +192,9 @@ impl Display for ExtendError {
                     "the lease expired {since_ms} ms ago and cannot be extended"
                 )
             }
-            Self::ClockUnknown => f.write_str("the clock does not know whether the lease is over"),
+            Self::ClockUnknown => {
+                f.write_str("the clock does not know the time, so the lease may have expired")
+            }
             Self::TooLong { ticks, max } => {
                 write!(
                     f,
@@ -261,9 +263,9 @@ impl Display for TicketError {
                 f,
                 "the ticket's counter is {counter}: more than {last}, that of the last one, is allowed"
             ),
-            Self::Malformed(error) => write!(f, "the ticket's lease is none: {error}"),
+            Self::Malformed(error) => write!(f, "the ticket's lease is invalid: {error}"),
             Self::Expired { since_s } => {
-                write!(f, "the ticket's lease has been over for {since_s} s")
+                write!(f, "the ticket's lease expired {since_s} s ago")
             }
         }
     }
