@@ -256,6 +256,7 @@ mod tests {
     /// [`LayoutSpec::allows`] is the step in short: what it allows is issued, what it does not is not, but in the epoch's
     /// first second and after 292 million years, which it may leave to the step.
     #[test]
+    #[cfg_attr(miri, ignore = "arithmetic, a million times over")]
     fn what_is_allowed_at_once_is_what_the_step_issues() {
         const EPOCH_S: u64 = 7;
         for (tick_ms, epoch_ms) in [

@@ -64,7 +64,7 @@ fn meanwhile(
     let (tell, told) = mpsc::channel();
     let builder = builder.wait(PATIENCE).on_wait(move |error, left| {
         let retry_in = match error {
-            StoreError::Quarantined { retry_in } => *retry_in,
+            StoreError::Quarantined { retry_in, .. } => *retry_in,
             _ => Duration::ZERO,
         };
         assert!(left <= PATIENCE);

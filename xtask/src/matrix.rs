@@ -36,12 +36,15 @@ impl Library {
 
 /// All that go together in the whole workspace.
 pub(crate) fn all_features() -> String {
-    let features = |library: &Library| {
+    united(|library| library.features.iter().chain(library.integrations()))
+}
+
+fn united<F: Iterator<Item = &'static &'static str>>(features: impl Fn(&Library) -> F) -> String {
+    let names = |library: &Library| {
         let name = library.name;
-        let of = library.features.iter().chain(library.integrations());
-        of.map(move |feature| format!("{name}/{feature}"))
+        features(library).map(move |feature| format!("{name}/{feature}"))
     };
-    let all: Vec<String> = LIBRARIES.iter().flat_map(features).collect();
+    let all: Vec<String> = LIBRARIES.iter().flat_map(names).collect();
     all.join(",")
 }
 
@@ -53,20 +56,54 @@ pub(crate) fn features_of(package: &str) -> String {
         .map_or_else(String::new, Library::all_features)
 }
 
-/// Runs one of `randflake-std`'s separate tests. With all features, as `unit` has built them: each other choice would
-/// build the crate and what it depends on once more.
-pub(crate) fn separate_test(target: &str) -> Command {
-    const PACKAGE: &str = "randflake-std";
-    let features = features_of(PACKAGE);
+/// Tests of this machine: of all libraries, with all features but integrations. Cargo unites the features of what it
+/// builds at once, so each other choice of packages or features would build most dependencies once more.
+pub(crate) fn host_tests() -> Command {
+    let features = united(|library| library.features.iter());
     cargo(&[
         "test",
-        "--package",
-        PACKAGE,
+        "--workspace",
+        "--exclude",
+        "xtask",
         "--features",
         &features,
-        "--test",
-        target,
     ])
+}
+
+/// Runs one of the separate tests.
+pub(crate) fn separate_test(target: &str) -> Command {
+    let mut command = host_tests();
+    command.args(["--test", target]);
+    command
+}
+
+/// Only the tests and the crates here are optimised; what they stand on is built as quickly as can be, and not twice.
+pub(crate) fn optimised(level: u8, command: &mut Command) -> &mut Command {
+    let settings = [
+        &*format!("profile.test.opt-level={level}"),
+        "profile.test.debug=false",
+        "profile.test.package.'*'.opt-level=0",
+    ];
+    command.args(settings.iter().flat_map(|setting| ["--config", setting]))
+}
+
+/// The libraries whose tests run on other machines too.
+const LIGHT: [&str; 2] = ["sparx64", "randflake-core"];
+
+/// Their tests, built for one of these machines.
+pub(crate) fn light_tests(target: &str, features: &str) -> Command {
+    let mut command = cargo(&["test", "--no-fail-fast", "--target", target]);
+    command.args(LIGHT.iter().flat_map(|name| ["--package", name]));
+    optimised(1, command.args(["--features", features]));
+    command
+}
+
+/// All that they have.
+pub(crate) fn light_features() -> String {
+    united(|library| match library {
+        Library { name, features, .. } if LIGHT.contains(name) => features.iter(),
+        _ => [].iter(),
+    })
 }
 
 /// Of `randflake-core`, which `randflake-std` passes on.

@@ -125,7 +125,7 @@ impl DeviceLease {
         let number = record.holder.strip_prefix(DEVICE)?;
         let device_id = u64::from_str_radix(number, 16).ok()?;
         // No other spelling: other holders may have names that look like it.
-        (record.holder == holder_of(device_id)).then(|| Self {
+        (record.holder == holder_of(device_id)).then_some(Self {
             layout: spec,
             device_id,
             grant: record.grant,
