@@ -1,4 +1,4 @@
-//! Handles of segments: dense numbers while all is well, and what they do when the store is away.
+//! Handles of segments: sequential numbers while all is well, and what they do when the store is away.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

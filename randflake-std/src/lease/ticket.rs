@@ -242,7 +242,7 @@ impl Display for DeviceLeaseError {
             }
             Self::Lost { node_id } => write!(
                 f,
-                "the lease of node id {node_id} is over or was released: its device needs another one"
+                "the lease of node id {node_id} has expired or was released: its device needs another one"
             ),
             Self::Store(error) => Display::fmt(error, f),
         }
