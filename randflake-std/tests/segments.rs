@@ -234,7 +234,7 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
             .last_error
             .unwrap()
             .to_string()
-            .contains("below 21")
+            .contains("at least 21")
     });
     assert!(numbers.next().is_err());
     store.resume(1_000).unwrap();
