@@ -284,7 +284,7 @@ fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
     }
 }
 
-/// Why a text is no id in a base.
+/// Why a text could not be decoded to an id in a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BaseError {

@@ -1,4 +1,4 @@
-//! Ids that a database stores raw, and everybody else sees encrypted.
+//! Ids that a database stores raw, and that are encrypted everywhere else.
 
 use core::cmp::Ordering;
 use core::fmt::{self, Display, Formatter};
@@ -21,8 +21,8 @@ pub trait Border: Kind {
 /// An id for a column that stores it raw: the database keeps the number before its encryption, which ascends with time,
 /// and the program sees, shows and reads the encrypted id.
 ///
-/// New rows go to the end of the index then: an insert takes 1.4 times as long as with a sequence, and 3.8 times with encrypted
-/// ids in the column (PostgreSQL, ten million rows). The price: whoever reads the database sees times and
+/// New rows go to the end of the index then: an insert takes 1.4 times as long as with a sequence, and 3.8 times with
+/// encrypted ids in the column (PostgreSQL, ten million rows). The price: anyone who reads the database sees times and
 /// node ids.
 ///
 /// Use it as the type of the field, wherever a [`Typed`] id stands otherwise; the database clients' traits write the raw
@@ -60,7 +60,7 @@ pub struct StoredRaw<K> {
 }
 
 impl<K: Border> StoredRaw<K> {
-    /// What the database stores of an id.
+    /// Computes what the database stores for an id.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl<K: Border> StoredRaw<K> {
         Ok(Self { id, raw })
     }
 
-    /// The id of a number that was stored.
+    /// Restores an id from a stored number.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl<K> StoredRaw<K> {
         self.id
     }
 
-    /// What the database stores. Not for users: it tells times, node ids and how many ids there are.
+    /// The number that the database stores. Not for users: it reveals time and node id.
     #[must_use]
     pub const fn raw(self) -> i64 {
         self.raw
