@@ -31,6 +31,7 @@ mod neighbours;
 mod no_std;
 mod output;
 mod power_cuts;
+mod public_api;
 mod qemu;
 mod report;
 mod scratch;
@@ -151,7 +152,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "integrations",
-        about: "ids in other crates' traits and the examples for servers, on real databases (postgresql, mariadb)",
+        about: "ids in other crates' traits and the examples for servers, on real databases (postgresql, mariadb, redis)",
         needs: integrations::needs,
         run: integrations::run,
     },

@@ -98,6 +98,7 @@ pub use url::{find, namespaces, open};
 
 #[doc(hidden)] // For the command line tool.
 pub use crate::holder::holder_of_process;
+#[doc(inline)]
 pub use crate::ledger::{Loss, Seal};
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.

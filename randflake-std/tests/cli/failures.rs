@@ -21,7 +21,7 @@ fn an_unknown_word_is_said_with_what_it_may_mean() {
         (
             "generate --fromat json",
             "unexpected argument '--fromat' found; tip: a similar argument exists: '--format'; \
-             usage: randflake generate --format <FORMAT>",
+             usage: randflake generate --format <FORM>",
         ),
         (
             "generate 5",
@@ -69,7 +69,8 @@ fn a_wrong_choice_is_said_with_all_there_are() {
     assert_said(&[
         (
             "generate --format xml",
-            "invalid value 'xml' for '--format <FORMAT>' [possible values: text, int, json]",
+            "invalid value 'xml' for '--format <FORM>' [possible values: text, int, json, uint, hex, base2, base32, \
+             base36, base58, base62, base64, bytes, uuid]",
         ),
         (
             "convert --to rot13 v",

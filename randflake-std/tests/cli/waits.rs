@@ -91,5 +91,5 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
     holder.stop_reading().ok();
 
     let said = user.run_keyed(&["generate", "--wait", "soon"]).fails(2);
-    assert!(said.contains("--wait <DURATION>"), "{said}");
+    assert!(said.contains("--wait <TIME>"), "{said}");
 }
