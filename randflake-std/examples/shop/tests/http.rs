@@ -15,9 +15,10 @@ use std::process::Command;
 use randflake_std::Randflake;
 use randflake_std::lease::{LeaseStore, Namespace, PostgresStore};
 use serde_json::Value;
+use servers::environment;
 use servers::postgres::PostgresServer;
 use servers::server::Server;
-use servers::{environment, template};
+use tempfile::TempDir;
 
 struct Shop {
     server: Server,
@@ -42,7 +43,7 @@ impl Shop {
             command
         };
         let answers = move || TcpStream::connect(("127.0.0.1", port)).is_ok();
-        let server = Server::start(template::unused(), command, answers);
+        let server = Server::start(TempDir::new().unwrap(), command, answers);
         Self {
             server,
             port,
