@@ -12,8 +12,8 @@ use criterion::{
     BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime,
 };
 use randflake_core::{
-    AtomicWord, Clock, Generator, Layout, Lease, LocalWord, Permutation, Plain, Pool, Randflake,
-    Sequencer, Snowflake, Sparx64,
+    AtomicWord, Clock, Codec, Generator, Layout, Lease, LocalWord, Permutation, Plain, Pool,
+    Randflake, Sequencer, Snowflake, Sparx64,
 };
 
 struct FixedClock(Duration);
@@ -33,7 +33,8 @@ fn clock<L: Layout>() -> FixedClock {
 }
 
 fn sequencer<L: Layout, W: AtomicWord>(node_id: u32) -> Sequencer<L, W> {
-    let lease = Lease::new(node_id, TICK, TICK + 60).expect("the lease is of the layout");
+    let lease =
+        Lease::new(L::default(), node_id, TICK, TICK + 60).expect("the lease is of the layout");
     Sequencer::new(lease).expect("the lease is short")
 }
 
@@ -56,7 +57,8 @@ fn bench_generator<L: Layout, W: AtomicWord>(
     permutation: impl Fn() -> L::Permutation,
 ) {
     let fresh = || {
-        let lease = Lease::new(42, TICK, TICK + 60).expect("the lease is of the layout");
+        let lease =
+            Lease::new(L::default(), 42, TICK, TICK + 60).expect("the lease is of the layout");
         Generator::<L, W, _>::new(lease, clock::<L>(), permutation()).expect("the lease is short")
     };
     bench(group, name, fresh, |generator| {
@@ -75,7 +77,11 @@ fn generate(criterion: &mut Criterion) {
     bench_generator::<Snowflake, LocalWord<u64>>(&mut group, "snowflake/local_u64", || Plain);
     let pool = || {
         let members = [1, 2, 3, 4].map(sequencer::<Randflake, AtomicU64>);
-        Pool::<_, AtomicU64, _, _>::new(members, clock::<Randflake>(), cipher())
+        Pool::<_, AtomicU64, _, _>::new(
+            members,
+            clock::<Randflake>(),
+            Codec::new(Randflake, cipher()),
+        )
     };
     bench(&mut group, "pool_of_4/atomic_u64", pool, |pool| {
         black_box(pool.generate().expect("the tick has ids"));

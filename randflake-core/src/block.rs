@@ -3,7 +3,7 @@
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 
-use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Sequencer};
+use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Permutation, Sequencer};
 
 const NS_PER_MS: u64 = 1_000_000;
 /// A block is at most this part of what a tick has left, so that blocks get small when it is nearly used up.
@@ -19,10 +19,11 @@ const LEFT_PER_BLOCK: u32 = 8;
 ///
 /// ```
 /// use std::sync::atomic::AtomicU64;
-/// use randflake_core::{Block, Codec, Held, Lease, Randflake, Sequencer, Sparx64};
+/// use randflake_core::internal::{Block, Held};
+/// use randflake_core::{Codec, Lease, Randflake, Sequencer, Sparx64};
 ///
-/// let codec = Codec::<Randflake>::new(Sparx64::new(&[7; 16]));
-/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
 /// let sequencer = Sequencer::<Randflake, AtomicU64>::new(lease)?;
 /// let held = Held::<AtomicU64>::new();
 /// let mut block = Block::new([0; 256]);
@@ -105,13 +106,19 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
     ///
     /// As for [`Sequencer::take`] without tolerance. Nothing is consumed then.
     #[inline]
-    pub fn refill<L: AnyLayout, W: AtomicWord, H: AtomicWord<Value = u64>>(
+    pub fn refill<L, W, H, P>(
         &mut self,
         sequencer: &Sequencer<L, W>,
         held: &Held<H>,
-        codec: &Codec<L>,
+        codec: &Codec<L, P>,
         now_ns: u64,
-    ) -> Result<Id, GenerateError> {
+    ) -> Result<Id, GenerateError>
+    where
+        L: AnyLayout,
+        W: AtomicWord,
+        H: AtomicWord<Value = u64>,
+        P: Permutation,
+    {
         let now = Duration::from_nanos(now_ns);
         let most = self.reserve(sequencer, held, now);
         let run = sequencer.take_run(most, &At(now), 0)?;

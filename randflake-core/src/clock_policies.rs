@@ -18,7 +18,7 @@
 //! # use std::sync::atomic::AtomicU64;
 //! # use randflake_core::{GenerateError, Generator, Lease, ManualClock, Plain, Snowflake};
 //! # let clock = ManualClock::at_unix_ms(1_288_834_975_657);
-//! let ids = Generator::<Snowflake, AtomicU64, _>::new(Lease::new(1, 0, 60_000)?, &clock, Plain)?;
+//! let ids = Generator::<Snowflake, AtomicU64, _>::new(Lease::new(Snowflake, 1, 0, 60_000)?, &clock, Plain)?;
 //! ids.generate()?;
 //! clock.set_unix_ms(1_288_834_975_647); // 10 ms back
 //! assert_eq!(ids.generate(), Err(GenerateError::ClockBehind { behind_ms: 10 }));
@@ -53,7 +53,7 @@
 //! # use std::sync::atomic::AtomicU64;
 //! # use randflake_core::{Generator, Lease, ManualClock, Plain, Snowflake};
 //! # let clock = ManualClock::at_unix_ms(1_288_834_975_657);
-//! let lease = Lease::new(1, 0, 60_000)?;
+//! let lease = Lease::new(Snowflake, 1, 0, 60_000)?;
 //! let ids = Generator::<Snowflake, AtomicU64, _>::new(lease, &clock, Plain)?.with_tolerance(10);
 //! let before = ids.inspect(ids.generate()?);
 //! clock.set_unix_ms(1_288_834_975_647); // 10 ms back
@@ -70,13 +70,13 @@
 //!
 //! ```
 //! # use std::sync::atomic::AtomicU64;
-//! # use randflake_core::{Lease, LeaseError, ManualClock, Plain, Pool, Sequencer, Snowflake};
+//! # use randflake_core::{Codec, Lease, LeaseError, ManualClock, Plain, Pool, Sequencer, Snowflake};
 //! # let clock = ManualClock::at_unix_ms(1_288_834_975_657);
 //! let machine = 200;
 //! let member = |rollback| {
-//!     Sequencer::<Snowflake, AtomicU64>::new(Lease::new(machine << 2 | rollback, 0, 60_000)?)
+//!     Sequencer::<Snowflake, AtomicU64>::new(Lease::new(Snowflake, machine << 2 | rollback, 0, 60_000)?)
 //! };
-//! let ids = Pool::new([member(0)?, member(1)?, member(2)?, member(3)?], &clock, Plain);
+//! let ids = Pool::new([member(0)?, member(1)?, member(2)?, member(3)?], &clock, Codec::new(Snowflake, Plain));
 //! ids.generate()?;
 //! clock.set_unix_ms(1_288_834_975_607); // 50 ms back
 //! let node_id = ids.codec().inspect(ids.generate()?).node_id;

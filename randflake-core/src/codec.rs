@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::permutation::fill_ids;
-use crate::{AnyLayout, FieldError, Id, Layout, Permutation, Run, Spec};
+use crate::{AnyLayout, FieldError, Id, LayoutSpec, Permutation, Run};
 
 /// The fields of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,29 +24,40 @@ pub struct Parts {
 /// ```
 /// use randflake_core::{Codec, Parts, Randflake, Sparx64};
 ///
-/// let codec = Codec::<Randflake>::new(Sparx64::new(&[7; 16]));
+/// let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
 /// let parts = Parts { tick: 3_706_297, node_id: 42, sequence: 1 };
 /// let id = codec.compose(parts)?;
 /// assert_eq!(codec.inspect(id), parts);
 /// assert_eq!(codec.unix_ms(id), 1_733_706_297_000);
 /// # Ok::<(), randflake_core::FieldError>(())
 /// ```
+///
+/// A codec of an encrypted layout and one of the same layout in plain translate between plain ids and encrypted ones:
+/// the raw id of the encrypted id *is* the plain id.
+///
+/// ```
+/// use randflake_core::{Codec, Id, Plain, Snowflake, Sparx64};
+///
+/// let hidden = Codec::new(Snowflake, Sparx64::new(&[7; 16]));
+/// let plain = Codec::new(Snowflake, Plain);
+///
+/// let old = Id::from_u64(749_172_199_921_140_349);
+/// let new = hidden.id(old.to_u64());
+/// assert_ne!(new, old);
+/// assert_eq!(hidden.inspect(new), plain.inspect(old));
+/// assert_eq!(Id::from_u64(hidden.raw(new)), old);
+/// ```
+///
+/// Plain and encrypted ids in one column may be equal by chance, once in 2^64 for each pair.
 #[derive(Debug)]
-pub struct Codec<L: AnyLayout> {
+pub struct Codec<L: AnyLayout, P = <L as AnyLayout>::Permutation> {
     layout: L,
-    permutation: L::Permutation,
+    permutation: P,
 }
 
-impl<L: Layout> Codec<L> {
-    /// The codec of layout `L` under a permutation.
-    pub fn new(permutation: L::Permutation) -> Self {
-        Self::of(L::default(), permutation)
-    }
-}
-
-impl<L: AnyLayout> Codec<L> {
-    /// The codec of a layout, which may be made at run time, under a permutation.
-    pub const fn of(layout: L, permutation: L::Permutation) -> Self {
+impl<L: AnyLayout, P: Permutation> Codec<L, P> {
+    /// The codec of a layout under a permutation: that of the layout, or any other.
+    pub const fn new(layout: L, permutation: P) -> Self {
         Self {
             layout,
             permutation,
@@ -59,12 +70,12 @@ impl<L: AnyLayout> Codec<L> {
     }
 
     /// What makes a raw id public.
-    pub const fn permutation(&self) -> &L::Permutation {
+    pub const fn permutation(&self) -> &P {
         &self.permutation
     }
 
     #[inline]
-    fn spec(&self) -> Spec {
+    fn spec(&self) -> LayoutSpec {
         self.layout.spec()
     }
 

@@ -26,6 +26,12 @@ pub enum GenerateError {
     },
     /// The generator was sealed, for good.
     Sealed,
+    /// The number of the machine's generation has changed: another copy of this machine or process may have the same
+    /// leases. Only handles of `randflake-std` return it, until they have acquired other leases.
+    Copied,
+    /// This process is a forked child of the one that made the handle, and must make its own. Only handles of
+    /// `randflake-std` return it.
+    InForkedChild,
 }
 
 impl GenerateError {
@@ -37,7 +43,11 @@ impl GenerateError {
             Self::ClockBehind { behind_ms: ms } | Self::SequenceExhausted { retry_in_ms: ms } => {
                 Some(ms)
             }
-            Self::ClockUnknown | Self::LeaseOver { .. } | Self::Sealed => None,
+            Self::ClockUnknown
+            | Self::LeaseOver { .. }
+            | Self::Sealed
+            | Self::Copied
+            | Self::InForkedChild => None,
         }
     }
 
@@ -72,6 +82,13 @@ impl Display for GenerateError {
             Self::LeaseOver { since_ms: 0 } => f.write_str("the lease has expired"),
             Self::LeaseOver { since_ms } => write!(f, "the lease expired {since_ms} ms ago"),
             Self::Sealed => f.write_str("the generator is sealed"),
+            Self::Copied => f.write_str(
+                "the generation number has changed, so a copy of this process may have the same leases: others \
+                 are being acquired",
+            ),
+            Self::InForkedChild => f.write_str(
+                "a forked child must not use its parent's leases: build a handle of its own",
+            ),
         }
     }
 }

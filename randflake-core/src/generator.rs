@@ -4,17 +4,20 @@ use core::fmt::{self, Debug, Formatter};
 
 use crate::{
     AnyLayout, AtomicWord, Clock, Codec, ExtendError, GenerateError, Id, Lease, LeaseError, Parts,
-    Sequencer,
+    Permutation, Sequencer,
 };
 
 /// Issues the ids of one lease. Share it by reference; it is `Sync` if its word and clock are.
+///
+/// The permutation is the layout's unless it is given another: `Generator<Snowflake, W, C>` issues plain ids,
+/// `Generator<Snowflake, W, C, Sparx64>` encrypted ones.
 ///
 /// ```
 /// use std::sync::atomic::AtomicU64;
 /// use randflake_core::{GenerateError, Generator, Lease, ManualClock, Parts, Randflake, Sparx64};
 ///
 /// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
-/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
 /// let cipher = Sparx64::new(&[7; 16]);
 /// let generator = Generator::<Randflake, AtomicU64, _>::new(lease, &clock, cipher)?;
 ///
@@ -25,10 +28,10 @@ use crate::{
 /// assert_eq!(generator.generate(), Err(GenerateError::LeaseOver { since_ms: 1_500 }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Generator<L: AnyLayout, W, C, T = Strict> {
+pub struct Generator<L: AnyLayout, W, C, P = <L as AnyLayout>::Permutation, T = Strict> {
     sequencer: Sequencer<L, W>,
     clock: C,
-    codec: Codec<L>,
+    codec: Codec<L, P>,
     tolerance: T,
 }
 
@@ -56,18 +59,18 @@ impl Tolerance for u32 {
     }
 }
 
-impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
+impl<L: AnyLayout, W: AtomicWord, C: Clock, P: Permutation> Generator<L, W, C, P> {
     /// The generator of a lease. One lease has one generator, also over restarts: see
     /// [`Sequencer::new`].
     ///
     /// # Errors
     ///
     /// [`LeaseError::TooLong`] when the word cannot count the lease's ticks.
-    pub fn new(lease: Lease<L>, clock: C, permutation: L::Permutation) -> Result<Self, LeaseError> {
+    pub fn new(lease: Lease<L>, clock: C, permutation: P) -> Result<Self, LeaseError> {
         Ok(Self {
             sequencer: Sequencer::new(lease)?,
             clock,
-            codec: Codec::of(lease.layout(), permutation),
+            codec: Codec::new(lease.layout(), permutation),
             tolerance: Strict,
         })
     }
@@ -78,7 +81,7 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
     /// with `n` the generator holds through a step back of `n` ticks, and when a tick is exhausted
     /// borrows from the next `n`.
     #[must_use]
-    pub fn with_tolerance(self, ticks: u32) -> Generator<L, W, C, u32> {
+    pub fn with_tolerance(self, ticks: u32) -> Generator<L, W, C, P, u32> {
         Generator {
             sequencer: self.sequencer,
             clock: self.clock,
@@ -88,7 +91,14 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock> Generator<L, W, C> {
     }
 }
 
-impl<L: AnyLayout, W: AtomicWord, C: Clock, T: Tolerance> Generator<L, W, C, T> {
+impl<L, W, C, P, T> Generator<L, W, C, P, T>
+where
+    L: AnyLayout,
+    W: AtomicWord,
+    C: Clock,
+    P: Permutation,
+    T: Tolerance,
+{
     /// The next id. It never blocks; of two threads at least one gets on.
     ///
     /// On a microcontroller `generate().ok()` leaves the reason out of the program, and what computes it.
@@ -153,13 +163,20 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock, T: Tolerance> Generator<L, W, C, T> 
     }
 
     /// Composes and inspects ids under the generator's key.
-    pub fn codec(&self) -> &Codec<L> {
+    pub fn codec(&self) -> &Codec<L, P> {
         &self.codec
     }
 }
 
 /// Shows the lease, never the key.
-impl<L: AnyLayout, W: AtomicWord, C: Clock, T: Tolerance> Debug for Generator<L, W, C, T> {
+impl<L, W, C, P, T> Debug for Generator<L, W, C, P, T>
+where
+    L: AnyLayout,
+    W: AtomicWord,
+    C: Clock,
+    P: Permutation,
+    T: Tolerance,
+{
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Generator")
             .field("lease", &self.lease())

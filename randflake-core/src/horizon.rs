@@ -66,7 +66,7 @@ pub const DEFAULT_BLOCK_S: u32 = 60;
 /// #     fn raise(&mut self, to: u32) -> Result<(), Self::Error> { self.0 = to.max(self.0); Ok(()) }
 /// # }
 /// # let mut store = Ram(0);
-/// let grant = Lease::<Randflake>::new(42, 1_000, 9_000)?;
+/// let grant = Lease::new(Randflake, 42, 1_000, 9_000)?;
 /// let now = Duration::from_secs(1_730_000_000 + 1_500);
 /// let lease = Blocks::new(grant, &mut store).begin(Some(now))?;
 /// assert_eq!((lease.start(), lease.end()), (1_500, 1_560));
@@ -185,7 +185,7 @@ mod tests {
     #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
     use super::*;
-    use crate::{Field, Fields, Plain, Randflake, Snowflake, Sonyflake, Spec};
+    use crate::{Field, LayoutFields, LayoutSpec, Plain, Randflake, Snowflake, Sonyflake};
 
     /// A medium that fails when told so.
     struct Ram {
@@ -219,7 +219,7 @@ mod tests {
 
     impl Layout for Odd {
         type Permutation = Plain;
-        const SPEC: Spec = Spec::declare(Fields {
+        const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
             timestamp: Field {
                 bits: 40,
                 shift: 24,
@@ -236,7 +236,7 @@ mod tests {
 
     /// Blocks over resets are disjoint, and no tick of one is past the horizon that was written before.
     fn blocks_are_disjoint<L: Layout>() {
-        let grant = Lease::<L>::new(3, 50, 5_000_000).unwrap();
+        let grant = Lease::new(L::default(), 3, 50, 5_000_000).unwrap();
         let mut store = ram();
         let mut used = 0;
         for reset in 0..50_u32 {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_clock_ahead_begins_there_and_one_behind_at_the_horizon() {
-        let grant = Lease::<Randflake>::new(1, 0, 10_000).unwrap();
+        let grant = Lease::new(Randflake, 1, 0, 10_000).unwrap();
         let at = |tick| Some(Duration::from_millis(Randflake::SPEC.unix_ms(tick)));
         let mut store = ram();
         let mut blocks = Blocks::new(grant, &mut store);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_grant_ends() {
-        let grant = Lease::<Randflake>::new(1, 100, 190).unwrap();
+        let grant = Lease::new(Randflake, 1, 100, 190).unwrap();
         let mut store = ram();
         let mut blocks = Blocks::new(grant, &mut store);
         let lease = blocks.begin(None).unwrap();
@@ -294,20 +294,20 @@ mod tests {
 
     #[test]
     fn only_the_last_block_is_extended() {
-        let grant = Lease::<Randflake>::new(1, 100, 900).unwrap();
+        let grant = Lease::new(Randflake, 1, 100, 900).unwrap();
         let mut store = ram();
         let mut blocks = Blocks::new(grant, &mut store);
         let former = blocks.begin(None).unwrap();
         let last = blocks.begin(None).unwrap();
         assert_eq!(blocks.extend(former), Err(HorizonError::Foreign));
-        let other_node = Lease::new(2, last.start(), last.end()).unwrap();
+        let other_node = Lease::new(Randflake, 2, last.start(), last.end()).unwrap();
         assert_eq!(blocks.extend(other_node), Err(HorizonError::Foreign));
         assert!(blocks.extend(last).is_ok());
     }
 
     #[test]
     fn nothing_is_used_that_was_not_written() {
-        let grant = Lease::<Randflake>::new(1, 100, 900).unwrap();
+        let grant = Lease::new(Randflake, 1, 100, 900).unwrap();
         let mut store = ram();
         store.works = false;
         let mut blocks = Blocks::new(grant, &mut store);
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn the_last_second_is_in_2106() {
         let end = Sonyflake::SPEC.max_tick() + 1;
-        let grant = Lease::<Sonyflake>::new(1, 0, end).unwrap();
+        let grant = Lease::new(Sonyflake, 1, 0, end).unwrap();
         let mut store = Ram {
             horizon: u32::MAX - 10,
             works: true,

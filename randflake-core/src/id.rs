@@ -1,6 +1,6 @@
 //! The public id.
 
-use core::fmt::{self, Debug, Display, Formatter};
+use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
 
 use crate::{Base, BaseError, DecodeError, Digits, Text, text};
@@ -21,7 +21,7 @@ use crate::{Base, BaseError, DecodeError, Digits, Text, text};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
-pub struct Id(i64);
+pub struct Id(pub(crate) i64);
 
 impl Id {
     /// The id with the bits of a database's `bigint`.
@@ -154,11 +154,5 @@ impl FromStr for Id {
 impl Display for Id {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.pad(self.to_text().as_str())
-    }
-}
-
-impl Debug for Id {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "Id({self})")
     }
 }

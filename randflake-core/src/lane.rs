@@ -28,11 +28,11 @@ use crate::{
 ///
 /// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
 /// let key = Sparx64::new(&[7; 16]);
-/// let lease = Lease::<Randflake>::new(42, 3_706_297, 3_706_357)?;
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
 /// let [mut main_code, mut interrupt] = Lane::split(lease, &clock, &key)?;
 ///
 /// let ids = [main_code.generate()?, interrupt.generate()?];
-/// let codec = Codec::<Randflake>::new(Sparx64::new(&[7; 16]));
+/// let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
 /// assert_eq!(ids.map(|id| codec.inspect(id).sequence), [0, 65_536]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,6 +1,6 @@
 //! The right to issue: one node id for an interval of ticks.
 
-use crate::{AnyLayout, Layout, LeaseError};
+use crate::{AnyLayout, LeaseError};
 
 /// A node id of layout `L` and the half-open interval of ticks in which it may be used.
 ///
@@ -10,10 +10,10 @@ use crate::{AnyLayout, Layout, LeaseError};
 /// ```
 /// use randflake_core::{Lease, LeaseError, Randflake};
 ///
-/// let lease = Lease::<Randflake>::new(42, 1_000, 1_060)?;
+/// let lease = Lease::new(Randflake, 42, 1_000, 1_060)?;
 /// assert_eq!((lease.node_id(), lease.start(), lease.end()), (42, 1_000, 1_060));
 /// assert_eq!(
-///     Lease::<Randflake>::new(131_072, 1_000, 1_060).unwrap_err().to_string(),
+///     Lease::new(Randflake, 131_072, 1_000, 1_060).unwrap_err().to_string(),
 ///     "node id 131072 is out of range: 0 to 131071 are allowed"
 /// );
 /// # Ok::<(), LeaseError>(())
@@ -34,7 +34,7 @@ impl<L> Lease<L> {
     }
 }
 
-impl<L: Layout> Lease<L> {
+impl<L: AnyLayout> Lease<L> {
     /// The lease of a node id from tick `start` until before tick `end`, both since the layout's
     /// epoch.
     ///
@@ -43,18 +43,7 @@ impl<L: Layout> Lease<L> {
     /// [`LeaseError::NodeId`] when the layout has no such node id, [`LeaseError::Empty`] unless
     /// `start < end`, [`LeaseError::BeyondLayout`] when `end` is past the layout's last tick + 1.
     #[inline]
-    pub fn new(node_id: u32, start: u64, end: u64) -> Result<Self, LeaseError> {
-        Self::of(L::default(), node_id, start, end)
-    }
-}
-
-impl<L: AnyLayout> Lease<L> {
-    /// [`new`](Lease::new) for a layout made at run time, too.
-    ///
-    /// # Errors
-    ///
-    /// As for `new`.
-    pub fn of(layout: L, node_id: u32, start: u64, end: u64) -> Result<Self, LeaseError> {
+    pub fn new(layout: L, node_id: u32, start: u64, end: u64) -> Result<Self, LeaseError> {
         let spec = layout.spec();
         let max_end = spec.max_tick().saturating_add(1);
         if node_id > spec.max_node_id() {

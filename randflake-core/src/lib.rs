@@ -1,21 +1,28 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
+// What the macros of both write names it.
+#[cfg(any(feature = "async-graphql", feature = "postgres-types"))]
+extern crate std;
+
 mod base;
 mod block;
+mod border;
 mod clock;
 pub mod clock_policies;
 mod codec;
 mod decimal;
 mod error;
-#[cfg(feature = "defmt")]
-mod format;
 mod generator;
 mod horizon;
 mod id;
+mod integrations;
+#[doc(hidden)] // For the crates of this project.
+pub mod internal;
 mod lane;
-pub mod layout;
+mod layout;
 mod lease;
 mod lines;
 mod permutation;
@@ -27,11 +34,12 @@ mod state;
 mod text;
 #[cfg(feature = "ticket")]
 mod ticket;
+mod typed;
 mod uuid;
 mod word;
 
 pub use base::{Base, BaseError, Digits};
-pub use block::{Block, Held};
+pub use border::{Border, BorderError, StoredRaw};
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
@@ -40,23 +48,28 @@ pub use error::{
     BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError,
     LeaseError, SetClockError, TicketError,
 };
-pub use generator::{Generator, Strict, Tolerance};
+pub use generator::Generator;
+use generator::{Strict, Tolerance};
 pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
 pub use id::Id;
+#[cfg(feature = "serde")]
+pub use integrations::serde;
 pub use lane::Lane;
 pub use layout::{
-    AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Field, Fields, Instagram, Layout,
-    Mastodon, NodeField, Randflake, RandflakeOnTheFly, Snowflake, Sonyflake, Spec,
+    AnyLayout, Baidu, Discord, Field, Instagram, Layout, LayoutFields, LayoutSpec, Mastodon,
+    Randflake, Snowflake, Sonyflake,
 };
 pub use lease::Lease;
 pub use lines::Notation;
 pub use permutation::{Permutation, Plain};
-pub use pool::{Pool, first_ready, first_ready_within};
-pub use run::Run;
+pub use pool::Pool;
+use run::Run;
 pub use sequencer::Sequencer;
 pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use text::Text;
 #[cfg(feature = "ticket")]
 pub use ticket::{Ticket, TicketReader};
+pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
-pub use word::{AtomicWord, LocalWord, Word};
+use word::Word;
+pub use word::{AtomicWord, LocalWord};

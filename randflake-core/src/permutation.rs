@@ -92,6 +92,31 @@ impl Permutation for Sparx64OnTheFly {
     }
 }
 
+/// A permutation that is chosen at run time: `None` is [`Plain`].
+impl<P: Permutation> Permutation for Option<P> {
+    #[inline]
+    fn permute(&self, raw: u64) -> u64 {
+        self.as_ref().map_or(raw, |by| by.permute(raw))
+    }
+
+    fn permute_all(&self, ids: &mut [u64]) {
+        if let Some(by) = self {
+            by.permute_all(ids);
+        }
+    }
+
+    #[inline]
+    fn invert(&self, public: u64) -> u64 {
+        self.as_ref().map_or(public, |by| by.invert(public))
+    }
+
+    fn invert_all(&self, ids: &mut [u64]) {
+        if let Some(by) = self {
+            by.invert_all(ids);
+        }
+    }
+}
+
 impl<P: Permutation> Permutation for &P {
     const PERMUTES: bool = P::PERMUTES;
 

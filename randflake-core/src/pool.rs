@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Debug, Formatter};
 
-use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Layout, Sequencer, Word};
+use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Permutation, Sequencer, Word};
 
 /// Issues ids of several leases, each of its own node id, moving on when one is exhausted or ahead
 /// of the clock: `k` node ids give `k` times as many ids in a tick, and survive a clock step.
@@ -11,11 +11,11 @@ use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Layout, Sequ
 ///
 /// ```
 /// use std::sync::atomic::AtomicU64;
-/// use randflake_core::{Lease, ManualClock, Plain, Pool, Sequencer, Snowflake};
+/// use randflake_core::{Codec, Lease, ManualClock, Plain, Pool, Sequencer, Snowflake};
 ///
 /// let clock = ManualClock::at_unix_ms(1_288_834_974_657);
-/// let sequencer = |node_id| Sequencer::<Snowflake, AtomicU64>::new(Lease::new(node_id, 0, 1_000)?);
-/// let pool = Pool::new([sequencer(1)?, sequencer(2)?], &clock, Plain);
+/// let sequencer = |node_id| Sequencer::<Snowflake, AtomicU64>::new(Lease::new(Snowflake, node_id, 0, 1_000)?);
+/// let pool = Pool::new([sequencer(1)?, sequencer(2)?], &clock, Codec::new(Snowflake, Plain));
 ///
 /// for _ in 0..2 * 4096 {
 ///     pool.generate()?;
@@ -23,37 +23,26 @@ use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Layout, Sequ
 /// assert!(pool.generate().is_err(), "both are exhausted until the next millisecond");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Pool<L: AnyLayout, W, C, S> {
+pub struct Pool<L: AnyLayout, W, C, S, P = <L as AnyLayout>::Permutation> {
     sequencers: S,
     /// The sequencer that issued last.
     cursor: W,
     clock: C,
-    codec: Codec<L>,
+    codec: Codec<L, P>,
     tolerance: u32,
 }
 
-impl<L, W, C, S> Pool<L, W, C, S>
-where
-    L: Layout,
-    W: AtomicWord,
-    C: Clock,
-    S: AsRef<[Sequencer<L, W>]>,
-{
-    /// A pool of sequencers, whose leases must have distinct node ids or disjoint intervals.
-    pub fn new(sequencers: S, clock: C, permutation: L::Permutation) -> Self {
-        Self::of(sequencers, clock, Codec::new(permutation))
-    }
-}
-
-impl<L, W, C, S> Pool<L, W, C, S>
+impl<L, W, C, S, P> Pool<L, W, C, S, P>
 where
     L: AnyLayout,
     W: AtomicWord,
     C: Clock,
     S: AsRef<[Sequencer<L, W>]>,
+    P: Permutation,
 {
-    /// [`new`](Pool::new) for a layout made at run time, too: the codec has it.
-    pub fn of(sequencers: S, clock: C, codec: Codec<L>) -> Self {
+    /// A pool of sequencers, whose leases must have distinct node ids or disjoint intervals, and a codec, which makes
+    /// their raw ids public.
+    pub fn new(sequencers: S, clock: C, codec: Codec<L, P>) -> Self {
         Self {
             sequencers,
             cursor: W::new(W::Value::truncate(0)),
@@ -75,7 +64,9 @@ where
     ///
     /// # Errors
     ///
-    /// As for [`first_ready`], within the tolerance.
+    /// When none has an id within the tolerance: of the sequencers' errors the one that passes soonest, else one that
+    /// is not [`Sealed`](GenerateError::Sealed) if there is any. A pool without sequencers answers
+    /// [`LeaseOver`](GenerateError::LeaseOver).
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
         let take = |sequencer: &Sequencer<L, W>, ticks| sequencer.take(&self.clock, ticks);
@@ -109,13 +100,13 @@ where
     }
 
     /// Composes and inspects ids under the pool's key.
-    pub fn codec(&self) -> &Codec<L> {
+    pub fn codec(&self) -> &Codec<L, P> {
         &self.codec
     }
 }
 
 /// Shows the leases, never the key.
-impl<L, W, C, S> Debug for Pool<L, W, C, S>
+impl<L, W, C, S, P> Debug for Pool<L, W, C, S, P>
 where
     L: AnyLayout,
     W: AtomicWord,

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use crate::state::{Terms, max_length, step};
 use crate::{
-    AnyLayout, AtomicWord, Clock, ExtendError, GenerateError, Lease, LeaseError, Run, Spec,
+    AnyLayout, AtomicWord, Clock, ExtendError, GenerateError, LayoutSpec, Lease, LeaseError, Run,
     Tolerance, Word,
 };
 
@@ -41,13 +41,13 @@ struct Start([u64; Self::IS_KNOWN as usize]);
 impl Start {
     const IS_KNOWN: bool = usize::BITS >= 64;
 
-    fn of(spec: Spec, tick: u64) -> Self {
+    fn of(spec: LayoutSpec, tick: u64) -> Self {
         Self([spec.begins(tick); Self::IS_KNOWN as usize])
     }
 
     /// Whether the tick so many ticks after the start is known to be the clock's, or ahead within the tolerance.
     #[inline]
-    fn allows(self, spec: Spec, elapsed: u64, tolerance: u32, now: Duration) -> bool {
+    fn allows(self, spec: LayoutSpec, elapsed: u64, tolerance: u32, now: Duration) -> bool {
         let Some(&begins) = self.0.first() else {
             return false;
         };
@@ -61,7 +61,7 @@ impl Start {
     clippy::cast_possible_truncation,
     reason = "a sequence has at most 32 bits"
 )]
-fn sequence<V: Word>(spec: Spec, position: V) -> u32 {
+fn sequence<V: Word>(spec: LayoutSpec, position: V) -> u32 {
     position.into() as u32 & spec.max_sequence()
 }
 
@@ -287,7 +287,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     }
 
     #[inline]
-    pub(crate) fn spec(&self) -> Spec {
+    pub(crate) fn spec(&self) -> LayoutSpec {
         self.layout.spec()
     }
 
@@ -331,7 +331,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
 /// a tick was the last thing issued.
 #[inline]
 pub(crate) fn explain<V: Word>(
-    spec: Spec,
+    spec: LayoutSpec,
     next: V,
     has_used_up_a_tick: bool,
     now: Duration,

@@ -28,7 +28,7 @@ use crate::{AnyLayout, Layout, Lease, LeaseError, TicketError};
 /// use randflake_core::{Lease, Randflake, Ticket, TicketError, TicketReader};
 ///
 /// let key = [7; 16];
-/// let lease = Lease::<Randflake>::new(42, 3_706_297, 3_706_357)?;
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
 /// let bytes = Ticket::of(&lease, 0xd0e5, 1)?.encode(&key);
 ///
 /// let now = Some(Duration::from_secs(1_733_706_300));
@@ -149,6 +149,7 @@ impl Ticket {
     fn lease<L: Layout>(&self) -> Result<Lease<L>, LeaseError> {
         let end = Duration::from_secs(self.end_unix_s.into());
         Lease::new(
+            L::default(),
             self.node_id,
             L::SPEC.tick_from(self.start_unix_s),
             L::SPEC.tick_at(end).unwrap_or(0),

@@ -94,36 +94,6 @@ const fn low_half(bits: u128) -> u64 {
     bits as u64
 }
 
-/// [`Id::to_uuid_bytes`].
-#[cfg(feature = "uuid")]
-impl From<Id> for ::uuid::Uuid {
-    fn from(id: Id) -> Self {
-        Self::from_bytes(id.to_uuid_bytes())
-    }
-}
-
-/// [`Id::from_uuid_bytes`].
-///
-/// ```
-/// use randflake_core::{Id, UuidError};
-/// use uuid::{Uuid, Variant};
-///
-/// let id = Id::from_u64(0x0123_4567_89AB_CDEF);
-/// let uuid = Uuid::from(id);
-/// assert_eq!(uuid.to_string(), "01234567-89ab-8cde-bc00-000000000000");
-/// assert_eq!((uuid.get_version_num(), uuid.get_variant()), (8, Variant::RFC4122));
-/// assert_eq!(Id::try_from(uuid), Ok(id));
-/// assert_eq!(Id::try_from(Uuid::nil()), Err(UuidError::NotVersion8));
-/// ```
-#[cfg(feature = "uuid")]
-impl TryFrom<::uuid::Uuid> for Id {
-    type Error = UuidError;
-
-    fn try_from(uuid: ::uuid::Uuid) -> Result<Self, UuidError> {
-        Self::from_uuid_bytes(uuid.into_bytes())
-    }
-}
-
 /// Why a UUID is no id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

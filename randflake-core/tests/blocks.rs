@@ -6,9 +6,8 @@ use core::sync::atomic::AtomicU64;
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use randflake_core::{
-    Block, Codec, Encrypted, Field, Fields, Held, Id, Layout, Lease, Plain, Sequencer, Spec,
-};
+use randflake_core::internal::{Block, Held};
+use randflake_core::{Codec, Field, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, Sequencer};
 
 const NS_PER_MS: u64 = 1_000_000;
 const TICK_MS: u64 = 1_000;
@@ -22,7 +21,7 @@ struct Small;
 
 impl Layout for Small {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 30,
             shift: 21,
@@ -45,9 +44,10 @@ struct World {
 
 impl World {
     fn new(node_ids: u32) -> Self {
-        let sequencer = |node_id| Sequencer::new(Lease::new(node_id, 100, 400).unwrap()).unwrap();
+        let sequencer =
+            |node_id| Sequencer::new(Lease::new(Small, node_id, 100, 400).unwrap()).unwrap();
         Self {
-            codec: Codec::new(Plain),
+            codec: Codec::new(Small, Plain),
             sequencers: (0..node_ids)
                 .map(|node_id| (sequencer(node_id), Held::new()))
                 .collect(),
@@ -130,9 +130,9 @@ fn a_tick_is_issued_whole_by_one_and_but_for_a_sixteenth_by_a_thousand_that_stop
 #[test]
 fn a_plain_block_and_an_encrypted_one_have_the_same_ids_in_the_same_order() {
     let cipher = randflake_core::Sparx64::new(&[7; 16]);
-    let codec = Codec::<Encrypted<Small>>::new(cipher);
-    let sequencer = Sequencer::new(Lease::new(5, 100, 400).unwrap()).unwrap();
-    let sequencer: Sequencer<Encrypted<Small>, AtomicU64> = sequencer;
+    let codec = Codec::new(Small, cipher);
+    let sequencer = Sequencer::new(Lease::new(Small, 5, 100, 400).unwrap()).unwrap();
+    let sequencer: Sequencer<Small, AtomicU64> = sequencer;
     let held = Held::<AtomicU64>::new();
     let now_ns = Small::SPEC.unix_ms(100) * NS_PER_MS;
     let mut block = block();

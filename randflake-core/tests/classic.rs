@@ -5,9 +5,8 @@
 use core::time::Duration;
 
 use randflake_core::{
-    AnyPermutation, Baidu, Codec, Custom, Discord, Encrypted, FieldError, Id, Instagram, Layout,
-    LayoutError, Mastodon, NodeField, Parts, Permutation, Plain, Snowflake, Sonyflake, Sparx64,
-    Spec,
+    Baidu, Codec, Discord, FieldError, Id, Instagram, Layout, LayoutError, LayoutSpec, Mastodon,
+    Parts, Permutation, Plain, Snowflake, Sonyflake, Sparx64,
 };
 use serde_json::Value;
 
@@ -19,8 +18,8 @@ fn number<T: core::str::FromStr<Err: core::fmt::Debug>>(value: &Value) -> T {
 }
 
 /// The settings of the original give its ids.
-fn check_vectors(json: &str, layout: Custom) {
-    let codec = Codec::of(layout, AnyPermutation::Plain);
+fn check_vectors(json: &str, layout: LayoutSpec) {
+    let codec = Codec::new(layout, Plain);
     let entries: Vec<Value> = serde_json::from_str(json).unwrap();
     assert_eq!(entries.len(), 40);
     for entry in &entries {
@@ -53,7 +52,7 @@ fn node_and_step_bits_of_snowflake_are_set_by_the_user() {
                 assert_eq!(layout, Err(error));
                 continue;
             }
-            let codec = Codec::of(layout.unwrap(), AnyPermutation::Plain);
+            let codec = Codec::new(layout.unwrap(), Plain);
             let parts = Parts {
                 tick: 5,
                 node_id: (1 << node_bits) - 1,
@@ -71,7 +70,7 @@ fn sonyflake_of_version_2_counts_units_as_the_original_does() {
     let (start, now) = (1_735_689_600_017_u64, 1_760_000_000_003_u64);
     for unit_ms in [1, 3, 10, 16, 1_000, 60_000] {
         let layout = Sonyflake::custom(start, unit_ms, 10, 12).unwrap();
-        let codec = Codec::of(layout, AnyPermutation::Plain);
+        let codec = Codec::new(layout, Plain);
         let id = codec
             .compose_at(Duration::from_millis(now), 4_000, 1_000)
             .unwrap();
@@ -92,7 +91,7 @@ fn sonyflake_of_version_2_counts_units_as_the_original_does() {
 /// `unix_ms` of ids that their owners showed.
 #[test]
 fn published_ids_have_their_times() {
-    let discord = Codec::<Discord>::new(Plain);
+    let discord = Codec::new(Discord, Plain);
     let id = Id::from_u64(175_928_847_299_117_063);
     let parts = Parts {
         tick: 41_944_705_796,
@@ -101,7 +100,7 @@ fn published_ids_have_their_times() {
     };
     assert_eq!(discord.inspect(id), parts);
     assert_eq!(discord.unix_ms(id), 1_462_015_105_796);
-    let instagram = Codec::<Instagram>::new(Plain);
+    let instagram = Codec::new(Instagram, Plain);
     for (id, unix) in [
         (2_384_288_897_814_875_714, 1_598_449_407),
         (2_383_568_809_444_681_765, 1_598_363_566),
@@ -113,7 +112,7 @@ fn published_ids_have_their_times() {
 /// The widths make up what each source says, and the last dates are those of the documentation.
 #[test]
 fn the_layouts_end_when_their_documentation_says() {
-    let last = |spec: Spec| spec.unix_ms(spec.max_tick());
+    let last = |spec: LayoutSpec| spec.unix_ms(spec.max_tick());
     assert_eq!(last(Discord::SPEC), 5_818_116_911_103); // 2154-05-15 07:35:11.103
     assert_eq!(last(Instagram::SPEC), 3_513_243_277_272); // 2081-04-30 12:54:37.272
     assert_eq!(last(Mastodon::SPEC), (1 << 48) - 1);
@@ -125,8 +124,8 @@ fn the_layouts_end_when_their_documentation_says() {
 fn an_encrypted_layout_is_a_plain_one_behind_the_cipher() {
     let cipher = || Sparx64::new(&[9; 16]);
     let entries: Vec<Value> = serde_json::from_str(include_str!("vectors/sonyflake.json")).unwrap();
-    let hidden = Codec::<Encrypted<Sonyflake>>::new(cipher());
-    let plain = Codec::<Sonyflake>::new(Plain);
+    let hidden = Codec::new(Sonyflake, cipher());
+    let plain = Codec::new(Sonyflake, Plain);
     for entry in &entries {
         let old = Id::from_u64(number(&entry["id"]));
         let new = hidden.id(old.to_u64());
@@ -152,10 +151,7 @@ fn parts_of_the_node_id_are_checked() {
         Err(FieldError::NodeParts { given: 1, parts: 2 })
     );
     assert_eq!(Sonyflake::SPEC.node_parts(5).count(), 0);
-    let wide = &[NodeField {
-        name: "all",
-        bits: 11,
-    }];
+    let wide = &[("all", 11)];
     assert_eq!(
         Snowflake::SPEC.with_node_fields(wide),
         Err(LayoutError::NodeFields {
@@ -168,12 +164,8 @@ fn parts_of_the_node_id_are_checked() {
 /// A part may be as wide as a node id can be.
 #[test]
 fn one_part_of_32_bits_is_the_node_id() {
-    const ALL: &[NodeField] = &[NodeField {
-        name: "all",
-        bits: 32,
-    }];
-    let layout = Custom::in_order([32, 32, 0], 0, 1).unwrap();
-    let spec = randflake_core::AnyLayout::spec(&layout);
+    const ALL: &[(&str, u32)] = &[("all", 32)];
+    let spec = LayoutSpec::in_order([32, 32, 0], 0, 1).unwrap();
     let spec = spec.with_node_fields(ALL).unwrap();
     assert_eq!(spec.node_id(&[u32::MAX]), Ok(u32::MAX));
     assert!(spec.node_parts(u32::MAX).eq([("all", u32::MAX)]));

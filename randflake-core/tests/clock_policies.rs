@@ -6,7 +6,8 @@ use core::sync::atomic::AtomicU64;
 use std::collections::HashSet;
 
 use randflake_core::{
-    GenerateError, Generator, Id, Layout, Lease, ManualClock, Plain, Pool, Sequencer, Snowflake,
+    Codec, GenerateError, Generator, Id, Layout, Lease, ManualClock, Plain, Pool, Sequencer,
+    Snowflake,
 };
 
 /// The tick from which on the leases are.
@@ -24,11 +25,11 @@ fn back(clock: &ManualClock, ms: u64) {
 }
 
 fn sequencer(node_id: u32) -> Sequencer<Snowflake, AtomicU64> {
-    Sequencer::new(Lease::new(node_id, START, START + 100_000).unwrap()).unwrap()
+    Sequencer::new(Lease::new(Snowflake, node_id, START, START + 100_000).unwrap()).unwrap()
 }
 
 fn ids(clock: &ManualClock) -> Ids<'_> {
-    let lease = Lease::new(1, START, START + 100_000).unwrap();
+    let lease = Lease::new(Snowflake, 1, START, START + 100_000).unwrap();
     Generator::new(lease, clock, Plain).unwrap()
 }
 
@@ -122,7 +123,7 @@ fn rollback_bits() {
     let clock = clock();
     let machine = 0b1010_1100;
     let members = [0, 1, 2, 3].map(|rollback| sequencer(machine << 2 | rollback));
-    let pool = Pool::new(members, &clock, Plain);
+    let pool = Pool::new(members, &clock, Codec::new(Snowflake, Plain));
     let mut issued = Issued::default();
     for rollback in 0..4 {
         for _ in 0..100 {
@@ -148,7 +149,11 @@ fn rollback_bits() {
 #[test]
 fn swap_the_worker_id() {
     let clock = clock();
-    let pool = Pool::new([7, 300, 42].map(sequencer), &clock, Plain);
+    let pool = Pool::new(
+        [7, 300, 42].map(sequencer),
+        &clock,
+        Codec::new(Snowflake, Plain),
+    );
     let mut issued = Issued::default();
     let mut take = || {
         let id = pool.generate().unwrap();

@@ -7,18 +7,18 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use randflake_core::{
-    AnyLayout, AnyPermutation, Codec, Custom, ExtendError, Generator, Id, Layout, Lease,
-    LeaseError, ManualClock, Plain, Pool, Randflake, Sequencer, Snowflake, Sonyflake, Sparx64,
+    AnyLayout, Codec, ExtendError, Generator, Id, Layout, LayoutSpec, Lease, LeaseError,
+    ManualClock, Permutation, Plain, Pool, Randflake, Sequencer, Snowflake, Sonyflake, Sparx64,
 };
 
 const KEY: [u8; 16] = [7; 16];
 
 /// Generates, fills, extends and inspects, and shows all that came of it.
-fn history<L: AnyLayout>(layout: L, permutation: L::Permutation) -> Vec<String> {
+fn history<L: AnyLayout>(layout: L, permutation: impl Permutation) -> Vec<String> {
     let spec = layout.spec();
     let clock = ManualClock::at_unix_ms(spec.unix_ms(1_000));
-    let lease = |end| Lease::of(layout, 5, 1_000, end).unwrap();
-    let ids = Generator::<L, AtomicU64, _>::new(lease(1_002), &clock, permutation).unwrap();
+    let lease = |end| Lease::new(layout, 5, 1_000, end).unwrap();
+    let ids = Generator::<L, AtomicU64, _, _>::new(lease(1_002), &clock, permutation).unwrap();
     let mut told = Vec::new();
     let mut buffer = [Id::from_u64(0); 300];
     for step in 0..8_u64 {
@@ -31,28 +31,28 @@ fn history<L: AnyLayout>(layout: L, permutation: L::Permutation) -> Vec<String> 
     told
 }
 
-fn check_twins<L: Layout>(permutation: L::Permutation, any: AnyPermutation) {
-    let told = history(Custom::from(L::SPEC), any);
+fn check_twins<L: Layout>(permutation: L::Permutation, chosen: Option<Sparx64>) {
+    let told = history(L::SPEC, chosen);
     assert_eq!(told, history(L::default(), permutation));
 }
 
 #[test]
 fn a_custom_layout_issues_the_ids_of_its_twin() {
-    check_twins::<Snowflake>(Plain, AnyPermutation::Plain);
-    check_twins::<Sonyflake>(Plain, AnyPermutation::Plain);
+    check_twins::<Snowflake>(Plain, None);
+    check_twins::<Sonyflake>(Plain, None);
     let cipher = || Sparx64::new(&KEY);
-    check_twins::<Randflake>(cipher(), AnyPermutation::Sparx64(cipher()));
+    check_twins::<Randflake>(cipher(), Some(cipher()));
 }
 
 #[test]
 fn a_pool_of_a_custom_layout_goes_on_with_the_next_node_id() {
-    let layout = Custom::from(Sonyflake::SPEC);
+    let layout = Sonyflake::SPEC;
     let clock = ManualClock::at_unix_ms(layout.spec().unix_ms(0));
     let sequencer = |node_id| {
-        Sequencer::<_, AtomicU64>::new(Lease::of(layout, node_id, 0, 10).unwrap()).unwrap()
+        Sequencer::<_, AtomicU64>::new(Lease::new(layout, node_id, 0, 10).unwrap()).unwrap()
     };
-    let codec = Codec::of(layout, AnyPermutation::Plain);
-    let pool = Pool::of([sequencer(1), sequencer(2)], &clock, codec);
+    let codec = Codec::new(layout, Plain);
+    let pool = Pool::new([sequencer(1), sequencer(2)], &clock, codec);
     let nodes: Vec<_> = (0..512)
         .map(|_| pool.codec().inspect(pool.generate().unwrap()).node_id)
         .collect();
@@ -63,18 +63,18 @@ fn a_pool_of_a_custom_layout_goes_on_with_the_next_node_id() {
 
 #[test]
 fn a_lease_is_one_of_its_layout_alone() {
-    let layout = Custom::from(Sonyflake::SPEC);
+    let layout = Sonyflake::SPEC;
     assert_eq!(
-        Lease::of(layout, 65_536, 0, 1),
+        Lease::new(layout, 65_536, 0, 1),
         Err(LeaseError::NodeId {
             value: 65_536,
             max: 65_535
         })
     );
     let clock = ManualClock::at_unix_ms(layout.spec().unix_ms(0));
-    let sequencer = Sequencer::<_, AtomicU64>::new(Lease::of(layout, 1, 0, 10).unwrap()).unwrap();
-    let other = Custom::from(Snowflake::SPEC);
-    let extension = Lease::of(other, 1, 0, 20).unwrap();
+    let sequencer = Sequencer::<_, AtomicU64>::new(Lease::new(layout, 1, 0, 10).unwrap()).unwrap();
+    let other = Snowflake::SPEC;
+    let extension = Lease::new(other, 1, 0, 20).unwrap();
     assert_eq!(
         sequencer.extend(extension, &clock),
         Err(ExtendError::Foreign)
@@ -98,12 +98,12 @@ proptest! {
         node_id: u32,
         steps in prop::collection::vec((0..3_u64, 1..20_usize), 1..10),
     ) {
-        let layout = Custom::in_order([timestamp, node_bits, sequence_bits], 77, tick_ms).unwrap();
+        let layout = LayoutSpec::in_order([timestamp, node_bits, sequence_bits], 77, tick_ms).unwrap();
         let spec = layout.spec();
         let node_id = node_id & spec.max_node_id();
         let clock = ManualClock::at_unix_ms(spec.unix_ms(10));
-        let lease = Lease::of(layout, node_id, 10, 100).unwrap();
-        let ids = Generator::<_, AtomicU64, _>::new(lease, &clock, AnyPermutation::Plain).unwrap();
+        let lease = Lease::new(layout, node_id, 10, 100).unwrap();
+        let ids = Generator::<_, AtomicU64, _>::new(lease, &clock, Plain).unwrap();
         let mut issued = HashSet::new();
         let mut now = 10;
         for (ticks, count) in steps {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use randflake_core::{
-    AtomicWord, GenerateError, Generator, Id, Lease, ManualClock, Plain, Pool, Randflake,
+    AtomicWord, Codec, GenerateError, Generator, Id, Lease, ManualClock, Plain, Pool, Randflake,
     Sequencer, Snowflake, Sonyflake, Sparx64,
 };
 
@@ -21,7 +21,7 @@ fn clock() -> ManualClock {
 }
 
 fn generator<W: AtomicWord>(clock: &ManualClock) -> Generator<Snowflake, W, &ManualClock> {
-    Generator::new(Lease::new(7, 0, 100).unwrap(), clock, Plain).unwrap()
+    Generator::new(Lease::new(Snowflake, 7, 0, 100).unwrap(), clock, Plain).unwrap()
 }
 
 fn same_as_one_at_a_time<W: AtomicWord>(lengths: &[usize]) {
@@ -73,7 +73,7 @@ proptest! {
 #[test]
 fn encrypted_ids_come_in_the_order_of_their_sequences() {
     let clock = ManualClock::at_unix_ms(1_730_000_000_000);
-    let lease = Lease::new(131_071, 0, 10).unwrap();
+    let lease = Lease::new(Randflake, 131_071, 0, 10).unwrap();
     let cipher = Sparx64::new(&[7; 16]);
     let generator = Generator::<Randflake, AtomicU64, _>::new(lease, &clock, cipher).unwrap();
     let mut ids = vec![NONE; 1000];
@@ -90,7 +90,7 @@ fn encrypted_ids_come_in_the_order_of_their_sequences() {
 #[test]
 fn a_sequence_above_the_node_id_does_not_carry_into_it() {
     let clock = ManualClock::at_unix_ms(1_409_529_600_000);
-    let lease = Lease::new(65_535, 0, 10).unwrap();
+    let lease = Lease::new(Sonyflake, 65_535, 0, 10).unwrap();
     let generator = Generator::<Sonyflake, AtomicU64, _>::new(lease, &clock, Plain).unwrap();
     let mut ids = [NONE; 300];
     assert_eq!(generator.fill(&mut ids), Ok(256));
@@ -133,9 +133,14 @@ fn an_empty_buffer_consumes_nothing_and_is_no_error() {
 fn a_pool_fills_from_one_member_after_another() {
     let clock = clock();
     let sequencer = |node_id| {
-        Sequencer::<Snowflake, AtomicU64>::new(Lease::new(node_id, 0, 10).unwrap()).unwrap()
+        Sequencer::<Snowflake, AtomicU64>::new(Lease::new(Snowflake, node_id, 0, 10).unwrap())
+            .unwrap()
     };
-    let pool = Pool::new([sequencer(1), sequencer(2)], &clock, Plain);
+    let pool = Pool::new(
+        [sequencer(1), sequencer(2)],
+        &clock,
+        Codec::new(Snowflake, Plain),
+    );
     let mut ids = vec![NONE; 3 * PER_TICK];
     assert_eq!(pool.fill(&mut ids[..PER_TICK / 2]), Ok(PER_TICK / 2));
     assert_eq!(pool.fill(&mut ids[PER_TICK / 2..]), Ok(3 * PER_TICK / 2));

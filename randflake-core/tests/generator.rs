@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use core::time::Duration;
 
 use randflake_core::{
-    AtomicWord, Clock, ExtendError, Field, Fields, GenerateError, Generator, Layout, Lease,
-    LocalWord, ManualClock, Parts, Plain, Sequencer, Spec,
+    AtomicWord, Clock, ExtendError, Field, GenerateError, Generator, Layout, LayoutFields,
+    LayoutSpec, Lease, LocalWord, ManualClock, Parts, Plain, Sequencer,
 };
 
 /// Four ids a second.
@@ -16,7 +16,7 @@ struct Slow;
 
 impl Layout for Slow {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 40,
             shift: 10,
@@ -29,7 +29,7 @@ impl Layout for Slow {
 }
 
 fn lease(start: u64, end: u64) -> Lease<Slow> {
-    Lease::new(7, start, end).unwrap()
+    Lease::new(Slow, 7, start, end).unwrap()
 }
 
 fn parts(tick: u64, sequence: u32) -> Parts {
@@ -134,7 +134,7 @@ fn refused_extensions<W: AtomicWord>() {
     let clock = ManualClock::at_unix_ms(100_000);
     let sequencer = Sequencer::<Slow, W>::new(lease(100, 102)).unwrap();
     let extend = |extended| sequencer.extend(extended, &clock);
-    let other_node = Lease::new(8, 100, 110).unwrap();
+    let other_node = Lease::new(Slow, 8, 100, 110).unwrap();
     assert_eq!(extend(other_node), Err(ExtendError::Foreign));
     assert_eq!(extend(lease(99, 110)), Err(ExtendError::Foreign));
     assert_eq!(extend(lease(101, 110)), Err(ExtendError::Foreign));

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use randflake_core::{
-    AtomicWord, Codec, Field, Fields, GenerateError, Layout, Lease, LocalWord, ManualClock, Parts,
-    Plain, Sequencer, Spec,
+    AtomicWord, Codec, Field, GenerateError, Layout, LayoutFields, LayoutSpec, Lease, LocalWord,
+    ManualClock, Parts, Plain, Sequencer,
 };
 
 fn config() -> ProptestConfig {
@@ -30,7 +30,7 @@ macro_rules! layout {
 
         impl Layout for $name {
             type Permutation = Plain;
-            const SPEC: Spec = Spec::declare(Fields {
+            const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
                 timestamp: Field { bits: 6, shift: 2 },
                 node_id: Field { bits: 2, shift: 0 },
                 sequence: Field {
@@ -116,7 +116,7 @@ fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
     steps: &[Step],
 ) -> Result<(), TestCaseError> {
     let end = (start + length).min(MAX_TICK + 1);
-    let lease = |end| Lease::<L>::new(NODE_ID, start, end);
+    let lease = |end| Lease::new(L::default(), NODE_ID, start, end);
     let sequencer = Sequencer::<L, W>::new(lease(end)?)?;
     let mut model = Model {
         lease: start..end,
@@ -125,7 +125,7 @@ fn replay<L: Layout<Permutation = Plain>, W: AtomicWord>(
     };
     let mut unix_ms = EPOCH_UNIX_MS;
     let mut issued = HashSet::new();
-    let codec = Codec::<L>::new(Plain);
+    let codec = Codec::new(L::default(), Plain);
     for &step in steps {
         match step {
             Step::SetClock(ms) => unix_ms = ms,

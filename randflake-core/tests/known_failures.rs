@@ -27,7 +27,7 @@ fn unix_ms(tick: u64) -> u64 {
 }
 
 fn sequencer<W: AtomicWord>() -> Sequencer<Randflake, W> {
-    Sequencer::new(Lease::new(NODE_ID, START, START + 60).unwrap()).unwrap()
+    Sequencer::new(Lease::new(Randflake, NODE_ID, START, START + 60).unwrap()).unwrap()
 }
 
 fn raw(tick: u64, sequence: u64) -> u64 {
@@ -248,7 +248,7 @@ fn delayed_reset_of_the_counter<W: AtomicWord + 'static>() {
 fn expired_lease_extended<W: AtomicWord>() {
     let clock = ManualClock::at_unix_ms(unix_ms(START + 60));
     let sequencer = sequencer::<W>();
-    let extended = Lease::new(NODE_ID, START, START + 120).unwrap();
+    let extended = Lease::new(Randflake, NODE_ID, START, START + 120).unwrap();
     let expired = ExtendError::Expired { since_ms: 0 };
     assert_eq!(sequencer.extend(extended, &clock), Err(expired));
     clock.advance_ms(10_000);
@@ -262,7 +262,7 @@ fn expired_lease_extended<W: AtomicWord>() {
 /// The first id with the top bit set, from the reference vectors; the old packages refused it.
 fn inspection_after_2041<W: AtomicWord>() {
     let (tick, node_id) = (1 << 29, 0);
-    let lease = Lease::new(node_id, tick, tick + 1).unwrap();
+    let lease = Lease::new(Randflake, node_id, tick, tick + 1).unwrap();
     let clock = ManualClock::at_unix_ms(unix_ms(tick));
     let generator =
         Generator::<Randflake, W, _>::new(lease, &clock, Sparx64::new(&[0; 16])).unwrap();

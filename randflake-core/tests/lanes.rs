@@ -16,9 +16,9 @@ type Moves = Vec<(usize, i64)>;
 fn issue_distinct_ids<L: Layout<Permutation = Plain>, const N: usize>(moves: &Moves) {
     let begin = L::SPEC.unix_ms(1_000);
     let clock = ManualClock::at_unix_ms(begin);
-    let lease = Lease::<L>::new(3, 1_000, 1_000 + 64).unwrap();
+    let lease = Lease::new(L::default(), 3, 1_000, 1_000 + 64).unwrap();
     let mut lanes: [_; N] = Lane::split(lease, &clock, Plain).unwrap();
-    let codec = Codec::<L>::new(Plain);
+    let codec = Codec::new(L::default(), Plain);
     let mut ids = HashSet::new();
     for (lane, ms) in moves {
         match u64::try_from(*ms) {
@@ -62,8 +62,8 @@ proptest! {
 fn all_lanes_together_issue_each_sequence_of_a_tick() {
     let clock = ManualClock::at_unix_ms(Randflake::SPEC.unix_ms(50));
     let key = Sparx64::new(&[7; 16]);
-    let codec = Codec::<Randflake>::new(key.clone());
-    let lease = Lease::<Randflake>::new(1, 50, 60).unwrap();
+    let codec = Codec::new(Randflake, key.clone());
+    let lease = Lease::new(Randflake, 1, 50, 60).unwrap();
     let mut lanes: [_; 4] = Lane::split(lease, &clock, &key).unwrap();
     let mut sequences = Vec::new();
     for lane in &mut lanes {
@@ -92,18 +92,18 @@ fn all_lanes_together_issue_each_sequence_of_a_tick() {
 #[test]
 fn a_lane_is_extended_by_itself() {
     let clock = ManualClock::at_unix_ms(Randflake::SPEC.unix_ms(50));
-    let lease = Lease::<Randflake>::new(1, 50, 60).unwrap();
+    let lease = Lease::new(Randflake, 1, 50, 60).unwrap();
     let key = Sparx64::new(&[7; 16]);
     let [mut first, mut second] = Lane::split(lease, &clock, &key).unwrap();
-    let longer = Lease::new(1, 50, 70).unwrap();
+    let longer = Lease::new(Randflake, 1, 50, 70).unwrap();
     assert_eq!(first.extend(longer), Ok(()));
     assert_eq!(first.extend(lease), Ok(()), "never shorter");
     assert_eq!((first.lease(), second.lease()), (longer, lease));
     assert_eq!(
-        first.extend(Lease::new(2, 50, 80).unwrap()),
+        first.extend(Lease::new(Randflake, 2, 50, 80).unwrap()),
         Err(ExtendError::Foreign)
     );
-    let too_long = first.extend(Lease::new(1, 50, 50 + 65_536).unwrap());
+    let too_long = first.extend(Lease::new(Randflake, 1, 50, 50 + 65_536).unwrap());
     assert_eq!(
         too_long,
         Err(ExtendError::TooLong {
@@ -122,7 +122,7 @@ fn a_lane_is_extended_by_itself() {
 #[test]
 fn a_lease_that_32_bits_cannot_count_is_refused() {
     let clock = ManualClock::unknown();
-    let lease = Lease::<Randflake>::new(1, 0, 65_536).unwrap();
+    let lease = Lease::new(Randflake, 1, 0, 65_536).unwrap();
     let key = Sparx64::new(&[7; 16]);
     let split = Lane::split::<2>(lease, &clock, &key);
     assert_eq!(

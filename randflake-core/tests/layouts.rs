@@ -4,7 +4,8 @@
 
 use proptest::prelude::*;
 use randflake_core::{
-    Codec, Field, FieldError, Fields, Layout, LayoutError, Parts, Plain, Snowflake, Sonyflake, Spec,
+    Codec, Field, FieldError, Layout, LayoutError, LayoutFields, LayoutSpec, Parts, Plain,
+    Snowflake, Sonyflake,
 };
 
 fn config() -> ProptestConfig {
@@ -22,7 +23,7 @@ macro_rules! layout {
 
         impl Layout for $name {
             type Permutation = Plain;
-            const SPEC: Spec = Spec::declare(Fields {
+            const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
                 timestamp: Field {
                     bits: $t,
                     shift: $ts,
@@ -74,7 +75,7 @@ fn around(field: Field) -> impl Strategy<Value = u64> {
 
 /// Composing is the obvious sum of the parts, or an error that names what is out of range.
 fn check_compose<L: Layout<Permutation = Plain>>(parts: Parts) -> Result<(), TestCaseError> {
-    let codec = Codec::<L>::new(Plain);
+    let codec = Codec::new(L::default(), Plain);
     let fields = L::SPEC.fields();
     let (max_tick, max_node_id, max_sequence) = (
         max(fields.timestamp),
@@ -104,7 +105,7 @@ fn check_compose<L: Layout<Permutation = Plain>>(parts: Parts) -> Result<(), Tes
 }
 
 fn parts_around<L: Layout>() -> impl Strategy<Value = Parts> {
-    let Fields {
+    let LayoutFields {
         timestamp,
         node_id,
         sequence,
@@ -120,15 +121,16 @@ fn parts_around<L: Layout>() -> impl Strategy<Value = Parts> {
     )
 }
 
-fn any_fields() -> impl Strategy<Value = Fields> {
+fn any_fields() -> impl Strategy<Value = LayoutFields> {
     let field = || (0..=66_u32, 0..=66_u32).prop_map(|(bits, shift)| Field { bits, shift });
-    let scattered = (field(), field(), field()).prop_map(|(timestamp, node_id, sequence)| Fields {
-        timestamp,
-        node_id,
-        sequence,
-        epoch_unix_ms: 0,
-        tick_ms: 1,
-    });
+    let scattered =
+        (field(), field(), field()).prop_map(|(timestamp, node_id, sequence)| LayoutFields {
+            timestamp,
+            node_id,
+            sequence,
+            epoch_unix_ms: 0,
+            tick_ms: 1,
+        });
     prop_oneof![fields_in_a_row(), scattered]
 }
 
@@ -158,7 +160,7 @@ never_masks! {
 }
 
 /// Three fields one above the other, in any order, perhaps with gaps.
-fn fields_in_a_row() -> impl Strategy<Value = Fields> {
+fn fields_in_a_row() -> impl Strategy<Value = LayoutFields> {
     let order = Just([0, 1, 2]).prop_shuffle();
     (
         1..=63_u32,
@@ -175,7 +177,7 @@ fn fields_in_a_row() -> impl Strategy<Value = Fields> {
                 shift += gap + fields[index].bits;
             }
             let [timestamp, node_id, sequence] = fields;
-            Fields {
+            LayoutFields {
                 timestamp,
                 node_id,
                 sequence,
@@ -189,7 +191,7 @@ proptest! {
     #![proptest_config(config())]
     #[test]
     fn a_layout_is_valid_exactly_when_its_fields_are_apart_and_inside(fields in any_fields()) {
-        let Fields { timestamp, node_id, sequence, .. } = fields;
+        let LayoutFields { timestamp, node_id, sequence, .. } = fields;
         let mask = |field: Field| ((1_u128 << field.bits) - 1) << field.shift;
         let covered = mask(timestamp) | mask(node_id) | mask(sequence);
         let apart = covered.count_ones() == timestamp.bits + node_id.bits + sequence.bits;
@@ -197,13 +199,13 @@ proptest! {
         let inside = [timestamp, node_id, sequence]
             .iter()
             .all(|field| field.bits + field.shift <= 64);
-        let spec = Spec::new(fields);
+        let spec = LayoutSpec::new(fields);
         prop_assert_eq!(spec.is_ok(), apart && narrow && inside, "{:?}", spec);
     }
 
     #[test]
     fn any_valid_layout_unpacks_bit_by_bit(fields in fields_in_a_row(), raw: u64) {
-        match Spec::new(fields) {
+        match LayoutSpec::new(fields) {
             Ok(spec) => {
                 let parts = spec.unpack(raw);
                 prop_assert_eq!(parts.tick, extract(fields.timestamp, raw));

@@ -15,7 +15,8 @@ use loom::model::Builder;
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use loom::thread;
 use randflake_core::{
-    AtomicWord, Clock, Field, Fields, GenerateError, Layout, Lease, Plain, Sequencer, Spec,
+    AtomicWord, Clock, Field, GenerateError, Layout, LayoutFields, LayoutSpec, Lease, Plain,
+    Sequencer,
 };
 
 const PREEMPTIONS: usize = 4;
@@ -26,7 +27,7 @@ struct Tiny;
 
 impl Layout for Tiny {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field { bits: 8, shift: 1 },
         node_id: Field { bits: 1, shift: 9 },
         sequence: Field { bits: 1, shift: 0 },
@@ -118,7 +119,7 @@ impl<W: AtomicWord + Send + Sync + 'static> World<W> {
 }
 
 fn lease(end: u64) -> Lease<Tiny> {
-    Lease::new(0, 0, end).unwrap()
+    Lease::new(L::default(), 0, 0, end).unwrap()
 }
 
 fn tick(raw: u64) -> u64 {

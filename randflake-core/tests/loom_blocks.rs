@@ -12,9 +12,8 @@ use loom::model::Builder;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
 use loom_word::LoomWord;
-use randflake_core::{
-    Block, Codec, Field, Fields, Held, Id, Layout, Lease, Plain, Sequencer, Spec,
-};
+use randflake_core::internal::{Block, Held};
+use randflake_core::{Codec, Field, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, Sequencer};
 
 const PREEMPTIONS: usize = 3;
 const NOW_NS: u64 = 500_000_000;
@@ -25,7 +24,7 @@ struct Tiny;
 
 impl Layout for Tiny {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field { bits: 8, shift: 8 },
         node_id: Field { bits: 0, shift: 8 },
         sequence: Field { bits: 8, shift: 0 },
@@ -47,7 +46,7 @@ struct World {
 impl World {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            sequencer: Sequencer::new(Lease::new(0, 0, 9).unwrap()).unwrap(),
+            sequencer: Sequencer::new(Lease::new(L::default(), 0, 0, 9).unwrap()).unwrap(),
             held: Held::new(),
             codec: Codec::new(Plain),
             seals: AtomicU64::new(0),

@@ -14,7 +14,8 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use loom_word::LoomWord;
 use randflake_core::AtomicWord;
-use randflake_core::segment::{Segment, SegmentBuffer};
+use randflake_core::internal::SegmentBuffer;
+use randflake_core::segment::Segment;
 
 const PREEMPTIONS: usize = 2;
 

@@ -5,9 +5,10 @@
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+use randflake_core::internal::first_ready;
 use randflake_core::{
-    AtomicWord, Field, Fields, GenerateError, Layout, Lease, LocalWord, ManualClock, Parts, Plain,
-    Pool, Sequencer, Spec, first_ready,
+    AtomicWord, Codec, Field, GenerateError, Layout, LayoutFields, LayoutSpec, Lease, LocalWord,
+    ManualClock, Parts, Plain, Pool, Sequencer,
 };
 
 /// Two ids a second.
@@ -16,7 +17,7 @@ struct Slow;
 
 impl Layout for Slow {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 40,
             shift: 10,
@@ -34,9 +35,9 @@ type TestPool<'a, W> = Pool<Slow, W, &'a ManualClock, Members<W>>;
 /// Members of the node ids 1, 2, .. with leases of the given ticks.
 fn pool<'a, W: AtomicWord>(clock: &'a ManualClock, leases: &[(u64, u64)]) -> TestPool<'a, W> {
     let sequencers = (1..).zip(leases).map(|(node_id, &(start, end))| {
-        Sequencer::new(Lease::new(node_id, start, end).unwrap()).unwrap()
+        Sequencer::new(Lease::new(Slow, node_id, start, end).unwrap()).unwrap()
     });
-    Pool::new(sequencers.collect(), clock, Plain)
+    Pool::new(sequencers.collect(), clock, Codec::new(Slow, Plain))
 }
 
 /// The node ids and ticks of the next ids, until an error.

@@ -5,7 +5,8 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use randflake_core::segment::{PutError, Segment, SegmentBuffer};
+use randflake_core::internal::{PutError, SegmentBuffer};
+use randflake_core::segment::Segment;
 use randflake_core::{Id, Permutation, Sparx64};
 
 const TAKERS: usize = 3;

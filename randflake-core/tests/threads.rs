@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Instant;
 
 use randflake_core::{
-    AtomicWord, Clock, GenerateError, Lease, ManualClock, Plain, Pool, Sequencer, Snowflake,
+    AtomicWord, Clock, Codec, GenerateError, Lease, ManualClock, Plain, Pool, Sequencer, Snowflake,
 };
 
 const TAKERS: u32 = 3;
@@ -60,7 +60,7 @@ fn tick(raw: u64) -> u64 {
 
 fn fight_for_one_word<W: AtomicWord + Sync>(tolerance: u32) {
     let clock = &ManualClock::at_unix_ms(1_288_834_974_657);
-    let lease = |end| Lease::<Snowflake>::new(1, 0, end).unwrap();
+    let lease = |end| Lease::new(Snowflake, 1, 0, end).unwrap();
     let sequencer = &Sequencer::<Snowflake, W>::new(lease(10)).unwrap();
     let sealed = &AtomicBool::new(false);
     let take = || {
@@ -111,10 +111,13 @@ fn a_word_that_is_let_go_ahead() {
 fn a_pool_under_threads() {
     let clock = &ManualClock::at_unix_ms(1_288_834_974_657);
     let members = [1, 2, 3].map(|node_id| {
-        Sequencer::<Snowflake, AtomicU32>::new(Lease::new(node_id, 0, LEASE_TICKS).unwrap())
-            .unwrap()
+        Sequencer::<Snowflake, AtomicU32>::new(
+            Lease::new(Snowflake, node_id, 0, LEASE_TICKS).unwrap(),
+        )
+        .unwrap()
     });
-    let pool = &Pool::<_, AtomicU32, _, _>::new(members, clock, Plain).with_tolerance(1);
+    let pool = &Pool::<_, AtomicU32, _, _>::new(members, clock, Codec::new(Snowflake, Plain))
+        .with_tolerance(1);
     let raws = thread::scope(|scope| {
         let take = || pool.generate().map(|id| pool.codec().raw(id));
         let takers: Vec<_> = (0..TAKERS)

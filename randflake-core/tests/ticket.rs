@@ -16,7 +16,7 @@ const KEY: [u8; 16] = *b"a key of tickets";
 const DEVICE: u64 = 0x0123_4567_89ab_cdef;
 
 fn lease() -> Lease<Randflake> {
-    Lease::new(42, 1_000, 1_060).unwrap()
+    Lease::new(Randflake, 42, 1_000, 1_060).unwrap()
 }
 
 fn ticket(counter: u32) -> [u8; Ticket::LEN] {
@@ -38,7 +38,7 @@ fn others_write_the_same_bytes() {
         let tick = |name| number(name) - 1_730_000_000;
         let node_id = u32::try_from(number("node_id")).unwrap();
         let lease =
-            Lease::<Randflake>::new(node_id, tick("start_unix_s"), tick("end_unix_s")).unwrap();
+            Lease::new(Randflake, node_id, tick("start_unix_s"), tick("end_unix_s")).unwrap();
         let counter = u32::try_from(number("counter")).unwrap();
 
         let bytes = Ticket::of(&lease, device_id, counter).unwrap().encode(&key);
@@ -123,7 +123,7 @@ fn each_refusal_has_its_error_and_changes_nothing() {
 
 #[test]
 fn a_lease_of_another_layout_is_malformed() {
-    let bytes = Ticket::of(&Lease::<Randflake>::new(1_024, 0, 9).unwrap(), DEVICE, 1)
+    let bytes = Ticket::of(&Lease::new(Randflake, 1_024, 0, 9).unwrap(), DEVICE, 1)
         .unwrap()
         .encode(&KEY);
     let mut reader = TicketReader::new(DEVICE, 0);
@@ -140,10 +140,10 @@ fn a_lease_of_another_layout_is_malformed() {
 
 #[test]
 fn a_lease_that_does_not_fit_gets_no_ticket() {
-    let within_a_second = Lease::<Snowflake>::new(1, 1, 300).unwrap();
+    let within_a_second = Lease::new(Snowflake, 1, 1, 300).unwrap();
     let refused = Ticket::of(&within_a_second, DEVICE, 1).unwrap_err();
     assert!(matches!(refused, LeaseError::Empty { .. }), "{refused}");
-    let longest = Lease::<randflake_core::Sonyflake>::new(1, 0, 1 << 39).unwrap();
+    let longest = Lease::new(randflake_core::Sonyflake, 1, 0, 1 << 39).unwrap();
     let refused = Ticket::of(&longest, DEVICE, 1).unwrap_err();
     assert!(
         matches!(refused, LeaseError::BeyondLayout { .. }),
@@ -156,7 +156,7 @@ fn a_lease_that_does_not_fit_gets_no_ticket() {
 fn a_later_ticket_extends() {
     let mut reader = TicketReader::new(DEVICE, 0);
     let first: Lease<Randflake> = reader.accept(&ticket(1), &KEY, None).unwrap();
-    let renewed = Lease::<Randflake>::new(42, 1_000, 1_300).unwrap();
+    let renewed = Lease::new(Randflake, 42, 1_000, 1_300).unwrap();
     let bytes = Ticket::of(&renewed, DEVICE, 2).unwrap().encode(&KEY);
     let second = reader
         .accept::<Randflake>(&bytes, &KEY, Some(at(1_050)))
@@ -172,7 +172,7 @@ proptest! {
         ticks in 2_000..100_000_000_u64,
         node_id in 0..1_024_u32,
     ) {
-        let lease = Lease::<Snowflake>::new(node_id, start, start + ticks).unwrap();
+        let lease = Lease::new(Snowflake, node_id, start, start + ticks).unwrap();
         let bytes = Ticket::of(&lease, DEVICE, 1).unwrap().encode(&KEY);
         let granted: Lease<Snowflake> = TicketReader::new(DEVICE, 0).accept(&bytes, &KEY, None).unwrap();
         prop_assert_eq!(granted.node_id(), node_id);

@@ -69,7 +69,7 @@ fn classic(entry: &Value) -> Vector {
 
 /// The vector holds in both directions, and is what a generator issues.
 fn check<L: Layout>(vector: &Vector, permutation: L::Permutation) {
-    let codec = Codec::<L>::new(permutation);
+    let codec = Codec::new(L::default(), permutation);
     let unix = Duration::from_millis(vector.unix_ms);
     let tick = L::SPEC.tick_at(unix).unwrap();
     let parts = Parts {
@@ -95,7 +95,7 @@ fn check_issued<L: Layout, W: AtomicWord>(codec: &Codec<L>, vector: &Vector, tic
     if cfg!(miri) && vector.sequence > 10 {
         return;
     }
-    let lease = Lease::new(vector.node_id, tick, tick + 1).unwrap();
+    let lease = Lease::new(L::default(), vector.node_id, tick, tick + 1).unwrap();
     let sequencer = Sequencer::<L, W>::new(lease).unwrap();
     let clock = ManualClock::at_unix_ms(vector.unix_ms);
     for _ in 0..vector.sequence {

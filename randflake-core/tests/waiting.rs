@@ -23,7 +23,7 @@ const LAST_TICK: u64 = 109;
 
 /// A sequencer of ticks 100 to 109, and a clock at an offset from the beginning of a tick.
 fn at<L: Layout>(tick: u64, offset: Duration) -> (Sequencer<L, AtomicU64>, FineClock) {
-    let lease = Lease::new(1, 100, LAST_TICK + 1).unwrap();
+    let lease = Lease::new(L::default(), 1, 100, LAST_TICK + 1).unwrap();
     let clock = FineClock(Cell::new(
         Duration::from_millis(L::SPEC.unix_ms(tick)) + offset,
     ));
@@ -113,7 +113,7 @@ fn a_clock_before_the_lease_or_the_epoch_is_behind() {
     assert_eq!(sequencer.take(&clock, 0), Err(error));
     check_wait(&sequencer, &clock, 0);
 
-    let lease = Lease::<Randflake>::new(1, 0, 10).unwrap();
+    let lease = Lease::new(Randflake, 1, 0, 10).unwrap();
     let sequencer = Sequencer::<Randflake, AtomicU64>::new(lease).unwrap();
     clock.0.set(Duration::from_millis(1_729_999_998_500));
     for tolerance in [0, 1, u32::MAX] {
@@ -128,7 +128,7 @@ fn over<L: Layout>(offset: Duration) -> u64 {
     let Err(GenerateError::LeaseOver { since_ms }) = sequencer.take(&clock, 5) else {
         return u64::MAX;
     };
-    let extended = sequencer.extend(Lease::new(1, 100, 200).unwrap(), &clock);
+    let extended = sequencer.extend(Lease::new(L::default(), 1, 100, 200).unwrap(), &clock);
     assert_eq!(extended, Err(ExtendError::Expired { since_ms }));
     since_ms
 }

@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use randflake_core::{
-    ExtendError, Field, Fields, GenerateError, Generator, Layout, Lease, LeaseError, ManualClock,
-    Parts, Plain, Randflake, Sequencer, Snowflake, Sparx64, Spec,
+    ExtendError, Field, GenerateError, Generator, Layout, LayoutFields, LayoutSpec, Lease,
+    LeaseError, ManualClock, Parts, Plain, Randflake, Sequencer, Snowflake, Sparx64,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ struct TickOnly;
 
 impl Layout for TickOnly {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field { bits: 40, shift: 0 },
         node_id: Field {
             bits: 10,
@@ -28,7 +28,7 @@ struct WideSequence;
 
 impl Layout for WideSequence {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field { bits: 32, shift: 0 },
         node_id: Field { bits: 0, shift: 0 },
         sequence: Field {
@@ -41,21 +41,22 @@ impl Layout for WideSequence {
 
 #[test]
 fn a_32_bit_word_counts_32_767_seconds_and_not_one_more() {
-    let new = |end| Sequencer::<Randflake, AtomicU32>::new(Lease::new(1, 0, end).unwrap());
+    let new =
+        |end| Sequencer::<Randflake, AtomicU32>::new(Lease::new(Randflake, 1, 0, end).unwrap());
     let (ticks, max) = (32_768, 32_767);
     assert_eq!(new(32_768).err(), Some(LeaseError::TooLong { ticks, max }));
     let sequencer = new(32_000).unwrap();
     let clock = ManualClock::at_unix_ms(1_730_000_000_000);
     let too_long = Err(ExtendError::TooLong { ticks, max });
     assert_eq!(
-        sequencer.extend(Lease::new(1, 0, 32_768).unwrap(), &clock),
+        sequencer.extend(Lease::new(Randflake, 1, 0, 32_768).unwrap(), &clock),
         too_long
     );
     assert_eq!(
-        sequencer.extend(Lease::new(1, 0, 32_767).unwrap(), &clock),
+        sequencer.extend(Lease::new(Randflake, 1, 0, 32_767).unwrap(), &clock),
         Ok(())
     );
-    let long = Lease::new(1, 0, 1 << 30).unwrap();
+    let long = Lease::new(Randflake, 1, 0, 1 << 30).unwrap();
     assert!(Sequencer::<Randflake, AtomicU64>::new(long).is_ok());
 }
 
@@ -63,7 +64,7 @@ fn a_32_bit_word_counts_32_767_seconds_and_not_one_more() {
 #[cfg_attr(miri, ignore = "uses up a tick of 131,072 ids")]
 fn a_32_bit_word_does_not_wrap_at_its_last_position() {
     let clock = ManualClock::at_unix_ms(1_730_000_000_000 + 32_766_000);
-    let lease = Lease::new(1, 0, 32_767).unwrap();
+    let lease = Lease::new(Randflake, 1, 0, 32_767).unwrap();
     let generator =
         Generator::<Randflake, AtomicU32, _>::new(lease, &clock, Sparx64::new(&[7; 16]))
             .unwrap()
@@ -90,7 +91,9 @@ fn a_32_bit_word_does_not_wrap_at_its_last_position() {
 #[test]
 fn a_layout_without_a_sequence_fills_the_word_to_the_end() {
     let max = u64::from(u32::MAX) - 1;
-    let new = |ticks| Sequencer::<TickOnly, AtomicU32>::new(Lease::new(3, 5, 5 + ticks).unwrap());
+    let new = |ticks| {
+        Sequencer::<TickOnly, AtomicU32>::new(Lease::new(TickOnly, 3, 5, 5 + ticks).unwrap())
+    };
     let ticks = max + 1;
     assert_eq!(new(ticks).err(), Some(LeaseError::TooLong { ticks, max }));
     let sequencer = new(max).unwrap();
@@ -108,18 +111,18 @@ fn a_layout_without_a_sequence_fills_the_word_to_the_end() {
 
 #[test]
 fn a_sequence_as_wide_as_the_word_leaves_it_no_tick() {
-    let lease = Lease::<WideSequence>::new(0, 0, 1).unwrap();
+    let lease = Lease::new(WideSequence, 0, 0, 1).unwrap();
     let (ticks, max) = (1, 0);
     let refused = Sequencer::<WideSequence, AtomicU32>::new(lease);
     assert_eq!(refused.err(), Some(LeaseError::TooLong { ticks, max }));
 
     let max = u64::from(u32::MAX);
-    let longest = Lease::<WideSequence>::new(0, 0, max).unwrap();
+    let longest = Lease::new(WideSequence, 0, 0, max).unwrap();
     let sequencer = Sequencer::<WideSequence, AtomicU64>::new(longest).unwrap();
     let clock = ManualClock::at_unix_ms(WideSequence::SPEC.unix_ms(max - 1));
     assert_eq!(sequencer.take(&clock, 0), Ok(max - 1));
     assert_eq!(sequencer.take(&clock, 0), Ok(1 << 32 | (max - 1)));
     assert_eq!(sequencer.seal(), Some(max));
-    let whole = Lease::<WideSequence>::new(0, 0, max + 1).unwrap();
+    let whole = Lease::new(WideSequence, 0, 0, max + 1).unwrap();
     assert!(Sequencer::<WideSequence, AtomicU64>::new(whole).is_err());
 }

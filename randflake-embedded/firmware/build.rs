@@ -87,7 +87,7 @@ fn tickets() -> String {
     }
     writeln!(code, "];\npub static RENEWALS: [[u8; 32]; {RENEWALS}] = [").unwrap();
     for counter in 1..=RENEWALS {
-        let lease = Lease::<Randflake>::new(42, 1, (1 << 28) + u64::from(counter)).unwrap();
+        let lease = Lease::new(Randflake, 42, 1, (1 << 28) + u64::from(counter)).unwrap();
         let ticket = Ticket::of(&lease, device_id(&vectors[0]), counter).unwrap();
         let bytes = ticket.encode(&bytes::<16>(&vectors[0], "key"));
         writeln!(code, "{bytes:?},").unwrap();

@@ -18,7 +18,7 @@ use randflake_core::{Clock, GenerateError, Id, Layout, Lease};
 /// use randflake_embedded::Prefetch;
 ///
 /// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
-/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
 /// let key = Sparx64::new(&[7; 16]);
 /// let generator = Generator::<Randflake, AtomicU32, _>::new(lease, &clock, key)?;
 ///

@@ -19,7 +19,7 @@ use randflake_core::{GenerateError, Id};
 /// use randflake_embedded::wait;
 ///
 /// let clock = ManualClock::at_unix_ms(1_733_706_296_500); // half a second before the lease
-/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
 /// let key = Sparx64::new(&[7; 16]);
 /// let generator = Generator::<Randflake, AtomicU32, _>::new(lease, &clock, key)?;
 /// # let mut delay = Delay(&clock);

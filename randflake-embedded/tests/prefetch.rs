@@ -17,7 +17,7 @@ fn clock() -> ManualClock {
 }
 
 fn generator(clock: &ManualClock) -> Generator<Randflake, AtomicU32, &ManualClock> {
-    let lease = Lease::new(1, 100, 120).unwrap();
+    let lease = Lease::new(Randflake, 1, 100, 120).unwrap();
     Generator::new(lease, clock, Sparx64::new(&[7; 16])).unwrap()
 }
 
@@ -63,11 +63,11 @@ fn nothing_is_left_when_the_lease_is_over() {
 #[test]
 fn the_first_id_after_a_pause_is_of_the_taker_s_own_lane() {
     let (clock, mut queue) = (clock(), Prefetch::<4>::new());
-    let lease = Lease::<Randflake>::new(1, 100, 120).unwrap();
+    let lease = Lease::new(Randflake, 1, 100, 120).unwrap();
     let key = Sparx64::new(&[7; 16]);
     let [mut main_code, mut interrupt] = Lane::split(lease, &clock, &key).unwrap();
     let (mut filler, mut taker) = queue.split(5);
-    let codec = Codec::<Randflake>::new(Sparx64::new(&[7; 16]));
+    let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
     let mut ids = HashSet::new();
     for pause_ms in [0, 6_000, 6_000] {
         clock.advance_ms(pause_ms);
@@ -107,7 +107,7 @@ fn without_a_time_there_are_none() {
 fn both_ends_work_at_once() {
     const IDS: usize = 2_000;
     let clock = ManualClock::at_unix_ms(Snowflake::SPEC.unix_ms(100));
-    let lease = Lease::new(1, 100, 1_000).unwrap();
+    let lease = Lease::new(Snowflake, 1, 100, 1_000).unwrap();
     let generator = Generator::<Snowflake, AtomicU32, _>::new(lease, &clock, Plain).unwrap();
     let mut queue = Prefetch::<32>::new();
     let (mut filler, mut taker) = queue.split(1_000);

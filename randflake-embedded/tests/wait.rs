@@ -53,7 +53,7 @@ fn both(ms: i64, limit_ms: u32, runs: bool) -> (Result<Id, GenerateError>, u64) 
     let answers = [false, true].map(|is_async| {
         let start = Randflake::SPEC.unix_ms(100);
         let clock = ManualClock::at_unix_ms(start.checked_add_signed(ms).unwrap());
-        let lease = Lease::new(1, 100, 160).unwrap();
+        let lease = Lease::new(Randflake, 1, 100, 160).unwrap();
         let key = Sparx64::new(&[7; 16]);
         let generator = Generator::<Randflake, AtomicU32, _>::new(lease, &clock, key).unwrap();
         let mut delay = Delay {

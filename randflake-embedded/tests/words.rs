@@ -15,7 +15,7 @@ use randflake_embedded::{CriticalSectionWord, PortableWord};
 fn issues_each_position_once<W: AtomicWord + Sync>() {
     const TICKS: u64 = 50;
     let clock = ManualClock::at_unix_ms(1_288_834_974_657);
-    let lease = Lease::<Snowflake>::new(1, 0, TICKS).unwrap();
+    let lease = Lease::new(Snowflake, 1, 0, TICKS).unwrap();
     let sequencer = Sequencer::<Snowflake, W>::new(lease).unwrap();
     let take_all = || {
         let mut raws = Vec::new();

@@ -38,10 +38,11 @@ fn now(criterion: &mut Criterion) {
 fn generator<L: Layout, C: Clock>(
     clock: C,
     permutation: L::Permutation,
-) -> Generator<L, AtomicU64, C, u32> {
+) -> Generator<L, AtomicU64, C, L::Permutation, u32> {
     let now = ExactSystemClock.now().unwrap_or_default();
     let start = L::SPEC.tick_at(now).expect("it is after the epoch");
-    let lease = Lease::new(42, start, start + 1_000_000).expect("the lease is of the layout");
+    let lease =
+        Lease::new(L::default(), 42, start, start + 1_000_000).expect("the lease is of the layout");
     let generator = Generator::new(lease, clock, permutation);
     generator
         .expect("the word is wide enough")

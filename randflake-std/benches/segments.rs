@@ -15,7 +15,7 @@ use randflake_std::{ExactSystemClock, Id, Randflake, Secret};
 
 /// So long that one is enough.
 fn builder() -> Builder {
-    let namespace = Namespace::of::<Randflake>("bench").expect("a good name");
+    let namespace = Namespace::new("bench", Randflake).expect("a good name");
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     Segments::builder(store).lengths(u32::MAX..=u32::MAX)
 }

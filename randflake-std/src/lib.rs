@@ -1,14 +1,18 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod clock;
-mod error;
+mod date;
 mod fork_guard;
 mod generation;
 mod handle;
 mod holder;
 pub mod lease;
+#[doc(hidden)] // For the model and the tests of this project.
 pub mod ledger;
 pub mod observability;
+#[doc(hidden)] // For the command line tool.
+pub mod patience;
 #[doc(hidden)] // For the command line tool.
 pub mod private_file;
 #[cfg(feature = "private-ip")]
@@ -17,20 +21,29 @@ mod secret;
 pub mod segment;
 
 pub use clock::{ExactSystemClock, SystemClock};
-pub use error::GenerateError;
+
 pub use generation::Generation;
-pub use handle::{
-    BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, MAX_TOLERANCE_MS, NodeIdCount,
-};
+#[doc(hidden)] // What `Builder::node_ids` makes of a number or a range.
+pub use handle::NodeIdCount;
+pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, MAX_TOLERANCE_MS};
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
-    self, AnyLayout, AnyPermutation, Baidu, Custom, Discord, Encrypted, Id, Instagram, Layout,
-    Lease, Mastodon, Parts, Plain, Randflake, Snowflake, Sonyflake,
+    self, AnyLayout, Baidu, Border, BorderError, Discord, GenerateError, Id, Instagram, Kind,
+    Layout, LayoutSpec, Lease, Mastodon, Parts, Permutation, Plain, Randflake, Snowflake,
+    Sonyflake, Sparx64, StoredRaw, Typed, TypedIdError, typed_id,
 };
 pub use secret::{Secret, SecretError};
 
-/// Its examples are run as tests.
+// The examples of the guides are run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/migration.md")]
 mod migration_guide {}
+
+#[cfg(all(doctest, feature = "sqlite"))]
+#[doc = include_str!("../../README.md")]
+mod readme {}
+
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../../docs/server.md")]
+mod server_guide {}

@@ -14,17 +14,16 @@ use std::io;
 /// use randflake_std::lease::{self, Namespace};
 /// use randflake_std::{Builder, Plain, Sonyflake};
 ///
-/// let namespace = Namespace::of::<Sonyflake>("orders")?;
+/// let namespace = Namespace::new("orders", Sonyflake)?;
 /// let node_id = randflake_std::private_ip_node_id()?;
 /// let store = lease::open("redis://leases.example", &namespace)?;
-/// let ids = Builder::<Sonyflake>::new(Plain, store).choose([node_id]).build()?;
+/// let ids = Builder::new(Sonyflake, Plain, store).choose([node_id]).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// What the system says when it does not tell its addresses, and [`io::ErrorKind::NotFound`] when none of
-/// them is a private one.
+/// The system's error if it does not list its addresses, and [`io::ErrorKind::NotFound`] if none of them is private.
 pub fn private_ip_node_id() -> Result<u32, io::Error> {
     let interfaces = if_addrs::get_if_addrs()?;
     let addresses = interfaces.iter().map(if_addrs::Interface::ip);

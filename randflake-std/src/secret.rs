@@ -135,6 +135,25 @@ impl Secret {
     /// assert_ne!(secret.derive("orders"), secret.derive("users"));
     /// # Ok::<(), randflake_std::SecretError>(())
     /// ```
+    ///
+    /// [Typed ids](crate::Typed) need no secrets of their own while one handle generates all: no two of its ids are
+    /// equal. With a namespace for each kind, derive the secret by the kind's prefix, as `keygen --derive user` does:
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace};
+    /// use randflake_std::{ExactSystemClock, Handle, Kind, Randflake, Secret, typed_id};
+    ///
+    /// struct User { id: UserId }
+    /// typed_id!(UserId = Typed<User>, "user");
+    ///
+    /// let secret = Secret::generate()?;
+    /// let namespace = Namespace::new(User::PREFIX, Randflake)?;
+    /// # let store = MemoryStore::new(namespace, ExactSystemClock.into());
+    /// let ids = Handle::builder(&secret.derive(User::PREFIX), store).build()?;
+    /// let user = User { id: ids.generate()?.typed() };
+    /// assert!(user.id.to_string().starts_with("user_"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[cfg(feature = "derive")]
     #[must_use]
     #[expect(

@@ -9,21 +9,20 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Clock, Field, Fields, GenerateError as Refusal, Layout, Plain, Spec};
+use randflake_core::{Clock, Field, Layout, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace};
 use randflake_std::{
-    Builder, Encrypted, ExactSystemClock, GenerateError, Handle, Id, Randflake, Secret, Snowflake,
-    SystemClock,
+    Builder, ExactSystemClock, GenerateError, Handle, Id, Randflake, Secret, Snowflake, SystemClock,
 };
 
 const TTL: Duration = Duration::from_secs(3);
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
-const SEALED: GenerateError = GenerateError::Refused(Refusal::Sealed);
+const SEALED: GenerateError = GenerateError::Sealed;
 
 fn store() -> MemoryStore {
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
     MemoryStore::new(namespace, Arc::new(ExactSystemClock))
 }
 
@@ -149,12 +148,12 @@ fn at_the_end_of_a_lease_that_cannot_be_renewed_a_block_ends_too() {
         // Slowly, so that blocks are neither used up nor small.
         match handle.generate_wait(Duration::ZERO) {
             Ok(id) => assert!(ids.insert(id)),
-            Err(GenerateError::Refused(Refusal::SequenceExhausted { .. })) => {}
+            Err(GenerateError::SequenceExhausted { .. }) => {}
             Err(error) => break error,
         }
         assert!(started.elapsed() < PATIENCE, "it goes on after its lease");
     };
-    let is_over = matches!(error, GenerateError::Refused(Refusal::LeaseOver { .. }));
+    let is_over = matches!(error, GenerateError::LeaseOver { .. });
     assert!(is_over, "{error}");
     store.fail_next(0);
     assert!(ids.insert(handle.generate_wait(PATIENCE).unwrap()));
@@ -209,7 +208,7 @@ struct Small;
 
 impl Layout for Small {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         sequence: Field { bits: 13, shift: 0 },
         ..Randflake::SPEC.fields()
     });
@@ -219,12 +218,10 @@ impl Layout for Small {
 fn a_node_id_issues_all_but_a_sixteenth_of_a_second_however_many_threads_stop() {
     const THREADS: usize = 64;
     const IN_A_SECOND: usize = 8_192;
-    let namespace = Namespace::of::<Encrypted<Small>>("test").unwrap();
+    let namespace = Namespace::new("test", Small).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let cipher = randflake_core::Sparx64::new(&[7; 16]);
-    let handle = Builder::<Encrypted<Small>>::new(cipher, store)
-        .build()
-        .unwrap();
+    let handle = Builder::new(Small, cipher, store).build().unwrap();
     // Until one attempt was within a second: in the next one nobody has stopped.
     for _ in 0..50 {
         let issued = issued_in_the_last_second(&handle, THREADS);
@@ -237,7 +234,10 @@ fn a_node_id_issues_all_but_a_sixteenth_of_a_second_however_many_threads_stop() 
 }
 
 /// Threads stop after a few ids, and one goes on to the end of a second: how many ids of that second all had.
-fn issued_in_the_last_second(handle: &Handle<Encrypted<Small>>, threads: usize) -> usize {
+fn issued_in_the_last_second(
+    handle: &Handle<Small, randflake_core::Sparx64>,
+    threads: usize,
+) -> usize {
     let (stopped, go_on) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
     let until_second = Duration::from_nanos(now().subsec_nanos().into());
     thread::sleep(SECOND.saturating_sub(until_second));
@@ -304,10 +304,10 @@ fn a_thread_issues_from_many_handles_in_turn() {
 
 #[test]
 fn encrypted_ticks_of_a_millisecond_have_blocks_too() {
-    let namespace = Namespace::of::<Encrypted<Snowflake>>("test").unwrap();
+    let namespace = Namespace::new("test", Snowflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let cipher = randflake_core::Sparx64::new(&[7; 16]);
-    let builder = Builder::<Encrypted<Snowflake>>::new(cipher, store);
+    let builder = Builder::new(Snowflake, cipher, store);
     let handle = builder.ttl(SECOND).build().unwrap();
     let mut ids = HashSet::new();
     for _ in 0..50_000 {

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use randflake_core::{Clock, Field, Fields, GenerateError as Refusal, Plain, Spec};
+use randflake_core::{Clock, Field, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, GenerateError, Health, Layout, Randflake};
 
@@ -28,7 +28,7 @@ struct Slow;
 
 impl Layout for Slow {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         sequence: Field { bits: 2, shift: 0 },
         tick_ms: 3_600_000,
         epoch_unix_ms: 0,
@@ -39,13 +39,10 @@ impl Layout for Slow {
 #[test]
 fn whoever_waits_for_an_id_is_told_while_the_store_is_still_releasing() {
     let gate = Arc::new(Gate::default());
-    let namespace = Namespace::of::<Slow>("test").unwrap();
+    let namespace = Namespace::new("test", Slow).unwrap();
     let namespace = namespace.with_max_ttl(LIMIT);
     let store = MemoryStore::new(namespace, Arc::clone(&gate));
-    let handle = Builder::<Slow>::new(Plain, store)
-        .ttl(LIMIT)
-        .build()
-        .unwrap();
+    let handle = Builder::new(Slow, Plain, store).ttl(LIMIT).build().unwrap();
     while handle.generate().is_ok() {}
     let waits_before = handle.clone();
     let waits_before = thread::spawn(move || waits_before.generate_wait(LIMIT));
@@ -62,7 +59,7 @@ fn whoever_waits_for_an_id_is_told_while_the_store_is_still_releasing() {
     assert!(
         matches!(
             error,
-            GenerateError::Refused(Refusal::Sealed | Refusal::SequenceExhausted { .. })
+            GenerateError::Sealed | GenerateError::SequenceExhausted { .. }
         ),
         "{error:?}"
     );

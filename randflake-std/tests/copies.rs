@@ -13,7 +13,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use randflake_core::{Field, Fields, ManualClock, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec, ManualClock};
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
@@ -30,7 +30,7 @@ struct Four;
 
 impl Layout for Four {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field { bits: 40, shift: 2 },
         node_id: Field { bits: 2, shift: 0 },
         sequence: Field { bits: 0, shift: 0 },
@@ -105,7 +105,7 @@ fn is_same(a: &Grant, b: &Grant) -> bool {
 impl World {
     fn new() -> Self {
         let clock = Arc::new(ManualClock::at_unix_ms(1_800_000_000_000));
-        let namespace = Namespace::of::<Four>("copies").unwrap();
+        let namespace = Namespace::new("copies", Four).unwrap();
         let namespace = namespace.with_max_ttl(Duration::from_secs(60));
         let store = MemoryStore::new(namespace, Arc::clone(&clock));
         let mut world = Self {

@@ -12,7 +12,7 @@ use randflake_std::{BuildError, ExactSystemClock, Handle, Randflake, Secret};
 #[test]
 fn a_device_is_named_in_one_way() {
     let clock = Arc::new(ManualClock::at_unix_ms(1_733_706_297_000));
-    let mut store = MemoryStore::new(Namespace::of::<Randflake>("meters").unwrap(), clock);
+    let mut store = MemoryStore::new(Namespace::new("meters", Randflake).unwrap(), clock);
     for (number, holder) in [
         "device",
         "device/",
@@ -46,7 +46,7 @@ fn a_device_is_named_in_one_way() {
 fn a_process_is_not_named_like_a_device() {
     let builder = |name: &str| {
         let clock = Arc::new(ExactSystemClock);
-        let store = MemoryStore::new(Namespace::of::<Randflake>("meters").unwrap(), clock);
+        let store = MemoryStore::new(Namespace::new("meters", Randflake).unwrap(), clock);
         Handle::builder(&Secret::from_bytes([7; 16]), store).holder(name)
     };
     for name in [

@@ -33,7 +33,7 @@ const IN_URL: &str = "hunter2%3A%40%2F%3F%23%2541";
 const ON_LOOPBACK: &str = "127.0.0.1";
 
 fn namespace() -> Namespace {
-    Namespace::of::<Randflake>("orders").unwrap()
+    Namespace::new("orders", Randflake).unwrap()
 }
 
 /// The parameters of a URL that name files.

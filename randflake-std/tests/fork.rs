@@ -31,7 +31,7 @@ fn in_child(run: impl Fn() -> i32) -> i32 {
 
 #[test]
 fn a_forked_child_is_refused_and_its_parent_goes_on() {
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let handle = Handle::builder(&Secret::from_bytes([7; 16]), store)
         .build()
@@ -58,7 +58,7 @@ fn a_forked_child_is_refused_and_its_parent_goes_on() {
 #[test]
 fn a_fork_in_the_middle_of_a_block_gives_its_ids_to_the_parent_alone() {
     const IDS: usize = 300;
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let handle = Handle::builder(&Secret::from_bytes([7; 16]), store)
         .build()
@@ -85,7 +85,7 @@ fn a_fork_in_the_middle_of_a_block_gives_its_ids_to_the_parent_alone() {
 /// The child has no keeper, and may have been copied while a thread was reading the node ids.
 #[test]
 fn a_forked_child_of_an_elastic_handle_is_refused_and_its_parent_goes_on() {
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let builder = Handle::builder(&Secret::from_bytes([7; 16]), store);
     let handle = builder.node_ids(1..=4).build().unwrap();
@@ -118,7 +118,7 @@ fn a_forked_child_of_an_elastic_handle_is_refused_and_its_parent_goes_on() {
 
 #[test]
 fn a_forked_child_has_no_number_of_its_parent_s_segments() {
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let numbers = Segments::builder(store).build().unwrap();
     assert_eq!(numbers.next().unwrap().to_u64(), 1);
@@ -144,7 +144,7 @@ fn a_forked_child_has_no_number_of_its_parent_s_segments() {
 /// Without a thread to keep them, leases are not acquired. It is a child that may not have another thread.
 #[test]
 fn a_keeper_that_cannot_be_started_leaves_no_lease_behind() {
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let nothing_left = || {
         forbid_threads();

@@ -18,7 +18,7 @@ const TTL: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn store() -> MemoryStore {
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
     MemoryStore::new(namespace, Arc::new(ExactSystemClock))
 }
 

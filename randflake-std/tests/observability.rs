@@ -13,7 +13,7 @@ use std::time::Instant;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use randflake_core::{Clock, ManualClock};
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, occupancy};
-use randflake_std::{Builder, ExactSystemClock, Health, Id, Plain, Snowflake};
+use randflake_std::{BuildError, Builder, ExactSystemClock, Health, Id, Plain, Snowflake};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -88,9 +88,9 @@ impl Metrics {
 
 /// An elastic handle in a namespace of which it can have two node ids. Gives how many ids were issued.
 fn short_of_node_ids(lines: &Lines) -> u64 {
-    let namespace = Namespace::of::<Snowflake>("full").unwrap();
+    let namespace = Namespace::new("full", Snowflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let builder = || Builder::<Snowflake>::new(Plain, store.clone());
+    let builder = || Builder::new(Snowflake, Plain, store.clone());
     let others = builder().node_ids(1_022).build().unwrap();
     let handle = builder().node_ids(1..=4).build().unwrap();
     let mut ids = vec![Id::from_u64(0); 100_000];
@@ -102,6 +102,9 @@ fn short_of_node_ids(lines: &Lines) -> u64 {
     }
     lines.wait_for(&["node ids held", "held=2", "wanted=2", "namespace=\"full\""]);
     assert!(matches!(handle.health(), Health::Short { .. }));
+    let waiting = builder().wait(Duration::from_secs(1)).build();
+    assert!(matches!(waiting, Err(BuildError::Waited { .. })));
+    lines.wait_for(&["waiting for a lease", "limit_s=", "too few"]);
     handle.close().unwrap();
     others.close().unwrap();
     issued
@@ -118,9 +121,9 @@ fn a_handle_tells_what_befalls_it() {
 
     let now = ExactSystemClock.now().unwrap();
     let clock = Arc::new(ManualClock::at_unix_ms(now.as_millis().try_into().unwrap()));
-    let namespace = Namespace::of::<Snowflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Snowflake).unwrap();
     let mut store = MemoryStore::new(namespace, Arc::clone(&clock));
-    let handle = Builder::<Snowflake>::new(Plain, store.clone())
+    let handle = Builder::new(Snowflake, Plain, store.clone())
         .node_ids(2)
         .ttl(Duration::from_secs(1))
         .build()

@@ -11,7 +11,7 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::ledger::{
-    self, Acquire, Asking, Continuity, Loss, NamespaceRecord, Node, NodeRecord, Seen, View,
+    self, Acquire, Asking, Continuity, Loss, NamespaceRecord, Node, NodeRecord, Reason, Seen, View,
 };
 use randflake_std::{ExactSystemClock, Randflake};
 
@@ -22,7 +22,7 @@ fn token() -> Token {
 }
 
 fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
-    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Randflake).unwrap();
     let asked = Acquire {
         token: token(),
         holder: "holder",
@@ -73,7 +73,7 @@ fn a_node_id_that_is_read_twice_is_granted_once() {
 /// On a promoted replica, which may not know that a copy of this process was faster.
 #[test]
 fn what_was_tried_is_not_claimed_during_a_quarantine() {
-    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Randflake).unwrap();
     let now = ExactSystemClock.now().unwrap();
     let tick = namespace.spec().tick_at(now).unwrap();
     let asked = Acquire {
@@ -98,6 +98,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
             origin: 1,
             writes: 1,
             quarantine: 0,
+            reason: Reason::default(),
             fingerprint: String::new(),
         }),
         nodes: vec![Node {
@@ -153,7 +154,7 @@ fn a_clock_that_leaps_during_an_acquire_is_noticed_by_the_renewal() {
         reading: 1,
         readings: AtomicU64::new(0),
     });
-    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Randflake).unwrap();
     let store = MemoryStore::new(namespace, clock);
     let mut store = store.compared_with(Arc::new(ExactSystemClock));
     let acquired = store
@@ -176,7 +177,7 @@ fn a_clock_that_leaps_during_an_acquire_is_noticed_by_the_renewal() {
 fn a_copy_with_a_late_clock_is_told_what_became_of_its_lease() {
     let told = |by: fn(&mut MemoryStore, &[Grant])| {
         let [clock, late] = [1_800_000_000_000; 2].map(|ms| Arc::new(ManualClock::at_unix_ms(ms)));
-        let namespace = Namespace::of::<Randflake>("orders").unwrap();
+        let namespace = Namespace::new("orders", Randflake).unwrap();
         let store = MemoryStore::new(namespace, Arc::clone(&clock));
         let mut copy = store.compared_with(late);
         let asked = AcquireRequest {
@@ -196,10 +197,12 @@ fn a_copy_with_a_late_clock_is_told_what_became_of_its_lease() {
         // Which has seen the clock leap.
         original.renew(&grants, 60).unwrap_err();
         by(&mut original, &grants);
-        copy.renew(&grants, 60).unwrap().ends
+        let ends = copy.renew(&grants, 60).unwrap().ends;
+        let listed = original.list().unwrap().remove(0);
+        (ends, listed.contested)
     };
     let renewed = told(|original, grants| drop(original.renew(grants, 60).unwrap()));
-    assert_eq!(renewed, [Err(Loss::Contested)]);
+    assert_eq!(renewed, (vec![Err(Loss::Contested)], true));
     let released = told(|original, grants| original.release(grants).unwrap());
-    assert_eq!(released, [Err(Loss::Released)]);
+    assert_eq!(released, (vec![Err(Loss::Released)], false));
 }

@@ -29,7 +29,7 @@ use engines::postgres::PostgresServer;
 use engines::redis::RedisServer;
 
 fn namespace() -> Namespace {
-    Namespace::of::<Randflake>("orders").unwrap()
+    Namespace::new("orders", Randflake).unwrap()
 }
 
 /// A store that processes share, and that can be taken away for a while.

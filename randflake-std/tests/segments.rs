@@ -17,7 +17,7 @@ use randflake_std::{ExactSystemClock, Id, Plain, Randflake, Secret};
 const LIMIT: Duration = Duration::from_secs(30);
 
 fn store() -> MemoryStore {
-    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Randflake).unwrap();
     MemoryStore::new(namespace, Arc::new(ExactSystemClock))
 }
 

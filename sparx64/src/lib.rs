@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -19,7 +20,9 @@ use core::fmt;
 
 #[cfg(all(armv6m, not(miri)))]
 use armv6m::encrypt;
+#[doc(hidden)] // For tests and benchmarks, which compare them.
 pub use backend::Backend;
+#[doc(hidden)] // Sealed: the documentation says which two types it is.
 pub use block::Block;
 #[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
 use block::{load, store};
@@ -131,7 +134,7 @@ impl Sparx64 {
     ///
     /// The same blocks as one call of [`encrypt_u64`](Self::encrypt_u64) or
     /// [`encrypt_block`](Self::encrypt_block) for each, at a fraction of the time where the
-    /// processor has vectors (see [`Backend`]). Any length, empty too.
+    /// processor has vectors. A block is a `u64` or `[u8; 8]`; any length is allowed, empty too.
     ///
     /// ```
     /// let cipher = sparx64::Sparx64::new(&[0x42; 16]);
@@ -160,14 +163,14 @@ impl Sparx64 {
         self.decrypt_blocks_with(Backend::best(), blocks);
     }
 
-    /// [`encrypt_blocks`](Self::encrypt_blocks) with a backend of the caller's choice: see
-    /// [`Backend`] for an example.
+    /// [`encrypt_blocks`](Self::encrypt_blocks) with a backend of the caller's choice.
+    #[doc(hidden)]
     pub fn encrypt_blocks_with<B: Block>(&self, backend: Backend, blocks: &mut [B]) {
         B::with_bytes(blocks, |blocks| backend.encrypt(&self.schedule, blocks));
     }
 
-    /// [`decrypt_blocks`](Self::decrypt_blocks) with a backend of the caller's choice: see
-    /// [`Backend`] for an example.
+    /// [`decrypt_blocks`](Self::decrypt_blocks) with a backend of the caller's choice.
+    #[doc(hidden)]
     pub fn decrypt_blocks_with<B: Block>(&self, backend: Backend, blocks: &mut [B]) {
         B::with_bytes(blocks, |blocks| backend.decrypt(&self.schedule, blocks));
     }

@@ -43,8 +43,7 @@ fn inside(folder: &str, arguments: &[&str]) -> Command {
     command
         .current_dir(workspace().join(folder))
         .env("CARGO_TARGET_DIR", target().join("examples"))
-        .env("CARGO_PROFILE_DEV_DEBUG", "false")
-        .env("CARGO_INCREMENTAL", "0");
+        .env("CARGO_PROFILE_DEV_DEBUG", "false");
     command
 }
 

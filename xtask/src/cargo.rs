@@ -5,19 +5,6 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Goes with `--config profile.test.opt-level=N`: only the tests and the crates here are optimised; what they stand on
-/// is built as quickly as can be, and not twice.
-pub(crate) const OPTIMISED: [&str; 4] = [
-    "--config",
-    "profile.test.debug=false",
-    "--config",
-    "profile.test.package.'*'.opt-level=0",
-];
-
-/// The environment of a part that is no part of `check`. What the compiler notes for a build after the next edit is a
-/// quarter of its work on the crates here.
-pub(crate) const NOT_AT_EACH_EDIT: [(&str, &str); 1] = [("CARGO_INCREMENTAL", "0")];
-
 /// The workspace root. Cargo says at run time where this crate stands: a binary in a target directory shared by two
 /// clones may have been built in the other one.
 pub(crate) fn root() -> PathBuf {
@@ -69,6 +56,13 @@ pub(crate) fn output_of(command: &mut Command) -> Option<String> {
     })
 }
 
+/// Whether a command is cargo's own, of whatever toolchain.
+pub(crate) fn is_cargo(command: &Command) -> bool {
+    let program = Path::new(command.get_program());
+    program.file_stem().is_some_and(|stem| stem == "cargo")
+        || command.get_args().any(|argument| argument == "cargo")
+}
+
 /// The command as one would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let mut words = Vec::new();
@@ -82,8 +76,7 @@ pub(crate) fn shown(command: &Command) -> String {
         }
     }
     let program = Path::new(command.get_program());
-    let is_cargo = program.file_stem().is_some_and(|stem| stem == "cargo");
-    words.push(if is_cargo {
+    words.push(if program.file_stem().is_some_and(|stem| stem == "cargo") {
         "cargo".to_owned()
     } else {
         program.display().to_string()

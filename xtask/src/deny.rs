@@ -16,6 +16,7 @@ const OTHERS: &[&str] = &[
     "randflake-std/benches/index",
     "randflake-std/benches/instructions",
     "randflake-std/benches/peers",
+    "randflake-std/examples",
     "randflake-embedded/examples",
     "randflake-embedded/firmware",
     "randflake-embedded/firmware/avr",

@@ -4,13 +4,12 @@
 
 use std::path::Path;
 
-use crate::cargo::{NOT_AT_EACH_EDIT, OPTIMISED, cargo, root};
+use crate::cargo::root;
+use crate::matrix::{light_tests, separate_test};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::size::wasm;
-use crate::tools::{
-    AARCH64_LINKER, NODE, NODE_WASI, QEMU_AARCH64, QEMU_OWN, QEMU_S390X, S390X_LINKER, Tool,
-};
+use crate::tools::{NODE, NODE_WASI, QEMU_AARCH64, QEMU_OWN, QEMU_S390X, S390X_LINKER, Tool};
 
 struct Machine {
     what: &'static str,
@@ -28,11 +27,12 @@ const ROOT: &str = "{root}";
 const MACHINES: &[Machine] = &[
     Machine {
         what: "NEON",
-        target: "aarch64-unknown-linux-gnu",
-        flags: "",
+        // Rust brings all that is needed to link for musl.
+        target: "aarch64-unknown-linux-musl",
+        flags: "-Clinker=rust-lld",
         emulator: &QEMU_AARCH64,
-        arguments: &["-L", "{root}/usr/aarch64-linux-gnu"],
-        linker: Some(&AARCH64_LINKER),
+        arguments: &[],
+        linker: None,
     },
     Machine {
         what: "a big-endian machine",
@@ -52,10 +52,15 @@ const MACHINES: &[Machine] = &[
     },
 ];
 
-/// A package and its tests that have to do with byte order or vectors; the others are the same on any machine.
-const TESTS: &[(&str, &[&str])] = &[
-    ("sparx64", &["bulk", "properties", "vectors"]),
-    ("randflake-core", &["layouts", "text", "vectors"]),
+/// The light tests that have to do with byte order, vectors or wiping; the others are the same on any machine.
+/// They have the fewest features here: on this machine they are built with all.
+const TESTS: &[&str] = &[
+    "bulk",
+    "layouts",
+    "properties",
+    "secrecy",
+    "text",
+    "vectors",
 ];
 
 pub(crate) fn needs() -> Vec<Need> {
@@ -73,17 +78,11 @@ pub(crate) fn run(report: &mut Report) {
     forks(report);
     for machine in MACHINES {
         if let Some(settings) = settings(report, machine) {
-            for (package, tests) in TESTS {
-                let mut command = cargo(&["test", "--no-fail-fast", "--package", package]);
-                command
-                    .args(["--target", machine.target])
-                    .args(["--config", "profile.test.opt-level=1"])
-                    .args(OPTIMISED)
-                    .args(tests.iter().flat_map(|test| ["--test", test]))
-                    .envs(NOT_AT_EACH_EDIT)
-                    .envs(settings.iter().map(|(name, value)| (name, value)));
-                report.tests(&format!("{package}, {}", machine.what), &mut command);
-            }
+            let mut command = light_tests(machine.target, "");
+            command
+                .args(TESTS.iter().flat_map(|test| ["--test", test]))
+                .envs(settings);
+            report.tests(machine.what, &mut command);
         }
     }
 }
@@ -93,7 +92,7 @@ pub(crate) fn run(report: &mut Report) {
 fn forks(report: &mut Report) {
     let what = "forks under QEMU's user mode";
     if let Some(emulator) = report.tool(&QEMU_OWN, what) {
-        let mut command = cargo(&["test", "--package", "randflake-std", "--test", "fork"]);
+        let mut command = separate_test("fork");
         let own = format!("target.'cfg(all())'.runner={:?}", text(&emulator));
         // It runs one thread at a time, and forks best where there is but one.
         command.args(["--config", &own, "--", "--test-threads=1"]);

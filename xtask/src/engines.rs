@@ -93,6 +93,12 @@ const TESTS: &[Test] = &[
     },
 ];
 
+/// Run by the part `integrations`, in another workspace.
+pub(crate) const DATABASES: Test = Test {
+    name: "integrations",
+    tools: &[POSTGRES_PROGRAMS, MARIADB_SERVER, MARIADB_SETUP],
+};
+
 /// Run by the part `faults`.
 pub(crate) const FAULTS: Test = Test {
     name: "faults",

@@ -1,13 +1,16 @@
-//! `features`: each library, and its programs, under each set of features that a user is likely to choose.
+//! `features`: each library, and its programs, under each set of features that a user is likely to choose; without
+//! features its tests and benchmarks too. All features at once are what `lint` looks at.
 
-use crate::cargo::{NOT_AT_EACH_EDIT, cargo};
+use crate::cargo::cargo;
 use crate::lint::DENY;
 use crate::matrix::LIBRARIES;
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
     for library in LIBRARIES {
-        for features in sets(library.features) {
+        // Those are of core; whoever passes them on adds no code.
+        let integrations = library.integrations().filter(|_| library.no_std);
+        for features in [""].iter().chain(library.features).chain(integrations) {
             let what = if features.is_empty() {
                 format!("{} without features", library.name)
             } else {
@@ -19,32 +22,13 @@ pub(crate) fn run(report: &mut Report) {
                 library.name,
                 "--no-default-features",
                 "--features",
-                &features,
+                features,
             ];
             let mut command = cargo(&arguments);
-            report.check(&what, command.args(DENY).envs(NOT_AT_EACH_EDIT));
+            if features.is_empty() {
+                command.arg("--all-targets");
+            }
+            report.check(&what, command.args(DENY));
         }
-    }
-}
-
-/// None, each alone, all.
-fn sets(features: &[&str]) -> Vec<String> {
-    let mut sets = vec![String::new()];
-    sets.extend(features.iter().map(|feature| (*feature).to_owned()));
-    if features.len() > 1 {
-        sets.push(features.join(","));
-    }
-    sets
-}
-
-#[cfg(test)]
-mod tests {
-    use super::sets;
-
-    #[test]
-    fn sets_are_none_each_and_all() {
-        assert_eq!(sets(&[]), [""]);
-        assert_eq!(sets(&["a"]), ["", "a"]);
-        assert_eq!(sets(&["a", "b"]), ["", "a", "b", "a,b"]);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::apart;
 use crate::cargo::{cargo, nightly, output_of, root};
 use crate::report::Report;
 
@@ -17,24 +18,12 @@ const TARGETS: &[(&str, &str)] = &[
 
 const SECONDS: u32 = 60;
 
-/// The subcommand, with what was typed behind it.
-#[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
-pub(crate) fn main(arguments: &[String]) -> ExitCode {
-    let seconds = match seconds(arguments) {
-        Ok(seconds) => seconds,
-        Err(message) => {
-            eprintln!("error: {message}\n\nusage: cargo xtask fuzz [--seconds N]");
-            return ExitCode::from(2);
-        }
-    };
-    let mut report = Report::new(false);
-    report.begin("fuzz");
-    run(&mut report, seconds);
-    if report.finish() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
+    let seconds = apart::number(arguments, "--seconds", 1..=u32::MAX)?.unwrap_or(SECONDS);
+    let report = Report::new(false);
+    Ok(apart::run("fuzz", &[], report, |report| {
+        run(report, seconds);
+    }))
 }
 
 fn run(report: &mut Report, seconds: u32) {
@@ -56,31 +45,9 @@ fn run(report: &mut Report, seconds: u32) {
     }
 }
 
-fn seconds(arguments: &[String]) -> Result<u32, String> {
-    match arguments {
-        [] => Ok(SECONDS),
-        [flag, seconds] if flag == "--seconds" => seconds
-            .parse()
-            .map_err(|_| format!("--seconds {seconds}: a whole number is allowed")),
-        _ => Err(format!("unknown arguments {}", arguments.join(" "))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_is_a_minute_or_what_was_asked_for() {
-        let seconds = |typed: &str| {
-            let typed: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
-            seconds(&typed)
-        };
-        assert_eq!(seconds(""), Ok(SECONDS));
-        assert_eq!(seconds("--seconds 5"), Ok(5));
-        assert!(seconds("--seconds x").is_err());
-        assert!(seconds("--minutes 5").is_err());
-    }
 
     #[test]
     fn each_target_is_there() {

@@ -16,12 +16,6 @@ pub(crate) fn needs() -> Vec<Need> {
 pub(crate) const DENY: [&str; 3] = ["--", "-D", "warnings"];
 
 pub(crate) fn run(report: &mut Report) {
-    all_features_only(report);
-    clippy(report, "clippy, default features", &["--all-targets"]);
-}
-
-/// For `check`.
-pub(crate) fn all_features_only(report: &mut Report) {
     report.check("format", &mut cargo(&["fmt", "--all", "--check"]));
     let features = all_features();
     let variants: [(&str, &[&str]); 2] = [
@@ -36,13 +30,9 @@ pub(crate) fn all_features_only(report: &mut Report) {
         ),
     ];
     for (what, selection) in variants {
-        clippy(report, what, selection);
+        let mut command = cargo(&["clippy", "--workspace"]);
+        report.check(what, command.args(selection).args(DENY));
     }
-}
-
-fn clippy(report: &mut Report, what: &str, selection: &[&str]) {
-    let mut command = cargo(&["clippy", "--workspace"]);
-    report.check(what, command.args(selection).args(DENY));
 }
 
 pub(crate) fn doc(report: &mut Report) {

@@ -1,22 +1,11 @@
 //! `loom`: model checks of the generator's one atomic word, of blocks and of the buffer of segments. The workspace's
 //! manifest has loom itself optimised, where the time goes.
 
-use crate::cargo::cargo;
+use crate::matrix::separate_test;
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
-    report.tests(
-        "loom",
-        &mut cargo(&[
-            "test",
-            "--package",
-            "randflake-core",
-            "--test",
-            "loom",
-            "--test",
-            "loom_blocks",
-            "--test",
-            "loom_segments",
-        ]),
-    );
+    let mut command = separate_test("loom");
+    command.args(["--test", "loom_blocks", "--test", "loom_segments"]);
+    report.tests("loom", &mut command);
 }

@@ -4,6 +4,7 @@
     reason = "a command-line tool speaks on its standard output"
 )]
 
+mod apart;
 mod avr;
 mod bench;
 mod boards;
@@ -17,6 +18,7 @@ mod engines;
 mod faults;
 mod features;
 mod fuzz;
+mod integrations;
 mod interop;
 mod lanes;
 mod lint;
@@ -25,9 +27,11 @@ mod matrix;
 mod miri;
 mod model;
 mod msrv;
+mod neighbours;
 mod no_std;
 mod output;
 mod power_cuts;
+mod public_api;
 mod qemu;
 mod report;
 mod scratch;
@@ -41,6 +45,7 @@ mod unit;
 use std::env;
 use std::process::ExitCode;
 
+use apart::APART;
 use report::Report;
 use setup::Need;
 
@@ -81,15 +86,21 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "features",
-        about: "each library with no feature, with each one alone and with all",
+        about: "each library with no feature, tests and benchmarks too, and with each one alone",
         needs: lint::needs,
         run: features::run,
     },
     Part {
         name: "unit",
-        about: "the tests of each crate, with default and with all features",
+        about: "the tests of each crate, with all features",
         needs: Vec::new,
         run: unit::run,
+    },
+    Part {
+        name: "neighbours",
+        about: "the feature `sqlite` beside other crates that link SQLite: cargo finds a version for all",
+        needs: Vec::new,
+        run: neighbours::run,
     },
     Part {
         name: "no-std",
@@ -117,7 +128,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "miri",
-        about: "undefined behaviour and a big-endian machine, interpreted (nightly)",
+        about: "undefined behaviour, seen by an interpreter (nightly)",
         needs: miri::needs,
         run: miri::run,
     },
@@ -140,6 +151,12 @@ const PARTS: &[Part] = &[
         run: boards::run,
     },
     Part {
+        name: "integrations",
+        about: "ids in other crates' traits and the examples for servers, on real databases (postgresql, mariadb)",
+        needs: integrations::needs,
+        run: integrations::run,
+    },
+    Part {
         name: "interop",
         about: "ids exchanged with the published Python package (python3)",
         needs: interop::needs,
@@ -160,26 +177,7 @@ const PARTS: &[Part] = &[
 ];
 
 /// `cargo xtask check`: what is quick enough for each edit.
-const QUICK: &[Part] = &[
-    Part {
-        name: "lint",
-        about: "rustfmt and clippy with all features",
-        needs: lint::needs,
-        run: lint::all_features_only,
-    },
-    Part {
-        name: "unit",
-        about: "the tests of each crate but the next with all features",
-        needs: Vec::new,
-        run: unit::light,
-    },
-    Part {
-        name: "std",
-        about: "the tests of randflake-std with all features",
-        needs: Vec::new,
-        run: unit::std,
-    },
-];
+const QUICK: &[&str] = &["lint", "unit"];
 
 const SETUP: &str = "setup";
 const CHECK: &str = "check";
@@ -200,52 +198,12 @@ const ALL: [(&str, &str); 3] = [
     ),
 ];
 
-/// A subcommand that is no part of `test`, and is given what was typed behind it.
-struct Apart {
-    name: &'static str,
-    about: &'static str,
-    main: fn(&[String]) -> ExitCode,
-}
-
-const APART: &[Apart] = &[
-    Apart {
-        name: "bench",
-        about: "what things cost, beside other crates too; see `cargo xtask bench --help`",
-        main: bench::main,
-    },
-    Apart {
-        name: "fuzz",
-        about: "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N",
-        main: fuzz::main,
-    },
-    Apart {
-        name: "soak",
-        about: "an hour of killed holders and killed engines, a quarter on each engine, or --minutes N",
-        main: soak::main,
-    },
-    Apart {
-        name: "copies",
-        about: "a machine's state saved once and resumed twice: what both issue (qemu-system-x86_64, a kernel, redis; three minutes)",
-        main: copies::main,
-    },
-    Apart {
-        name: "msrv",
-        about: "everything compiles with the oldest Rust that is promised, which rustup brings",
-        main: msrv::main,
-    },
-    Apart {
-        name: "size",
-        about: "flash, RAM, stack and instructions of each call, on each microcontroller; see `cargo xtask size --help`",
-        main: size::main,
-    },
-];
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     if let Some((name, rest)) = arguments.split_first()
         && let Some(apart) = APART.iter().find(|apart| apart.name == name)
     {
-        return (apart.main)(rest);
+        return apart.main(rest);
     }
     let mut name = None;
     let mut host_only = false;
@@ -269,21 +227,22 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let is_all = ALL.iter().any(|(all, _)| *all == name);
-    let parts: Vec<&Part> = match name.as_str() {
-        CHECK => QUICK.iter().collect(),
-        _ => PARTS
-            .iter()
-            .filter(|part| is_all || name == part.name)
-            .collect(),
+    let is_chosen = |part: &&Part| match name.as_str() {
+        CHECK => QUICK.contains(&part.name),
+        _ => is_all || name == part.name,
     };
+    let parts: Vec<&Part> = PARTS.iter().filter(is_chosen).collect();
     if parts.is_empty() {
         return usage_error(&format!("unknown subcommand `{name}`"));
     }
-    run(&parts, name == SETUP, host_only)
+    let mut report = Report::new(host_only);
+    if name == CHECK {
+        report = report.at_each_edit();
+    }
+    run(&parts, name == SETUP, report)
 }
 
-fn run(parts: &[&Part], only_setup: bool, host_only: bool) -> ExitCode {
-    let mut report = Report::new(host_only);
+fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {
     let needs: Vec<Need> = parts.iter().flat_map(|part| (part.needs)()).collect();
     if !needs.is_empty() {
         report.begin(SETUP);
@@ -294,11 +253,7 @@ fn run(parts: &[&Part], only_setup: bool, host_only: bool) -> ExitCode {
         [part] => lanes::run_part(part, &mut report),
         parts => lanes::run(parts, &mut report),
     }
-    if report.finish() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    report.exit_code()
 }
 
 fn usage() -> String {

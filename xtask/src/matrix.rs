@@ -8,6 +8,9 @@ use crate::cargo::cargo;
 pub(crate) struct Library {
     pub(crate) name: &'static str,
     pub(crate) features: &'static [&'static str],
+    /// Features for the traits of crates that need an operating system, or are large: checked as the others are, and
+    /// tested by the part `integrations`.
+    pub(crate) integrations: &'static [&'static [&'static str]],
     /// Features that only some programs may choose: they go with neither every machine nor every other feature, so
     /// "all features" leaves them out, and `no-std` builds each alone for its targets.
     pub(crate) exclusive: &'static [Exclusive],
@@ -21,52 +24,121 @@ pub(crate) struct Exclusive {
 }
 
 impl Library {
+    pub(crate) fn integrations(&self) -> impl Iterator<Item = &'static &'static str> + use<> {
+        self.integrations.iter().copied().flatten()
+    }
+
     /// All features that go together, as `--features` takes them.
     pub(crate) fn all_features(&self) -> String {
         self.features.join(",")
     }
 }
 
-/// The same for the whole workspace.
+/// All that go together in the whole workspace.
 pub(crate) fn all_features() -> String {
-    let features = |library: &Library| {
+    united(|library| library.features.iter().chain(library.integrations()))
+}
+
+fn united<F: Iterator<Item = &'static &'static str>>(features: impl Fn(&Library) -> F) -> String {
+    let names = |library: &Library| {
         let name = library.name;
-        let of = library.features.iter();
-        of.map(move |feature| format!("{name}/{feature}"))
+        features(library).map(move |feature| format!("{name}/{feature}"))
     };
-    let all: Vec<String> = LIBRARIES.iter().flat_map(features).collect();
+    let all: Vec<String> = LIBRARIES.iter().flat_map(names).collect();
     all.join(",")
 }
 
-/// Runs one of `randflake-std`'s separate tests. With all features, as `unit` has built them: each other choice would
-/// build the crate and what it depends on once more.
-pub(crate) fn separate_test(target: &str) -> Command {
-    const PACKAGE: &str = "randflake-std";
-    let features = LIBRARIES
+/// Those of a library, without integrations, as `--features` takes them.
+pub(crate) fn features_of(package: &str) -> String {
+    LIBRARIES
         .iter()
-        .find(|library| library.name == PACKAGE)
-        .map_or_else(String::new, Library::all_features);
+        .find(|library| library.name == package)
+        .map_or_else(String::new, Library::all_features)
+}
+
+/// Tests of this machine: of all libraries, with all features but integrations. Cargo unites the features of what it
+/// builds at once, so each other choice of packages or features would build most dependencies once more.
+pub(crate) fn host_tests() -> Command {
+    let features = united(|library| library.features.iter());
     cargo(&[
         "test",
-        "--package",
-        PACKAGE,
+        "--workspace",
+        "--exclude",
+        "xtask",
         "--features",
         &features,
-        "--test",
-        target,
     ])
 }
+
+/// Runs one of the separate tests.
+pub(crate) fn separate_test(target: &str) -> Command {
+    let mut command = host_tests();
+    command.args(["--test", target]);
+    command
+}
+
+/// Only the tests and the crates here are optimised; what they stand on is built as quickly as can be, and not twice.
+pub(crate) fn optimised(level: u8, command: &mut Command) -> &mut Command {
+    let settings = [
+        &*format!("profile.test.opt-level={level}"),
+        "profile.test.debug=false",
+        "profile.test.package.'*'.opt-level=0",
+    ];
+    command.args(settings.iter().flat_map(|setting| ["--config", setting]))
+}
+
+/// The libraries whose tests run on other machines too.
+const LIGHT: [&str; 2] = ["sparx64", "randflake-core"];
+
+/// Their tests, built for one of these machines.
+pub(crate) fn light_tests(target: &str, features: &str) -> Command {
+    let mut command = cargo(&["test", "--no-fail-fast", "--target", target]);
+    command.args(LIGHT.iter().flat_map(|name| ["--package", name]));
+    optimised(1, command.args(["--features", features]));
+    command
+}
+
+/// All that they have.
+pub(crate) fn light_features() -> String {
+    united(|library| match library {
+        Library { name, features, .. } if LIGHT.contains(name) => features.iter(),
+        _ => [].iter(),
+    })
+}
+
+/// Of `randflake-core`, which `randflake-std` passes on.
+const DATABASES: &[&str] = &[
+    "diesel",
+    "postgres-types",
+    "rusqlite",
+    "sea-orm",
+    "sqlx",
+    "sqlx-postgres",
+];
+
+/// The same.
+const FORMATS: &[&str] = &[
+    "arbitrary",
+    "async-graphql",
+    "borsh",
+    "proptest",
+    "schemars",
+    "utoipa",
+];
 
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         name: "sparx64",
         features: &["cipher", "zeroize"],
+        integrations: &[],
         exclusive: &[],
         no_std: true,
     },
     Library {
         name: "randflake-core",
-        features: &["defmt", "ticket", "uuid"],
+        features: &["bytemuck", "defmt", "serde", "ticket", "uuid"],
+        // `randflake-std` has its own feature of that name.
+        integrations: &[DATABASES, FORMATS, &["redis"]],
         exclusive: &[],
         no_std: true,
     },
@@ -85,11 +157,15 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "mysql",
             "mysql-tls",
             "ticket",
+            "tokio",
             "uuid",
             "tracing",
             "metrics",
+            "bytemuck",
+            "serde",
             "cli",
         ],
+        integrations: &[DATABASES, FORMATS],
         exclusive: &[],
         no_std: false,
     },
@@ -107,6 +183,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "portable-atomic-critical-section",
             "ticket",
         ],
+        integrations: &[],
         exclusive: &[Exclusive {
             feature: "portable-atomic-unsafe-assume-single-core",
             targets: &["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"],

@@ -3,44 +3,30 @@
 
 use std::process::ExitCode;
 
+use crate::apart;
 use crate::cargo::{program, root};
 use crate::matrix::all_features;
 use crate::report::Report;
 
-#[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
-pub(crate) fn main(arguments: &[String]) -> ExitCode {
-    if !arguments.is_empty() {
-        eprintln!(
-            "error: unknown arguments {}\n\nusage: cargo xtask msrv",
-            arguments.join(" ")
-        );
-        return ExitCode::from(2);
-    }
-    let mut report = Report::new(false);
-    report.begin("msrv");
-    match promised() {
-        Some(version) => {
-            let check = [
-                "run",
-                "--install",
-                &version,
-                "cargo",
-                "check",
-                "--workspace",
-            ];
-            let mut command = program("rustup", &check);
-            command.args(["--all-targets", "--features", &all_features()]);
-            report.check(&version, &mut command);
-        }
-        None => {
-            report.verdict("Cargo.toml", Err("it has no rust-version".to_owned()));
-        }
-    }
-    if report.finish() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
+    apart::no_arguments(arguments)?;
+    Ok(apart::run("msrv", &[], Report::new(false), run))
+}
+
+fn run(report: &mut Report) {
+    let Some(version) = promised() else {
+        report.verdict("Cargo.toml", Err("it has no rust-version".to_owned()));
+        return;
+    };
+    let check = ["run", "--install", &version, "cargo", "check"];
+    let mut command = program("rustup", &check);
+    command.args([
+        "--workspace",
+        "--all-targets",
+        "--features",
+        &all_features(),
+    ]);
+    report.check(&version, &mut command);
 }
 
 fn promised() -> Option<String> {

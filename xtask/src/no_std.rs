@@ -1,7 +1,7 @@
 //! `no-std`: builds for machines without an operating system, and the tests as a 32-bit program.
 
-use crate::cargo::{NOT_AT_EACH_EDIT, OPTIMISED, cargo};
-use crate::matrix::LIBRARIES;
+use crate::cargo::cargo;
+use crate::matrix::{LIBRARIES, light_features, light_tests};
 use crate::report::Report;
 use crate::setup::Need;
 
@@ -38,9 +38,6 @@ const HOST_32_BIT_C: [(&str, &str); 2] = [
     ("CFLAGS_i686_unknown_linux_musl", "-ffreestanding"),
 ];
 
-/// Their tests also run as 32-bit programs.
-const TESTED: &[&str] = &["sparx64", "randflake-core"];
-
 pub(crate) fn needs() -> Vec<Need> {
     let targets = MACHINES.iter().map(|machine| machine.target);
     targets.map(Need::Target).collect()
@@ -61,9 +58,7 @@ pub(crate) fn run(report: &mut Report) {
         }
     }
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        for package in TESTED {
-            test_32_bit(report, package);
-        }
+        test_32_bit(report);
     } else {
         report.leave_out("the tests as 32-bit programs (they need Linux on x86-64)");
     }
@@ -85,28 +80,12 @@ fn build(report: &mut Report, package: &str, features: &str, target: &str, flags
     let flags = format!("-Dwarnings {flags}");
     report.check(
         what.trim_end(),
-        cargo(&arguments)
-            .envs(NOT_AT_EACH_EDIT)
-            .env("RUSTFLAGS", flags.trim_end()),
+        cargo(&arguments).env("RUSTFLAGS", flags.trim_end()),
     );
 }
 
-fn test_32_bit(report: &mut Report, package: &str) {
-    let arguments = [
-        "test",
-        "--no-fail-fast",
-        "--package",
-        package,
-        "--all-features",
-        "--target",
-        HOST_32_BIT,
-    ];
-    let mut command = cargo(&arguments);
-    command
-        .args(["--config", "profile.test.opt-level=1"])
-        .args(OPTIMISED)
-        .env("RUSTFLAGS", "-Dwarnings")
-        .envs(NOT_AT_EACH_EDIT)
-        .envs(HOST_32_BIT_C);
-    report.tests(&format!("{package}, 32-bit"), &mut command);
+fn test_32_bit(report: &mut Report) {
+    let mut command = light_tests(HOST_32_BIT, &light_features());
+    command.env("RUSTFLAGS", "-Dwarnings").envs(HOST_32_BIT_C);
+    report.tests("32-bit", &mut command);
 }

@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::cargo::shown;
+use crate::cargo::{is_cargo, shown};
 use crate::counts::{Counts, Ignored};
 use crate::output::Output;
 use crate::tools::Tool;
@@ -25,6 +25,8 @@ struct Tally {
 #[derive(Default)]
 pub(crate) struct Report {
     host_only: bool,
+    /// What the compiler notes for a build after the next edit is a quarter of its work on the crates here.
+    at_each_edit: bool,
     output: Output,
     parts: Vec<Tally>,
     tests_ran: usize,
@@ -42,12 +44,27 @@ impl Report {
         }
     }
 
-    /// Of a part that runs beside others.
-    pub(crate) fn beside(host_only: bool, output: Output) -> Self {
+    /// Of a run for each edit.
+    pub(crate) fn at_each_edit(self) -> Self {
         Self {
-            host_only,
+            at_each_edit: true,
+            ..self
+        }
+    }
+
+    /// Of a part that runs beside this.
+    pub(crate) fn beside(&self, output: Output) -> Self {
+        Self {
+            host_only: self.host_only,
+            at_each_edit: self.at_each_edit,
             output,
             ..Self::default()
+        }
+    }
+
+    fn prepare(&self, command: &mut Command) {
+        if !self.at_each_edit && is_cargo(command) {
+            command.env("CARGO_INCREMENTAL", "0");
         }
     }
 
@@ -91,6 +108,7 @@ impl Report {
 
     /// One command that succeeds or not.
     pub(crate) fn check(&mut self, what: &str, command: &mut Command) -> bool {
+        self.prepare(command);
         let verdict = match self.output.status(command) {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("{status}: {}", shown(command))),
@@ -110,6 +128,7 @@ impl Report {
     }
 
     fn counted(&mut self, what: &str, command: &mut Command, ignored: Ignored) {
+        self.prepare(command);
         let mut counts = Counts::default();
         let succeeded = match self.output.stream(command, |line| counts.add_line(line)) {
             Ok(status) => status.success(),
@@ -186,8 +205,8 @@ impl Report {
         self.parts.iter().map(|part| part.failed).sum()
     }
 
-    /// Prints the summary; whether all passed.
-    pub(crate) fn finish(&mut self) -> bool {
+    /// Prints the summary, and says whether all passed.
+    pub(crate) fn exit_code(&mut self) -> ExitCode {
         self.end();
         println!(
             "\n{:10} {:>7} {:>7} {:>8} {:>8}",
@@ -216,7 +235,11 @@ impl Report {
             println!("to get what is missing: {}", self.remedies.join("; "));
         }
         println!("{passed} passed, {failed} failed");
-        failed == 0
+        if failed == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
     }
 }
 

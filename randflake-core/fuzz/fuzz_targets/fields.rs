@@ -9,13 +9,13 @@ type Input = ([u8; 16], u64, u32, u32, u64);
 
 fuzz_target!(|input: Input| {
     check(
-        &Codec::<Randflake>::new(Sparx64::new(&input.0)),
+        &Codec::new(Randflake, Sparx64::new(&input.0)),
         input,
         u64::MAX,
     );
     // The classic layouts leave the top bit alone.
-    check(&Codec::<Snowflake>::new(Plain), input, u64::MAX >> 1);
-    check(&Codec::<Sonyflake>::new(Plain), input, u64::MAX >> 1);
+    check(&Codec::new(Snowflake, Plain), input, u64::MAX >> 1);
+    check(&Codec::new(Sonyflake, Plain), input, u64::MAX >> 1);
 });
 
 fn check<L: Layout>(codec: &Codec<L>, (_, tick, node_id, sequence, id): Input, used_bits: u64) {

@@ -25,7 +25,7 @@ fn replay<W: AtomicWord>((length, tolerance, steps): &Input) {
     let spec = Sonyflake::SPEC;
     let tolerance = u32::from(*tolerance);
     let clock = ManualClock::at_unix_ms(spec.unix_ms(START));
-    let until = |ticks: u16| Lease::<Sonyflake>::new(NODE_ID, START, START + u64::from(ticks));
+    let until = |ticks: u16| Lease::new(Sonyflake, NODE_ID, START, START + u64::from(ticks));
     let Ok(lease) = until(*length) else {
         return;
     };

@@ -22,7 +22,7 @@ use crate::{Layout, Lease};
 ///
 /// let s = |s: u64| Duration::from_secs(1_730_000_000 + s);
 /// let bounds = TimeBounds::from_horizon(s(500))
-///     .within(&Lease::<Randflake>::new(42, 100, 1_000)?)
+///     .within(&Lease::new(Randflake, 42, 100, 1_000)?)
 ///     .with_max_step(Duration::from_secs(60));
 /// assert_eq!(bounds.start(), s(500));
 /// assert_eq!(bounds.believe(s(20), None), s(500), "floored");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn lease() -> Lease<Randflake> {
-        Lease::new(1, 100, 1_000).unwrap()
+        Lease::new(Randflake, 1, 100, 1_000).unwrap()
     }
 
     #[test]

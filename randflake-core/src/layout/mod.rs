@@ -1,7 +1,6 @@
 //! Layouts: how timestamp, node id and sequence share the 64 bits of a raw id.
 
 mod any;
-mod encrypted;
 mod published;
 mod randflake;
 mod snowflake;
@@ -10,13 +9,12 @@ mod spec;
 
 use core::fmt::Debug;
 
-pub use any::{AnyLayout, AnyPermutation, Custom};
-pub use encrypted::Encrypted;
+pub use any::AnyLayout;
 pub use published::{Baidu, Discord, Instagram, Mastodon};
-pub use randflake::{Randflake, RandflakeOnTheFly};
+pub use randflake::Randflake;
 pub use snowflake::Snowflake;
 pub use sonyflake::Sonyflake;
-pub use spec::{Field, Fields, NodeField, Spec};
+pub use spec::{Field, LayoutFields, LayoutSpec};
 
 use crate::Permutation;
 
@@ -26,7 +24,7 @@ use crate::Permutation;
 /// cannot work does not compile:
 ///
 /// ```
-/// use randflake_core::{Field, Fields, Layout, Plain, Spec};
+/// use randflake_core::{Field, LayoutFields, Layout, Plain, LayoutSpec};
 ///
 /// /// Four ticks a second since 2020: 34 + 16 + 13 bits.
 /// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +32,7 @@ use crate::Permutation;
 ///
 /// impl Layout for Mine {
 ///     type Permutation = Plain;
-///     const SPEC: Spec = Spec::declare(Fields {
+///     const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
 ///         timestamp: Field { bits: 34, shift: 29 },
 ///         node_id: Field { bits: 16, shift: 13 },
 ///         sequence: Field { bits: 13, shift: 0 },
@@ -46,8 +44,8 @@ use crate::Permutation;
 /// ```
 ///
 /// ```compile_fail
-/// # use randflake_core::{Field, Fields, Layout, Plain, Spec};
-/// const OVERLAPPING: Spec = Spec::declare(Fields {
+/// # use randflake_core::{Field, LayoutFields, Layout, Plain, LayoutSpec};
+/// const OVERLAPPING: LayoutSpec = LayoutSpec::declare(LayoutFields {
 ///     timestamp: Field { bits: 41, shift: 20 },
 ///     node_id: Field { bits: 10, shift: 12 },
 ///     sequence: Field { bits: 12, shift: 0 },
@@ -57,9 +55,10 @@ use crate::Permutation;
 /// # fn main() { let _ = OVERLAPPING; }
 /// ```
 pub trait Layout: Copy + Default + Eq + Debug + Send + Sync + 'static {
-    /// What makes a raw id public: [`Sparx64`](crate::Sparx64) encrypts it, [`Plain`](crate::Plain) leaves it.
+    /// What makes a raw id public unless another permutation is given: [`Sparx64`](crate::Sparx64) encrypts it,
+    /// [`Plain`](crate::Plain) leaves it.
     type Permutation: Permutation + Debug + Send + Sync + 'static;
 
     /// Field widths and places, epoch and tick, checked when it was declared.
-    const SPEC: Spec;
+    const SPEC: LayoutSpec;
 }

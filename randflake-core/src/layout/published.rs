@@ -1,6 +1,6 @@
 //! Layouts that others have published, in plain. What is special about each is said with it.
 
-use super::{Field, Fields, Layout, NodeField, Spec};
+use super::{Field, Layout, LayoutFields, LayoutSpec};
 use crate::Plain;
 
 /// Discord's: 42 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
@@ -19,7 +19,7 @@ use crate::Plain;
 /// ```
 /// use randflake_core::{Codec, Discord, Id, Layout, Plain};
 ///
-/// let codec = Codec::<Discord>::new(Plain);
+/// let codec = Codec::new(Discord, Plain);
 /// let id = Id::from_u64(175_928_847_299_117_063); // the documentation's example
 /// assert_eq!(codec.unix_ms(id), 1_462_015_105_796);
 /// let node_id = codec.inspect(id).node_id;
@@ -31,8 +31,8 @@ pub struct Discord;
 impl Layout for Discord {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare_with_node_fields(
-        Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare_with_node_fields(
+        LayoutFields {
             timestamp: Field {
                 bits: 42,
                 shift: 22,
@@ -45,16 +45,7 @@ impl Layout for Discord {
             epoch_unix_ms: 1_420_070_400_000,
             tick_ms: 1,
         },
-        &[
-            NodeField {
-                name: "worker",
-                bits: 5,
-            },
-            NodeField {
-                name: "process",
-                bits: 5,
-            },
-        ],
+        &[("worker", 5), ("process", 5)],
     );
 }
 
@@ -78,7 +69,7 @@ impl Layout for Discord {
 /// ```
 /// use randflake_core::{Codec, Id, Instagram, Plain};
 ///
-/// let codec = Codec::<Instagram>::new(Plain);
+/// let codec = Codec::new(Instagram, Plain);
 /// let id = Id::from_i64(2_384_288_897_814_875_714); // a public one, of 2020-08-26 13:43:27 UTC
 /// assert_eq!(codec.unix_ms(id) / 1_000, 1_598_449_407);
 /// ```
@@ -88,7 +79,7 @@ pub struct Instagram;
 impl Layout for Instagram {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 41,
             shift: 23,
@@ -120,7 +111,7 @@ impl Layout for Instagram {
 /// ```
 /// use randflake_core::{Codec, Id, Mastodon, Plain};
 ///
-/// let codec = Codec::<Mastodon>::new(Plain);
+/// let codec = Codec::new(Mastodon, Plain);
 /// assert_eq!(codec.unix_ms(Id::from_u64(1_700_000_000_000 << 16 | 0xABCD)), 1_700_000_000_000);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,7 +120,7 @@ pub struct Mastodon;
 impl Layout for Mastodon {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 48,
             shift: 16,
@@ -150,14 +141,14 @@ impl Layout for Mastodon {
 ///
 /// Ticks are seconds since 2016-05-19 16:00:00 UTC, midnight of the 20th in China, and end with
 /// **2024-11-20 13:24:15 UTC**: that date has passed, so a system that goes on needs an epoch of its
-/// own ([`Custom::in_order`](super::Custom::in_order)). A node issues 8,192 ids a second. Source: `DefaultUidGenerator.java` of
+/// own ([`LayoutSpec::in_order`](super::LayoutSpec::in_order)). A node issues 8,192 ids a second. Source: `DefaultUidGenerator.java` of
 /// <https://github.com/baidu/uid-generator> (`timeBits`, `workerBits`, `seqBits`, `epochSeconds`), which
 /// takes a new node id from a database table at every start; a leased one comes free again.
 ///
 /// ```
 /// use randflake_core::{Baidu, Codec, Id, Plain};
 ///
-/// let codec = Codec::<Baidu>::new(Plain);
+/// let codec = Codec::new(Baidu, Plain);
 /// let id = codec.compose_at(core::time::Duration::from_secs(1_500_000_000), 30_000, 8_191)?;
 /// assert_eq!(id.to_u64(), (1_500_000_000 - 1_463_673_600) << 35 | 30_000 << 13 | 8_191);
 /// # Ok::<(), randflake_core::FieldError>(())
@@ -168,7 +159,7 @@ pub struct Baidu;
 impl Layout for Baidu {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 28,
             shift: 35,

@@ -1,5 +1,5 @@
-use super::{Field, Fields, Layout, Spec};
-use crate::{Sparx64, Sparx64OnTheFly};
+use super::{Field, Layout, LayoutFields, LayoutSpec};
+use crate::Sparx64;
 
 /// The Randflake layout: 30 bits of seconds, 17 of node id, 17 of sequence, encrypted.
 ///
@@ -12,49 +12,28 @@ use crate::{Sparx64, Sparx64OnTheFly};
 /// 2041-10-31 22:21:52 UTC the raw id's top bit is set. A node issues 131,072 ids a second. Source:
 /// <https://github.com/gosuda/randflake>, whose Go, Python and TypeScript packages exchange ids
 /// with this one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Randflake;
-
-impl Layout for Randflake {
-    type Permutation = Sparx64;
-
-    const SPEC: Spec = Spec::declare(Fields {
-        timestamp: Field {
-            bits: 30,
-            shift: 34,
-        },
-        node_id: Field {
-            bits: 17,
-            shift: 17,
-        },
-        sequence: Field { bits: 17, shift: 0 },
-        epoch_unix_ms: 1_730_000_000_000,
-        tick_ms: 1_000,
-    });
-}
-
-/// [`Randflake`] with 16 bytes of key in memory instead of 200: the same ids, a microcontroller's way.
+///
+/// A [`Sparx64`] has 200 bytes of round keys. [`Sparx64OnTheFly`](crate::Sparx64OnTheFly) makes the same ids with 16, a
+/// microcontroller's way:
 ///
 /// ```
-/// use randflake_core::{Generator, Lease, LocalWord, ManualClock, RandflakeOnTheFly, Sparx64OnTheFly};
+/// use randflake_core::{Generator, Lease, LocalWord, ManualClock, Randflake, Sparx64OnTheFly};
 ///
 /// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
-/// let lease = Lease::<RandflakeOnTheFly>::new(42, 3_706_297, 3_706_357)?;
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
 /// let cipher = Sparx64OnTheFly::new(&[7; 16]);
-/// let generator = Generator::<_, LocalWord<u32>, _>::new(lease, &clock, cipher)?;
+/// let generator = Generator::<_, LocalWord<u32>, _, _>::new(lease, &clock, cipher)?;
 /// assert_ne!(generator.generate()?, generator.generate()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// With the key in flash memory a generator needs none of it in RAM: a layout of one's own names the `static`.
+/// With the key in flash memory a generator needs none of it in RAM: a permutation of your own names the `static`.
 ///
 /// ```
-/// use randflake_core::{Generator, Layout, Lease, LocalWord, ManualClock, Permutation, Randflake};
-/// use randflake_core::{Sparx64OnTheFly, Spec};
+/// use randflake_core::{Generator, Lease, LocalWord, ManualClock, Permutation, Randflake, Sparx64OnTheFly};
 ///
 /// static CIPHER: Sparx64OnTheFly = Sparx64OnTheFly::new(b"sixteen byte key");
 ///
-/// #[derive(Debug)]
 /// struct InFlash;
 ///
 /// impl Permutation for InFlash {
@@ -67,25 +46,29 @@ impl Layout for Randflake {
 ///     }
 /// }
 ///
-/// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-/// struct Ids;
-///
-/// impl Layout for Ids {
-///     type Permutation = InFlash;
-///     const SPEC: Spec = Randflake::SPEC;
-/// }
-///
 /// # let clock = ManualClock::at_unix_ms(1_733_706_297_000);
-/// let lease = Lease::<Ids>::new(42, 3_706_297, 3_706_357)?;
-/// let generator = Generator::<_, LocalWord<u32>, _>::new(lease, &clock, InFlash)?;
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
+/// let generator = Generator::<_, LocalWord<u32>, _, _>::new(lease, &clock, InFlash)?;
 /// assert_ne!(generator.generate()?, generator.generate()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RandflakeOnTheFly;
+pub struct Randflake;
 
-impl Layout for RandflakeOnTheFly {
-    type Permutation = Sparx64OnTheFly;
+impl Layout for Randflake {
+    type Permutation = Sparx64;
 
-    const SPEC: Spec = Randflake::SPEC;
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
+        timestamp: Field {
+            bits: 30,
+            shift: 34,
+        },
+        node_id: Field {
+            bits: 17,
+            shift: 17,
+        },
+        sequence: Field { bits: 17, shift: 0 },
+        epoch_unix_ms: 1_730_000_000_000,
+        tick_ms: 1_000,
+    });
 }

@@ -1,4 +1,4 @@
-use super::{Custom, Field, Fields, Layout, NodeField, Spec};
+use super::{Field, Layout, LayoutFields, LayoutSpec};
 use crate::{FieldError, LayoutError, Plain};
 
 /// Twitter's Snowflake: 41 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
@@ -17,8 +17,8 @@ pub struct Snowflake;
 impl Layout for Snowflake {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare_with_node_fields(
-        Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare_with_node_fields(
+        LayoutFields {
             timestamp: Field {
                 bits: 41,
                 shift: 22,
@@ -31,16 +31,7 @@ impl Layout for Snowflake {
             epoch_unix_ms: 1_288_834_974_657,
             tick_ms: 1,
         },
-        &[
-            NodeField {
-                name: "datacenter",
-                bits: WORKER_BITS,
-            },
-            NodeField {
-                name: "worker",
-                bits: WORKER_BITS,
-            },
-        ],
+        &[("datacenter", WORKER_BITS), ("worker", WORKER_BITS)],
     );
 }
 
@@ -75,7 +66,7 @@ impl Snowflake {
         epoch_unix_ms: u64,
         node_bits: u32,
         step_bits: u32,
-    ) -> Result<Custom, LayoutError> {
+    ) -> Result<LayoutSpec, LayoutError> {
         let bits = node_bits.saturating_add(step_bits);
         if bits > MAX_NODE_AND_STEP_BITS {
             return Err(LayoutError::TooFewTimestampBits {
@@ -84,7 +75,7 @@ impl Snowflake {
             });
         }
         let timestamp_bits = 63_u32.saturating_sub(bits);
-        Custom::in_order([timestamp_bits, node_bits, step_bits], epoch_unix_ms, 1)
+        LayoutSpec::in_order([timestamp_bits, node_bits, step_bits], epoch_unix_ms, 1)
     }
 
     /// The node id of a worker in a datacenter, both 0 to 31.

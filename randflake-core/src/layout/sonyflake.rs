@@ -1,4 +1,4 @@
-use super::{Custom, Field, Fields, Layout, Spec};
+use super::{Field, Layout, LayoutFields, LayoutSpec};
 use crate::{LayoutError, Plain};
 
 /// Sonyflake: 39 bits of 10 ms, 8 of sequence, 16 of node id, in plain. The sequence lies **above**
@@ -19,7 +19,7 @@ pub struct Sonyflake;
 impl Layout for Sonyflake {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 39,
             shift: 24,
@@ -67,7 +67,7 @@ impl Sonyflake {
         unit_ms: u64,
         sequence_bits: u32,
         machine_bits: u32,
-    ) -> Result<Custom, LayoutError> {
+    ) -> Result<LayoutSpec, LayoutError> {
         let bits = sequence_bits.saturating_add(machine_bits);
         if bits > MAX_SEQUENCE_AND_MACHINE_BITS {
             return Err(LayoutError::TooFewTimestampBits {
@@ -78,7 +78,7 @@ impl Sonyflake {
         let Some(into_unit) = start_unix_ms.checked_rem(unit_ms) else {
             return Err(LayoutError::NoTick);
         };
-        Custom::new(Fields {
+        LayoutSpec::new(LayoutFields {
             timestamp: Field {
                 bits: 63_u32.saturating_sub(bits),
                 shift: bits,

@@ -60,9 +60,9 @@ impl Field {
     }
 }
 
-/// A layout as written down; [`Spec::new`] or [`Spec::declare`] check it.
+/// A layout as written down; [`LayoutSpec::new`] or [`LayoutSpec::declare`] check it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fields {
+pub struct LayoutFields {
     /// Ticks since the epoch: 1 to 63 bits.
     pub timestamp: Field,
     /// Who issues: at most 32 bits.
@@ -75,36 +75,26 @@ pub struct Fields {
     pub tick_ms: u64,
 }
 
-/// A named part of the node id, such as a region or a kind of resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeField {
-    /// What it is called.
-    pub name: &'static str,
-    /// Width in bits.
-    pub bits: u32,
-}
-
-impl NodeField {
-    const fn max(self) -> u32 {
-        match u32::MAX.checked_shl(self.bits) {
-            Some(above) => !above,
-            None => u32::MAX,
-        }
+/// The largest number of so many bits.
+const fn max_of(bits: u32) -> u32 {
+    match u32::MAX.checked_shl(bits) {
+        Some(above) => !above,
+        None => u32::MAX,
     }
 }
 
-/// A checked [`Fields`]: the fields lie inside 64 bits without overlap, and every tick has a time.
+/// A checked [`LayoutFields`]: the fields lie inside 64 bits without overlap, and every tick has a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spec {
-    fields: Fields,
-    /// The most significant first; none, or all the bits of the node id.
-    node_fields: &'static [NodeField],
+pub struct LayoutSpec {
+    fields: LayoutFields,
+    /// Name and width of each part, the most significant first; none, or all the bits of the node id.
+    node_fields: &'static [(&'static str, u32)],
 }
 
 const MS_PER_SECOND: u64 = 1_000;
 const NANOS_PER_MS: u32 = 1_000_000;
 
-impl Spec {
+impl LayoutSpec {
     /// Checks a layout.
     ///
     /// # Errors
@@ -112,14 +102,14 @@ impl Spec {
     /// [`LayoutError`] says which field is at fault and what is allowed.
     ///
     /// ```
-    /// use randflake_core::{Field, Fields, LayoutError, Layout, Snowflake, Spec};
+    /// use randflake_core::{Field, LayoutFields, LayoutError, Layout, Snowflake, LayoutSpec};
     ///
     /// let mut fields = Snowflake::SPEC.fields();
     /// fields.node_id.bits = 11;
-    /// assert_eq!(Spec::new(fields), Err(LayoutError::FieldsOverlap));
+    /// assert_eq!(LayoutSpec::new(fields), Err(LayoutError::FieldsOverlap));
     /// ```
-    pub const fn new(fields: Fields) -> Result<Self, LayoutError> {
-        let Fields {
+    pub const fn new(fields: LayoutFields) -> Result<Self, LayoutError> {
+        let LayoutFields {
             timestamp,
             node_id,
             sequence,
@@ -158,19 +148,59 @@ impl Spec {
         }
     }
 
-    /// [`Spec::new`] for a `const`: a layout that cannot work is a compile error.
+    /// The layout whose timestamp is above its node id, and that above its sequence, with widths in
+    /// that order, as most are.
+    ///
+    /// ```
+    /// use randflake_core::{Baidu, Layout, LayoutSpec};
+    ///
+    /// assert_eq!(LayoutSpec::in_order([28, 22, 13], 1_463_673_600_000, 1_000)?, Baidu::SPEC);
+    /// assert_eq!(
+    ///     LayoutSpec::in_order([41, 14, 12], 0, 1).unwrap_err().to_string(),
+    ///     "the timestamp, 41 bits shifted by 26, is not within the 64 bits of an id"
+    /// );
+    /// # Ok::<(), randflake_core::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`LayoutSpec::new`].
+    pub const fn in_order(
+        [timestamp, node_id, sequence]: [u32; 3],
+        epoch_unix_ms: u64,
+        tick_ms: u64,
+    ) -> Result<Self, LayoutError> {
+        Self::new(LayoutFields {
+            timestamp: Field {
+                bits: timestamp,
+                shift: node_id.saturating_add(sequence),
+            },
+            node_id: Field {
+                bits: node_id,
+                shift: sequence,
+            },
+            sequence: Field {
+                bits: sequence,
+                shift: 0,
+            },
+            epoch_unix_ms,
+            tick_ms,
+        })
+    }
+
+    /// [`LayoutSpec::new`] for a `const`: a layout that cannot work is a compile error.
     ///
     /// # Panics
     ///
     /// When a field is too wide, outside the 64 bits or overlaps another, when the timestamp or the
     /// tick is empty, or when the last tick's time in milliseconds is over 64 bits. In a `const`
-    /// that is a compile error; for a layout known only at run time use [`Spec::new`].
+    /// that is a compile error; for a layout known only at run time use [`LayoutSpec::new`].
     #[must_use]
     #[expect(
         clippy::panic,
         reason = "evaluated at compile time, where a panic is the error"
     )]
-    pub const fn declare(fields: Fields) -> Self {
+    pub const fn declare(fields: LayoutFields) -> Self {
         match Self::new(fields) {
             Ok(spec) => spec,
             Err(LayoutError::FieldTooWide { .. }) => panic!("a field of the layout is too wide"),
@@ -183,19 +213,19 @@ impl Spec {
         }
     }
 
-    /// The same with names for the parts of its node id, the most significant first.
+    /// The same with parts of its node id, the most significant first: each has a name and a width in bits.
     ///
     /// # Errors
     ///
     /// [`LayoutError::NodeFields`] unless the parts are as wide together as the node id.
     pub const fn with_node_fields(
         self,
-        node_fields: &'static [NodeField],
+        node_fields: &'static [(&'static str, u32)],
     ) -> Result<Self, LayoutError> {
         let mut bits: u32 = 0;
         let mut index: usize = 0;
         while index < node_fields.len() {
-            bits = bits.saturating_add(node_fields[index].bits);
+            bits = bits.saturating_add(node_fields[index].1);
             index = index.wrapping_add(1);
         }
         let node_bits = self.fields.node_id.bits;
@@ -208,11 +238,11 @@ impl Spec {
         })
     }
 
-    /// [`declare`](Spec::declare) with names for the parts of the node id: what business knows, in the
-    /// id. Each combination that issues is a node id of its own.
+    /// [`declare`](LayoutSpec::declare) with parts of the node id, each with a name and a width in bits: what business
+    /// knows, in the id. Each combination that issues is a node id of its own.
     ///
     /// ```
-    /// use randflake_core::{Codec, Field, Fields, Layout, NodeField, Parts, Plain, Spec};
+    /// use randflake_core::{Codec, Field, LayoutFields, Layout, Parts, Plain, LayoutSpec};
     ///
     /// /// 39 bits of 10 ms; region, kind of resource and machine; 3 of sequence.
     /// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -220,8 +250,8 @@ impl Spec {
     ///
     /// impl Layout for Resource {
     ///     type Permutation = Plain;
-    ///     const SPEC: Spec = Spec::declare_with_node_fields(
-    ///         Fields {
+    ///     const SPEC: LayoutSpec = LayoutSpec::declare_with_node_fields(
+    ///         LayoutFields {
     ///             timestamp: Field { bits: 39, shift: 25 },
     ///             node_id: Field { bits: 22, shift: 3 },
     ///             sequence: Field { bits: 3, shift: 0 },
@@ -229,15 +259,15 @@ impl Spec {
     ///             tick_ms: 10,
     ///         },
     ///         &[
-    ///             NodeField { name: "region", bits: 6 },
-    ///             NodeField { name: "resource type", bits: 14 },
-    ///             NodeField { name: "machine", bits: 2 },
+    ///             ("region", 6),
+    ///             ("resource type", 14),
+    ///             ("machine", 2),
     ///         ],
     ///     );
     /// }
     ///
     /// let node_id = Resource::SPEC.node_id(&[7, 1_001, 2])?;
-    /// let codec = Codec::<Resource>::new(Plain);
+    /// let codec = Codec::new(Resource, Plain);
     /// let id = codec.compose(Parts { tick: 1, node_id, sequence: 5 })?;
     /// assert_eq!(id.to_u64(), 1 << 25 | 7 << 19 | 1_001 << 5 | 2 << 3 | 5);
     /// let parts: Vec<_> = Resource::SPEC.node_parts(codec.inspect(id).node_id).collect();
@@ -254,8 +284,8 @@ impl Spec {
         reason = "evaluated at compile time, where a panic is the error"
     )]
     pub const fn declare_with_node_fields(
-        fields: Fields,
-        node_fields: &'static [NodeField],
+        fields: LayoutFields,
+        node_fields: &'static [(&'static str, u32)],
     ) -> Self {
         match Self::declare(fields).with_node_fields(node_fields) {
             Ok(spec) => spec,
@@ -263,10 +293,10 @@ impl Spec {
         }
     }
 
-    /// The names of the node id's parts, the most significant first; none unless it was declared with
-    /// some.
+    /// Name and width in bits of each part of the node id, the most significant first; none unless it was declared
+    /// with some.
     #[must_use]
-    pub const fn node_fields(&self) -> &'static [NodeField] {
+    pub const fn node_fields(&self) -> &'static [(&'static str, u32)] {
         self.node_fields
     }
 
@@ -284,15 +314,12 @@ impl Spec {
             });
         }
         let mut node_id: u32 = 0;
-        for (&field, &value) in self.node_fields.iter().zip(values) {
-            if value > field.max() {
-                return Err(FieldError::NodePart {
-                    name: field.name,
-                    value,
-                    max: field.max(),
-                });
+        for (&(name, bits), &value) in self.node_fields.iter().zip(values) {
+            let max = max_of(bits);
+            if value > max {
+                return Err(FieldError::NodePart { name, value, max });
             }
-            node_id = node_id.checked_shl(field.bits).unwrap_or(0) | value;
+            node_id = node_id.checked_shl(bits).unwrap_or(0) | value;
         }
         Ok(node_id)
     }
@@ -300,17 +327,17 @@ impl Spec {
     /// Name and value of each part of a node id of this layout.
     pub fn node_parts(&self, node_id: u32) -> impl Iterator<Item = (&'static str, u32)> + use<> {
         let mut left = self.fields.node_id.bits;
-        self.node_fields.iter().map(move |field| {
-            left = left.saturating_sub(field.bits);
-            let value = node_id.checked_shr(left).unwrap_or(0) & field.max();
-            (field.name, value)
+        self.node_fields.iter().map(move |&(name, bits)| {
+            left = left.saturating_sub(bits);
+            let value = node_id.checked_shr(left).unwrap_or(0) & max_of(bits);
+            (name, value)
         })
     }
 
     /// The declaration.
     #[must_use]
     #[inline]
-    pub const fn fields(&self) -> Fields {
+    pub const fn fields(&self) -> LayoutFields {
         self.fields
     }
 
@@ -365,7 +392,7 @@ impl Spec {
     }
 
     /// The tick at a time since the Unix epoch, or `None` before the layout's epoch. It may be past
-    /// [`max_tick`](Spec::max_tick).
+    /// [`max_tick`](LayoutSpec::max_tick).
     ///
     /// ```
     /// use core::time::Duration;
@@ -378,7 +405,7 @@ impl Spec {
     #[must_use]
     #[inline]
     pub const fn tick_at(&self, unix: Duration) -> Option<u64> {
-        let Fields {
+        let LayoutFields {
             epoch_unix_ms,
             tick_ms,
             ..
@@ -412,7 +439,7 @@ impl Spec {
         }
     }
 
-    /// When a tick begins, as [`allows`](Spec::allows) is told it.
+    /// When a tick begins, as [`allows`](LayoutSpec::allows) is told it.
     #[inline]
     pub(crate) const fn begins(&self, tick: u64) -> u64 {
         match self.unix_s(tick) {
@@ -421,7 +448,7 @@ impl Spec {
         }
     }
 
-    /// Whether the tick that is `elapsed` ticks after the one that [`begins`](Spec::begins) then is the one that a
+    /// Whether the tick that is `elapsed` ticks after the one that [`begins`](LayoutSpec::begins) then is the one that a
     /// clock at `unix` shows, or at most `tolerance` ticks ahead of it: without a division by the tick's length.
     ///
     /// The answer may be `false` in the epoch's first second with a tolerance, after 292 million years, and for ticks
@@ -437,7 +464,7 @@ impl Spec {
         // With these, what is compared is the difference of two numbers below 2^63.
         const MOST_S: u64 = (1 << 63) / MS_PER_SECOND - 1;
         const MOST_LENGTH: u64 = 1 << 31;
-        let Fields {
+        let LayoutFields {
             epoch_unix_ms,
             tick_ms,
             ..
@@ -518,7 +545,7 @@ impl Spec {
     /// The second of Unix time at which a tick begins, in layouts whose ticks begin with seconds.
     #[inline]
     const fn unix_s(&self, tick: u64) -> Option<u64> {
-        let Fields {
+        let LayoutFields {
             epoch_unix_ms,
             tick_ms,
             ..

@@ -1,6 +1,7 @@
 //! Two segments: one that is issued from, one in reserve.
 
-use super::{PutError, Segment};
+use super::Segment;
+use super::error::PutError;
 use crate::permutation::fill_ids;
 use crate::{AtomicWord, Id, Permutation};
 
@@ -10,7 +11,8 @@ use crate::{AtomicWord, Id, Permutation};
 /// of the second are issued. Segments must ascend, so numbers do as well and none repeats.
 ///
 /// ```
-/// use randflake_core::segment::{Segment, SegmentBuffer};
+/// use randflake_core::internal::SegmentBuffer;
+/// use randflake_core::segment::Segment;
 /// use std::sync::atomic::AtomicU64;
 ///
 /// let buffer = SegmentBuffer::<AtomicU64>::new(Segment::new(1, 2)?);
@@ -30,14 +32,14 @@ pub struct SegmentBuffer<W> {
     taken: W,
     /// The first place behind the last segment.
     end: W,
-    slots: [Slot<W>; 2],
+    halves: [Half<W>; 2],
     /// 1 while a thread puts a segment.
     putting: W,
 }
 
 /// Where a segment's places begin, and what to add to them.
 #[derive(Debug)]
-struct Slot<W> {
+struct Half<W> {
     begin: W,
     offset: W,
 }
@@ -46,15 +48,15 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
     /// A buffer with its first segment.
     #[must_use]
     pub fn new(first: Segment) -> Self {
-        let slot = |begin, offset| Slot {
+        let half = |begin, offset| Half {
             begin: W::new(begin),
             offset: W::new(offset),
         };
         Self {
-            // No place is 0, so that the empty slot begins before the other.
+            // No place is 0, so that the empty half begins before the other.
             taken: W::new(1),
             end: W::new(first.len().wrapping_add(1)),
-            slots: [slot(1, first.first().wrapping_sub(1)), slot(0, 0)],
+            halves: [half(1, first.first().wrapping_sub(1)), half(0, 0)],
             putting: W::new(0),
         }
     }
@@ -63,7 +65,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
     #[inline]
     pub fn take(&self, most: u64) -> Option<Segment> {
         loop {
-            // In this order: whoever sees a new end sees its slot as well, and a slot is written anew
+            // In this order: whoever sees a new end sees its half as well, and a half is written anew
             // only when every place of it is taken. So if the exchange below finds `taken` as it was,
             // what was read since then belongs to it.
             let taken = self.taken.load();
@@ -71,9 +73,9 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
             if taken >= end {
                 return None;
             }
-            let (slot, end) = self.at(taken, end);
+            let (half, end) = self.at(taken, end);
             let count = most.max(1).min(end.wrapping_sub(taken));
-            let first = taken.wrapping_add(slot.offset.load());
+            let first = taken.wrapping_add(half.offset.load());
             if self
                 .taken
                 .compare_exchange(taken, taken.wrapping_add(count))
@@ -83,12 +85,12 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         }
     }
 
-    /// The slot of a place, and where its segment ends.
+    /// The half of a place, and where its segment ends.
     #[inline]
-    fn at(&self, place: u64, end: u64) -> (&Slot<W>, u64) {
-        let [a, b] = &self.slots;
+    fn at(&self, place: u64, end: u64) -> (&Half<W>, u64) {
+        let [a, b] = &self.halves;
         let (a_begin, b_begin) = (a.begin.load(), b.begin.load());
-        let (slot, other_begin) = if b_begin > place || (a_begin <= place && a_begin > b_begin) {
+        let (half, other_begin) = if b_begin > place || (a_begin <= place && a_begin > b_begin) {
             (a, b_begin)
         } else {
             (b, a_begin)
@@ -98,7 +100,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         } else {
             end
         };
-        (slot, segment_end.min(end))
+        (half, segment_end.min(end))
     }
 
     /// Fills a buffer with numbers in their public form, from the front, and says how many: fewer
@@ -145,7 +147,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
     }
 
     fn put_alone(&self, segment: Segment) -> Result<(), PutError> {
-        let [a, b] = &self.slots;
+        let [a, b] = &self.halves;
         let (older, newer) = if a.begin.load() < b.begin.load() {
             (a, b)
         } else {
@@ -162,7 +164,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         if self.taken.load() < newer.begin.load() {
             return Err(PutError::Full);
         }
-        // The slot is not read any more, and is not before its `begin` and then `end` say so.
+        // The half is not read any more, and is not before its `begin` and then `end` say so.
         set(&older.offset, segment.first().wrapping_sub(end));
         set(&older.begin, end);
         // Segments are disjoint and below 2^63, so their lengths add up to less.

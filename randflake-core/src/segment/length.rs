@@ -10,7 +10,7 @@ use core::time::Duration;
 ///
 /// ```
 /// use core::time::Duration;
-/// use randflake_core::segment::SegmentLength;
+/// use randflake_core::internal::SegmentLength;
 ///
 /// let mut length = SegmentLength::new(1_000, 1_000_000, Duration::from_secs(60));
 /// assert_eq!(length.get(), 1_000);

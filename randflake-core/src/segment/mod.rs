@@ -1,12 +1,10 @@
 //! Dense numbers: ranges of a counter, reserved at once and issued one by one. No clock is needed.
 
-mod buffer;
-mod error;
-mod length;
+pub(crate) mod buffer;
+pub(crate) mod error;
+pub(crate) mod length;
 
-pub use buffer::SegmentBuffer;
-pub use error::{PutError, ReserveError};
-pub use length::SegmentLength;
+pub use error::ReserveError;
 
 /// The largest number: 2^63 - 2. The number after it, where the counter would stand, still fits a
 /// database's `bigint`.

@@ -18,7 +18,7 @@ use scalar as platform;
 use sse2 as platform;
 
 /// Digits of a 64-bit number: 12 of 5 bits and a leading one of 4.
-const MAX_LEN: usize = 13;
+pub(crate) const MAX_LEN: usize = 13;
 const BITS_PER_DIGIT: u32 = 5;
 /// The largest first digit of 13.
 const MAX_FIRST: u8 = b'f';

@@ -4,7 +4,7 @@ use core::cell::Cell;
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{
-    GenerateError, Generator, Lease, LocalWord, Monotonic, RandflakeOnTheFly, Sparx64OnTheFly,
+    GenerateError, Generator, Lease, LocalWord, Monotonic, Randflake, Sparx64OnTheFly,
     TimeBounds, UnixClock, Uptime,
 };
 
@@ -12,7 +12,7 @@ use crate::board;
 use crate::shown::EPOCH;
 use crate::suite::{Suite, expect};
 
-type L = RandflakeOnTheFly;
+type L = Randflake;
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 
@@ -39,12 +39,12 @@ pub fn run(suite: &mut Suite) {
 /// The lease from second 100 to 200, and a clock over `uptime`.
 fn generator<'a>(
     clock: &'a UnixClock<Told<'a>, LocalWord<u32>>,
-) -> Generator<L, LocalWord<u32>, &'a UnixClock<Told<'a>, LocalWord<u32>>> {
+) -> Generator<L, LocalWord<u32>, &'a UnixClock<Told<'a>, LocalWord<u32>>, Sparx64OnTheFly> {
     Generator::new(lease(), clock, Sparx64OnTheFly::new(&[7; 16])).unwrap()
 }
 
 fn lease() -> Lease<L> {
-    Lease::new(42, 100, 200).unwrap()
+    Lease::new(Randflake, 42, 100, 200).unwrap()
 }
 
 fn not_set() -> Result<&'static str, &'static str> {
@@ -96,7 +96,7 @@ fn lease_ends() -> Result<&'static str, &'static str> {
     uptime.set(3);
     let over = Err(GenerateError::LeaseOver { since_ms: 2_000 });
     expect(ids.generate() == over, "refused past the end")?;
-    let longer = Lease::new(42, 100, 300).unwrap();
+    let longer = Lease::new(Randflake, 42, 100, 300).unwrap();
     expect(
         ids.extend(longer).is_err(),
         "a lease that is over is not extended",
@@ -116,7 +116,7 @@ fn counter_wraps() -> Result<&'static str, &'static str> {
     clock.set(at(150)).map_err(|_| "the clock is set")?;
     let set = elapsed();
     let ids =
-        Generator::<L, LocalWord<u32>, _>::new(lease(), &clock, Sparx64OnTheFly::new(&[7; 16]));
+        Generator::<L, LocalWord<u32>, _, _>::new(lease(), &clock, Sparx64OnTheFly::new(&[7; 16]));
     let ids = ids.unwrap();
     let mut tick = 0;
     while tick < 153 {

@@ -81,7 +81,7 @@ fn native() -> Option<Sweep> {
 
 /// The most seconds that a word counts.
 fn lease() -> Lease<L> {
-    Lease::new(42, 0, 32_767).unwrap()
+    Lease::new(L::default(), 42, 0, 32_767).unwrap()
 }
 
 /// One generator for both.
@@ -102,7 +102,7 @@ fn lanes(numbers: [usize; 2]) -> Sweep {
         let lanes: [_; 2] = Lane::split(lease(), Shown, permutation()).unwrap();
         lanes.into_iter().nth(number).unwrap()
     });
-    let codec = Codec::<L>::new(permutation());
+    let codec = Codec::new(L::default(), permutation());
     Sweep::run(
         &mut || main_code.generate(),
         &mut || interrupt.generate(),
@@ -120,7 +120,7 @@ fn queue() -> Sweep {
     let (mut filler, mut taker) = queue.split::<L>(9);
     let mut fill = move || filler.fill(&lease(), &Shown, || queued.generate());
     fill().unwrap();
-    let codec = Codec::<L>::new(permutation());
+    let codec = Codec::new(L::default(), permutation());
     Sweep::run(
         &mut || {
             fill()?;

@@ -4,7 +4,7 @@
 use core::fmt::{self, Display};
 
 use randflake_embedded::randflake_core::{
-    Blocks, Generator, HorizonStore, Lease, LocalWord, RandflakeOnTheFly as L, Sparx64OnTheFly,
+    Blocks, Generator, HorizonStore, Lease, LocalWord, Randflake as L, Sparx64OnTheFly,
     TicketError, TicketReader,
 };
 
@@ -91,7 +91,7 @@ fn issue(grant: Lease<L>) {
     let lease = Blocks::new(grant, Ram).begin(None).unwrap();
     Shown::set(lease.start().try_into().unwrap());
     let cipher = Sparx64OnTheFly::new(&[7; 16]);
-    let generator = Generator::<_, LocalWord<u32>, _>::new(lease, Shown, cipher).unwrap();
+    let generator = Generator::<_, LocalWord<u32>, _, _>::new(lease, Shown, cipher).unwrap();
     let Retained {
         mut highest,
         mut duplicates,

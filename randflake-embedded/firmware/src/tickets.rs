@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{
-    Layout, Lease, LeaseError, RandflakeOnTheFly as L, Snowflake, Ticket, TicketError, TicketReader,
+    Layout, Lease, LeaseError, Randflake as L, Snowflake, Ticket, TicketError, TicketReader,
 };
 
 use crate::suite::{Suite, expect};
@@ -25,7 +25,7 @@ pub static DEVICE: &Vector = &VECTORS[0];
 
 impl Vector {
     fn lease(&self) -> Lease<L> {
-        Lease::new(self.node_id, self.start, self.end).unwrap()
+        Lease::new(L, self.node_id, self.start, self.end).unwrap()
     }
 
     /// The device, which has accepted all tickets before this one.

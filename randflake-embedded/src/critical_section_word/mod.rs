@@ -23,7 +23,7 @@ use randflake_core::AtomicWord;
 /// use randflake_embedded::CriticalSectionWord;
 ///
 /// let clock = ManualClock::at_unix_ms(1_733_706_297_000);
-/// let lease = Lease::new(42, 3_706_297, 3_706_357)?;
+/// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
 /// let cipher = Sparx64::new(&[7; 16]);
 /// let generator = Generator::<Randflake, CriticalSectionWord, _>::new(lease, &clock, cipher)?;
 /// assert_ne!(generator.generate()?, generator.generate()?);

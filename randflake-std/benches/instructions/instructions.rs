@@ -10,7 +10,7 @@ use std::time::Duration;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use randflake_core::{
     AtomicWord, Clock, Codec, Generator, Id, Layout, Lease, LocalWord, Permutation, Plain,
-    Randflake, Snowflake, Spec, Text,
+    Randflake, Snowflake, LayoutSpec, Text,
 };
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, Handle};
@@ -49,7 +49,7 @@ struct OnBaseline;
 
 impl Layout for OnBaseline {
     type Permutation = Baseline;
-    const SPEC: Spec = Randflake::SPEC;
+    const SPEC: LayoutSpec = Randflake::SPEC;
 }
 
 const TICK: u64 = 1_000;
@@ -65,16 +65,16 @@ impl Clock for FixedClock {
 type Fixed<L, W> = Generator<L, W, FixedClock>;
 
 fn generator<L: Layout, W: AtomicWord>(permutation: L::Permutation) -> Fixed<L, W> {
-    let lease = Lease::new(42, TICK, TICK + 60).expect("the lease is of the layout");
+    let lease = Lease::new(L::default(), 42, TICK, TICK + 60).expect("the lease is of the layout");
     let now = Duration::from_millis(L::SPEC.unix_ms(TICK));
     let clock = FixedClock(Cell::new(now));
     Generator::new(lease, clock, permutation).expect("the word is wide enough")
 }
 
 fn handle() -> Handle<OnBaseline> {
-    let namespace = Namespace::of::<OnBaseline>("bench").expect("the name is valid");
+    let namespace = Namespace::new("bench", OnBaseline).expect("the name is valid");
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let builder = Builder::<OnBaseline>::new(Baseline(cipher()), store);
+    let builder = Builder::new(OnBaseline, Baseline(cipher()), store);
     builder.build().expect("the store is empty")
 }
 
@@ -141,7 +141,7 @@ fn encrypt(cipher: Sparx64) -> impl Sized {
 }
 
 #[library_benchmark]
-#[bench::once(Codec::new(cipher()), ids())]
+#[bench::once(Codec::new(Randflake, cipher()), ids())]
 fn inspect(codec: Codec<Randflake>, ids: Vec<Id>) -> impl Sized {
     ids.iter().for_each(|&id| _ = black_box(codec.inspect(id)));
     (codec, ids)

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use randflake_std::lease::{LeaseStore, Namespace, open};
-use randflake_std::randflake_core::{Field, Fields, Layout, Plain, Spec};
+use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain};
 use tempfile::TempDir;
 
 use super::engines::etcd::EtcdCluster;
@@ -21,7 +21,7 @@ struct Millis;
 impl Layout for Millis {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 41,
             shift: 23,
@@ -40,7 +40,7 @@ struct Wide;
 impl Layout for Wide {
     type Permutation = Plain;
 
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 41,
             shift: 22,
@@ -166,7 +166,7 @@ impl Engine {
     /// A namespace of its own.
     pub(crate) fn space(&self, name: &str) -> Space<'_> {
         let longest = Duration::from_millis(TTL);
-        let namespace = Namespace::of::<Millis>(name).unwrap();
+        let namespace = Namespace::new(name, Millis).unwrap();
         Space {
             engine: self,
             namespace: namespace.with_max_ttl(longest),
@@ -177,7 +177,7 @@ impl Engine {
     pub(crate) fn wide_space(&self) -> Space<'_> {
         Space {
             engine: self,
-            namespace: Namespace::of::<Wide>("wide").unwrap(),
+            namespace: Namespace::new("wide", Wide).unwrap(),
         }
     }
 

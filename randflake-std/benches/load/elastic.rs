@@ -99,9 +99,9 @@ fn changes(ids: &Handle, time: Duration) -> String {
 /// From little to much and back, with ids up to some seconds ahead of the clock.
 pub(crate) fn run(tolerance: u32, seconds: [u64; 3]) {
     let folder = tempfile::tempdir().unwrap();
-    let namespace = Namespace::of::<Randflake>("bench").unwrap();
+    let namespace = Namespace::new("bench", Randflake).unwrap();
     let store = SqliteStore::open(folder.path().join("leases.db"), &namespace).unwrap();
-    let builder = randflake_std::Builder::<Randflake>::new(cipher(), store);
+    let builder = randflake_std::Builder::new(Randflake, cipher(), store);
     let builder = builder.node_ids(1..=64).ttl(TTL).tolerance(tolerance);
     let ids = builder.build().unwrap();
     println!(

@@ -32,7 +32,7 @@ pub(crate) fn handle_of_generation(node_ids: u32) -> Handle {
 }
 
 fn builder(node_ids: u32) -> Builder {
-    let namespace = Namespace::of::<Randflake>("bench").expect("the name is valid");
+    let namespace = Namespace::new("bench", Randflake).expect("the name is valid");
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    Builder::new(cipher(), store).node_ids(node_ids)
+    Builder::new(Randflake, cipher(), store).node_ids(node_ids)
 }

@@ -3,7 +3,8 @@
 use core::cell::RefCell;
 use core::mem;
 
-use randflake_core::{Block, Id};
+use randflake_core::Id;
+use randflake_core::internal::Block;
 
 use super::per_thread::PerThread;
 

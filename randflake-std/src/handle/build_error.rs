@@ -49,6 +49,13 @@ pub enum BuildError {
     },
     /// The store refused or failed.
     Store(StoreError),
+    /// It still did when the [time to wait](super::Builder::wait) was up.
+    Waited {
+        /// For how long it was asked again and again.
+        waited: Duration,
+        /// Why it granted nothing the last time.
+        error: StoreError,
+    },
     /// The store granted what the layout does not have.
     Lease(LeaseError),
     /// The keeper's thread could not be started.
@@ -97,6 +104,9 @@ impl Display for BuildError {
                 )
             }
             Self::Store(source) => Display::fmt(source, f),
+            Self::Waited { waited, error } => {
+                write!(f, "gave up after {:.1} s: {error}", waited.as_secs_f64())
+            }
             Self::Lease(source) => write!(f, "the store's grant cannot be used: {source}"),
             Self::Thread(source) => write!(f, "the keeper's thread cannot be started: {source}"),
         }
@@ -106,7 +116,7 @@ impl Display for BuildError {
 impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Store(source) => Some(source),
+            Self::Store(source) | Self::Waited { error: source, .. } => Some(source),
             Self::Lease(source) => Some(source),
             Self::Thread(source) => Some(source),
             Self::Layout { .. }

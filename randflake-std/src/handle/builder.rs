@@ -4,20 +4,20 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use randflake_core::{AnyLayout, Codec, Layout, Randflake};
+use randflake_core::{AnyLayout, Codec, Permutation, Randflake};
 
 use super::build_error::BuildError;
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
 use super::keeper::Keeper;
 use super::shared::Shared;
-use super::tenant::Tenant;
+use super::store_client::StoreClient;
+use super::waiting::{Asked, Waiting};
 use super::{Handle, Owner};
 use crate::Secret;
 use crate::generation::Generation;
 use crate::holder::is_name_allowed;
-use crate::lease::{LeaseStore, NodeIds, StoreError};
-use crate::ledger::Seal;
+use crate::lease::{LeaseStore, NodeIds, Seal, StoreError};
 
 /// How long a lease lasts unless it is renewed: 60 s.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
@@ -27,15 +27,12 @@ pub const MAX_TOLERANCE_MS: u64 = 5_000;
 /// A lease shorter than a second, or than three ticks, would end between two renewals.
 const MIN_TTL: Duration = Duration::from_secs(1);
 const MIN_TTL_TICKS: u64 = 3;
-/// How often the first acquire is tried when its outcome is unknown.
-const ACQUIRE_TRIES: u32 = 3;
-const ACQUIRE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Makes a [`Handle`]: see [`Handle::builder`].
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `build`"]
-pub struct Builder<L: AnyLayout = Randflake> {
-    codec: Codec<L>,
+pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> {
+    codec: Codec<L, P>,
     store: Box<dyn LeaseStore>,
     node_ids: NodeIdCount,
     chosen: Option<Box<[u32]>>,
@@ -43,28 +40,23 @@ pub struct Builder<L: AnyLayout = Randflake> {
     tolerance: u32,
     holder: Option<String>,
     generation: Generation,
+    waiting: Waiting,
 }
 
 impl Handle<Randflake> {
     /// A builder of a handle for Randflake ids under a secret, with leases from a store.
     pub fn builder(secret: &Secret, store: impl LeaseStore + 'static) -> Builder {
-        Builder::new(secret.cipher(), store)
+        Builder::new(Randflake, secret.cipher(), store)
     }
 }
 
-impl<L: Layout> Builder<L> {
-    /// A builder of a handle for ids of any layout:
-    /// `Builder::<Snowflake>::new(Plain, store)`.
-    pub fn new(permutation: L::Permutation, store: impl LeaseStore + 'static) -> Self {
-        Self::of(Codec::new(permutation), store)
-    }
-}
-
-impl<L: AnyLayout> Builder<L> {
-    /// [`new`](Builder::new) for a layout made at run time, too: the codec has it.
-    pub fn of(codec: Codec<L>, store: impl LeaseStore + 'static) -> Self {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
+    /// A builder of a handle for ids of any layout under any permutation: `Builder::new(Snowflake, Plain, store)`
+    /// makes a `Handle<Snowflake>`, whose ids are plain, and `Builder::new(Snowflake, secret.cipher(), store)` a
+    /// `Handle<Snowflake, Sparx64>`, whose ids are encrypted.
+    pub fn new(layout: L, permutation: P, store: impl LeaseStore + 'static) -> Self {
         Self {
-            codec,
+            codec: Codec::new(layout, permutation),
             store: Box::new(store),
             node_ids: 1.into(),
             chosen: None,
@@ -72,6 +64,7 @@ impl<L: AnyLayout> Builder<L> {
             tolerance: 0,
             holder: None,
             generation: Generation::constant(),
+            waiting: Waiting::default(),
         }
     }
 
@@ -101,7 +94,7 @@ impl<L: AnyLayout> Builder<L> {
     /// use randflake_std::{ExactSystemClock, Handle, Id, Randflake, Secret};
     /// use std::time::Duration;
     ///
-    /// let store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, ExactSystemClock.into());
+    /// let store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
     /// let ids = Handle::builder(&Secret::generate()?, store).node_ids(1..=64).build()?;
     /// assert_eq!(ids.lease().leases.len(), 1);
     ///
@@ -130,10 +123,10 @@ impl<L: AnyLayout> Builder<L> {
     /// use randflake_std::{BuildError, Builder, Plain, Sonyflake, SystemClock};
     /// use std::sync::Arc;
     ///
-    /// let server = MemoryStore::new(Namespace::of::<Sonyflake>("orders")?, Arc::new(SystemClock));
+    /// let server = MemoryStore::new(Namespace::new("orders", Sonyflake)?, Arc::new(SystemClock));
     /// // Of 10.0.18.103; the feature `private-ip` finds out the address.
     /// let node_id = 18 << 8 | 103;
-    /// let build = || Builder::<Sonyflake>::new(Plain, server.clone()).choose([node_id]).build();
+    /// let build = || Builder::new(Sonyflake, Plain, server.clone()).choose([node_id]).build();
     ///
     /// let ids = build()?;
     /// assert_eq!(ids.inspect(ids.generate()?).node_id, node_id);
@@ -188,15 +181,70 @@ impl<L: AnyLayout> Builder<L> {
         self
     }
 
+    /// For how long [`build`](Builder::build) goes on while the store grants nothing, instead of failing: not at all
+    /// unless set.
+    ///
+    /// It waits for what can pass without a change of settings: too few node ids are free, the store is
+    /// [quarantined](StoreError::Quarantined) or does not answer, or its clock and this machine's differ, as they may
+    /// before a machine has set its own. The store is asked at least every 2.2 s, because a holder may release a lease, and
+    /// an operator end a quarantine, before the store expects it. Anything else fails at once.
+    ///
+    /// A store's `open` fails by itself when a server cannot be reached;
+    /// [`lease::deferred`](crate::lease::deferred) makes opening a part of what is waited for.
+    ///
+    /// It says so: with the feature `tracing` by the event `waiting for a lease`, and to
+    /// [`on_wait`](Builder::on_wait). There is no handle yet whose [health](Handle::health) could be asked, so a
+    /// service is not ready until `build` has returned.
+    ///
+    /// When the time is up the error is [`BuildError::Waited`], with the last reason.
+    ///
+    /// ```
+    /// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
+    /// use randflake_std::{BuildError, ExactSystemClock, Handle, Randflake, Secret};
+    /// use std::time::Duration;
+    ///
+    /// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
+    /// store.quarantine()?; // for the longest TTL and 20 s, 320 s
+    ///
+    /// let builder = Handle::builder(&Secret::generate()?, store).wait(Duration::from_millis(200));
+    /// let error = builder.build().unwrap_err();
+    /// assert!(matches!(error, BuildError::Waited { error: StoreError::Quarantined { .. }, .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait(mut self, limit: Duration) -> Self {
+        self.waiting.limit = limit;
+        self
+    }
+
+    /// What to call when [`build`](Builder::build) begins to [wait](Builder::wait), and whenever the reason becomes
+    /// another: with the reason, and how long it waits at most from now on. It is called in the thread that builds.
+    pub fn on_wait(mut self, tell: impl FnMut(&StoreError, Duration) + Send + 'static) -> Self {
+        self.waiting.tell = Some(Box::new(tell));
+        self
+    }
+
     /// Acquires the leases and starts the keeper.
+    ///
+    /// # Blocking
+    ///
+    /// It waits for the store: [as long as an acquire takes](crate::lease#how-long-calls-block), and if the store does not
+    /// answer, for three acquires and 0.3 s. With [`wait`](Builder::wait) it goes on for that time and one acquire more. In a
+    /// task call `build_async` (feature `tokio`).
     ///
     /// # Errors
     ///
-    /// [`BuildError`]; no lease is held then.
-    pub fn build(mut self) -> Result<Handle<L>, BuildError> {
+    /// [`BuildError`]; no lease is held then, unless the store has granted one and its answer was lost: that one ends by
+    /// itself.
+    pub fn build(self) -> Result<Handle<L, P>, BuildError> {
+        let (_wanted, asked) = mpsc::channel();
+        self.build_while(&asked)
+    }
+
+    /// [`build`](Builder::build), until nobody wants the handle any more.
+    pub(super) fn build_while(mut self, asked: &Asked) -> Result<Handle<L, P>, BuildError> {
         self.check()?;
         // First of all: a lease that nobody keeps would be held until it expires.
-        let (keeper, received) = mpsc::channel::<Keeper<L>>();
+        let (keeper, received) = mpsc::channel::<Keeper<L, P>>();
         thread::Builder::new()
             .name("randflake-keeper".to_owned())
             .spawn(move || received.recv().into_iter().for_each(Keeper::run))
@@ -204,7 +252,7 @@ impl<L: AnyLayout> Builder<L> {
         let holder = self.holder.unwrap_or_else(crate::holder::process_name);
         let holder = crate::holder::unique(&holder).map_err(StoreError::unavailable)?;
         self.store.seal(Seal::of(self.codec.permutation()));
-        let mut tenant = Tenant::new(self.store, holder, self.ttl);
+        let mut client = StoreClient::new(self.store, holder, self.ttl);
         let wanted = match &self.chosen {
             Some(chosen) => NodeIds::These(chosen),
             None => NodeIds::Any(self.node_ids.least),
@@ -214,13 +262,13 @@ impl<L: AnyLayout> Builder<L> {
             None => self.node_ids,
         };
         let generation = self.generation.now();
-        let (acquired, sent) = acquire_first(&mut tenant, wanted)?;
+        let (acquired, sent) = self.waiting.acquire(&mut client, wanted, asked)?;
         let issuers: Result<Vec<_>, _> = acquired
             .grants
             .iter()
             .map(|grant| Issuer::new(self.codec.layout(), grant, acquired.now, sent, generation))
             .collect();
-        let issuers = issuers.inspect_err(|_| tenant.release_unused(&acquired.grants))?;
+        let issuers = issuers.inspect_err(|_| client.release_unused(&acquired.grants))?;
         let shared = Arc::new(Shared::new(
             issuers,
             count,
@@ -232,7 +280,7 @@ impl<L: AnyLayout> Builder<L> {
         let is_chosen = self.chosen.is_some();
         let _waits_for_it = keeper.send(Keeper::new(
             Arc::clone(&shared),
-            tenant,
+            client,
             acquired.grants,
             is_chosen,
             count,
@@ -275,21 +323,5 @@ impl<L: AnyLayout> Builder<L> {
             });
         }
         Ok(())
-    }
-}
-
-fn acquire_first(
-    tenant: &mut Tenant,
-    wanted: NodeIds<'_>,
-) -> Result<(crate::lease::Acquired, crate::clock::Monotonic), StoreError> {
-    let mut tries = 1;
-    loop {
-        match tenant.acquire(wanted) {
-            Err(StoreError::Unavailable(_)) if tries < ACQUIRE_TRIES => {
-                thread::sleep(ACQUIRE_PAUSE * tries);
-                tries += 1;
-            }
-            outcome => return outcome,
-        }
     }
 }

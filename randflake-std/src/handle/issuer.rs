@@ -3,10 +3,8 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 
-use randflake_core::{
-    AnyLayout, Clock, ExtendError, GenerateError as Refusal, Held, Lease, LeaseError, Run,
-    Sequencer,
-};
+use randflake_core::internal::{Held, Run};
+use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
 
 use crate::clock::{AnchoredClock, Monotonic};
 use crate::lease::Grant;
@@ -33,7 +31,7 @@ impl<L: AnyLayout> Issuer<L> {
         generation: u64,
     ) -> Result<Self, LeaseError> {
         Ok(Self {
-            sequencer: Sequencer::new(grant.lease_of(layout)?)?,
+            sequencer: Sequencer::new(grant.lease(layout)?)?,
             held: Held::new(),
             clock: AnchoredClock::new(layout, now, sent),
             generation,
@@ -48,19 +46,23 @@ impl<L: AnyLayout> Issuer<L> {
     }
 
     #[inline]
-    pub(super) fn take(&self, tolerance: u32) -> Result<u64, Refusal> {
+    pub(super) fn take(&self, tolerance: u32) -> Result<u64, GenerateError> {
         self.sequencer.take(&self.clock, tolerance)
     }
 
-    pub(super) fn take_exactly(&self, tolerance: u32) -> Result<u64, Refusal> {
+    pub(super) fn take_exactly(&self, tolerance: u32) -> Result<u64, GenerateError> {
         self.sequencer.take(&self.clock.exact(), tolerance)
     }
 
-    pub(super) fn take_run(&self, most: u32, tolerance: u32) -> Result<Run<L>, Refusal> {
+    pub(super) fn take_run(&self, most: u32, tolerance: u32) -> Result<Run<L>, GenerateError> {
         self.sequencer.take_run(most, &self.clock, tolerance)
     }
 
-    pub(super) fn take_run_exactly(&self, most: u32, tolerance: u32) -> Result<Run<L>, Refusal> {
+    pub(super) fn take_run_exactly(
+        &self,
+        most: u32,
+        tolerance: u32,
+    ) -> Result<Run<L>, GenerateError> {
         self.sequencer
             .take_run(most, &self.clock.exact(), tolerance)
     }

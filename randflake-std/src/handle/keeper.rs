@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use randflake_core::AnyLayout;
+use randflake_core::{AnyLayout, Permutation};
 
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
@@ -12,10 +12,10 @@ use super::phase::Wake;
 use super::scale::Scale;
 use super::shared::Shared;
 use super::slots::Slot;
-use super::tenant::Tenant;
-use crate::lease::{Grant, NodeIds, StoreError};
-use crate::ledger::Loss;
-use crate::observability::{events, figures};
+use super::store_client::StoreClient;
+use crate::lease::{Grant, Loss, NodeIds, StoreError};
+use crate::observability::{events, metrics};
+use crate::patience::with_jitter;
 
 /// A holder renews when this part of the TTL has passed, so that two renewals may fail.
 const RENEWALS_PER_TTL: u32 = 3;
@@ -24,9 +24,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause after a failure is this part of the TTL.
 const LONGEST_PAUSE_PER_TTL: u32 = 6;
 
-pub(super) struct Keeper<L: AnyLayout> {
-    pub(super) shared: Arc<Shared<L>>,
-    pub(super) tenant: Tenant,
+pub(super) struct Keeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+    pub(super) shared: Arc<Shared<L, P>>,
+    pub(super) client: StoreClient,
     /// One for each slot that is not vacant.
     pub(super) holdings: Vec<Holding>,
     /// The node ids were chosen: no others do in their place.
@@ -61,20 +61,20 @@ impl Holding {
     }
 }
 
-impl<L: AnyLayout> Keeper<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
     pub(super) fn new(
-        shared: Arc<Shared<L>>,
-        tenant: Tenant,
+        shared: Arc<Shared<L, P>>,
+        client: StoreClient,
         grants: Vec<Grant>,
         is_chosen: bool,
         count: NodeIdCount,
     ) -> Self {
         let holding = |(slot, grant)| Holding::new(slot, grant);
         let holdings = grants.into_iter().enumerate().map(holding).collect();
-        let scale = count.is_elastic().then(|| Scale::new(count, tenant.ttl()));
+        let scale = count.is_elastic().then(|| Scale::new(count, client.ttl()));
         Self {
             shared,
-            tenant,
+            client,
             holdings,
             is_chosen,
             scale,
@@ -128,24 +128,24 @@ impl<L: AnyLayout> Keeper<L> {
 
     /// Brings the metrics up to date.
     pub(super) fn report(&self) {
-        let namespace = self.tenant.namespace();
+        let namespace = self.client.namespace();
         let slots = self.shared.read();
         let held = self.holdings.iter().filter(|holding| holding.held);
         let issuers = held.filter_map(|holding| slots.get(holding.slot)?.get());
         let remaining = issuers.map(Issuer::remaining);
         let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
         let longest = live.iter().max().copied().unwrap_or_default();
-        figures::leases(namespace, live.len(), longest);
+        metrics::leases(namespace, live.len(), longest);
         self.shared.tally.report(namespace);
     }
 
     fn renewal_pause(&mut self) -> Duration {
         self.failures = 0;
-        with_jitter(self.tenant.ttl() / RENEWALS_PER_TTL)
+        with_jitter(self.client.ttl() / RENEWALS_PER_TTL)
     }
 
     fn failure_pause(&mut self, error: &StoreError) -> Duration {
-        let pause = failure_pause(error, self.failures, self.tenant.ttl());
+        let pause = failure_pause(error, self.failures, self.client.ttl());
         self.failures = self.failures.saturating_add(1);
         pause
     }
@@ -160,7 +160,7 @@ impl<L: AnyLayout> Keeper<L> {
             let issuer = slots.get(holding.slot).and_then(Slot::get);
             if let Some(issuer) = issuer.filter(|issuer| !issuer.is_of(generation)) {
                 self.shared.lose(issuer);
-                holding.lost(Loss::Contested, self.tenant.namespace());
+                holding.lost(Loss::Contested, self.client.namespace());
                 contested += 1;
             }
         }
@@ -172,7 +172,7 @@ impl<L: AnyLayout> Keeper<L> {
     fn contested(&mut self, count: u64) {
         if count > 0 {
             self.shared.change(|phase| phase.contested += count);
-            self.tenant.rename();
+            self.client.rename();
         }
     }
 
@@ -188,7 +188,7 @@ impl<L: AnyLayout> Keeper<L> {
         if grants.is_empty() {
             return Ok(());
         }
-        let (renewed, sent) = self.tenant.renew(&grants)?;
+        let (renewed, sent) = self.client.renew(&grants)?;
         let layout = self.shared.codec.layout();
         let slots = self.shared.read();
         let mut contested = 0;
@@ -202,19 +202,19 @@ impl<L: AnyLayout> Keeper<L> {
                 Err(loss) => {
                     contested += u64::from(loss == Loss::Contested);
                     self.shared.lose(issuer);
-                    holding.lost(loss, self.tenant.namespace());
+                    holding.lost(loss, self.client.namespace());
                     continue;
                 }
             };
             holding.grant.end = holding.grant.end.max(end);
-            let extended = holding.grant.lease_of(layout).ok();
+            let extended = holding.grant.lease(layout).ok();
             // The end first: the store's time may be past the one that is known here.
             let extended = extended.is_some_and(|lease| issuer.extend(lease).is_ok());
             issuer.clock.anchor(renewed.now, sent);
             self.shared.clock.anchor(renewed.now, sent);
             // A store whose clock stepped back does not move the end on: another node id does better
             // than waiting for the clock.
-            holding.ending = !extended || issuer.remaining() < self.tenant.ttl() / RENEWALS_PER_TTL;
+            holding.ending = !extended || issuer.remaining() < self.client.ttl() / RENEWALS_PER_TTL;
         }
         drop(slots);
         self.contested(contested);
@@ -234,7 +234,7 @@ impl<L: AnyLayout> Keeper<L> {
             NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))
         };
         let generation = self.shared.generation.now();
-        let (acquired, sent) = self.tenant.acquire(wanted)?;
+        let (acquired, sent) = self.client.acquire(wanted)?;
         self.shared.clock.anchor(acquired.now, sent);
         let slots = self.shared.read();
         let mut to_release = Vec::new();
@@ -253,7 +253,7 @@ impl<L: AnyLayout> Keeper<L> {
             // Who is woken by this finds the handle ready.
             phase.last_error = None;
         });
-        self.tenant.release(&to_release)
+        self.client.release(&to_release)
     }
 
     fn release_all(&mut self) -> Result<(), StoreError> {
@@ -267,7 +267,7 @@ impl<L: AnyLayout> Keeper<L> {
         for holding in &mut self.holdings {
             holding.held = false; // Sealed, whatever becomes of the release.
         }
-        self.tenant.release(&grants)
+        self.client.release(&grants)
     }
 }
 
@@ -276,14 +276,14 @@ impl Holding {
     fn lost(&mut self, loss: Loss, namespace: &str) {
         (self.held, self.ending) = (false, true);
         events::lost(namespace, self.grant.node_id, loss);
-        figures::lost(namespace, loss);
+        metrics::lost(namespace, loss);
     }
 
     /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release: not one that a
     /// copy of this machine may have in use.
-    pub(super) fn retire<L: AnyLayout>(
+    pub(super) fn retire<L: AnyLayout, P: Permutation + Send + Sync + 'static>(
         &self,
-        shared: &Shared<L>,
+        shared: &Shared<L, P>,
         issuer: &Issuer<L>,
     ) -> Option<Grant> {
         let unused_from = shared.seal(issuer)?;
@@ -299,21 +299,15 @@ impl Holding {
 pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Duration) -> Duration {
     let longest = ttl / LONGEST_PAUSE_PER_TTL;
     let pause = match error {
-        StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in } => *retry_in,
+        StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => *retry_in,
         _ => FIRST_PAUSE * 2_u32.saturating_pow(former_failures.min(16)),
     };
     with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }
 
-/// Up to a tenth more or less, so that the holders of a fleet do not renew in step.
-fn with_jitter(pause: Duration) -> Duration {
-    let tenths = getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX));
-    pause.mul_f64(0.9 + 0.2 * tenths)
-}
+struct EndedOnDrop<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Shared<L, P>>);
 
-struct EndedOnDrop<L: AnyLayout>(Arc<Shared<L>>);
-
-impl<L: AnyLayout> Drop for EndedOnDrop<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for EndedOnDrop<L, P> {
     fn drop(&mut self) {
         self.0.change(|phase| phase.ended = true);
     }

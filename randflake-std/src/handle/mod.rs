@@ -1,5 +1,7 @@
 //! The one entry: a handle that issues ids under leases which look after themselves.
 
+#[cfg(feature = "tokio")]
+mod asynchronous;
 mod blocks;
 mod build_error;
 mod builder;
@@ -10,28 +12,31 @@ mod issuer;
 mod keeper;
 mod per_thread;
 mod phase;
+mod retry;
 mod scale;
 mod shared;
 mod slots;
-mod tenant;
+mod store_client;
+mod tasks;
+mod waiting;
 
 use core::fmt::{self, Debug, Formatter};
+use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_core::{AnyLayout, Codec, GenerateError as Refusal, Id, Lease, Parts, Randflake};
+use randflake_core::{AnyLayout, Codec, Id, Lease, Parts, Permutation, Randflake};
 
 pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
-use demand::Demand;
 pub use elastic::NodeIdCount;
 pub use health::Health;
-use phase::Deadline;
+use retry::Retry;
 use shared::Shared;
 use slots::Slot;
 
-use crate::error::GenerateError;
 use crate::lease::StoreError;
+use randflake_core::GenerateError;
 
 /// How long dropping the last clone of a handle waits for its leases to be released.
 const DROP_WAIT: Duration = Duration::from_secs(1);
@@ -41,9 +46,15 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 /// A thread of its own, the keeper, renews the leases and replaces lost ones. Generating never waits
 /// for it: at the end of its leases a handle refuses, whatever the keeper does.
 ///
-/// Dropping the last clone ends issuing and gives the keeper one second to release the leases;
-/// [`close`](Handle::close) waits for it and says whether that worked. What was not released ends by
-/// itself.
+/// # The end
+///
+/// [`close`](Handle::close) ends issuing, waits until the keeper has released the leases, and says whether that worked.
+///
+/// Dropping the last clone ends issuing, too, and blocks its thread for one second at most while the keeper releases the
+/// leases. With the feature `tokio` it does not block a thread that runs a runtime's tasks: then a thread of
+/// `spawn_blocking` waits for that second, and the runtime waits for this thread before it ends, as at the end of an async
+/// `main`. A process that ends otherwise (`exit`, `Runtime::shutdown_background`) may be faster than the keeper. A lease that
+/// was not released ends by itself, within a TTL: until then its node id is taken.
 ///
 /// ```
 /// # #[cfg(feature = "sqlite")]
@@ -53,7 +64,7 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("leases.db");
-/// let store = SqliteStore::open(path, &Namespace::of::<Randflake>("orders")?)?;
+/// let store = SqliteStore::open(path, &Namespace::new("orders", Randflake)?)?;
 /// let ids = Handle::builder(&Secret::generate()?, store).node_ids(2).build()?;
 ///
 /// let id = ids.generate()?;
@@ -64,12 +75,14 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 /// # #[cfg(not(feature = "sqlite"))]
 /// # fn main() {}
 /// ```
-pub struct Handle<L: AnyLayout = Randflake>(Arc<Owner<L>>);
+pub struct Handle<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation>(Arc<Owner<L, P>>)
+where
+    P: Permutation + Send + Sync + 'static;
 
 /// Ends the keeper when the last handle goes; the keeper itself holds only what is shared.
-struct Owner<L: AnyLayout>(Arc<Shared<L>>);
+struct Owner<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Shared<L, P>>);
 
-impl<L: AnyLayout> Handle<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// The next id, of the current tick. It never blocks and never reads or writes a file or a socket.
     ///
     /// Of an encrypted layout each thread takes a block of the tick's ids and has them encrypted together, so that an
@@ -82,9 +95,10 @@ impl<L: AnyLayout> Handle<L> {
     ///
     /// Nothing is consumed by an error.
     ///
-    /// - [`GenerateError::Refused`], with what the generator says: every tick is exhausted, the store's
-    ///   clock stepped back, every lease is over (the keeper is replacing them), or the handle was
-    ///   closed;
+    /// - [`GenerateError::SequenceExhausted`]: all ids of the tick are issued, for each node id;
+    /// - [`GenerateError::ClockBehind`]: the store's clock stepped back;
+    /// - [`GenerateError::LeaseOver`]: every lease has expired, and the keeper is replacing them;
+    /// - [`GenerateError::Sealed`]: the handle was closed, or its leases were lost;
     /// - [`GenerateError::Copied`] when the [generation number](Builder::generation) has changed, until the keeper has
     ///   acquired other leases;
     /// - [`GenerateError::InForkedChild`] in a forked child of the process that built the handle,
@@ -109,6 +123,8 @@ impl<L: AnyLayout> Handle<L> {
     /// The next id, waiting for at most `limit` when there is none at once: for the next tick, for a
     /// clock that stepped back a little, or for the keeper to replace a lost lease.
     ///
+    /// It blocks the thread meanwhile; in a task call `generate_wait_async` (feature `tokio`).
+    ///
     /// # Errors
     ///
     /// As for [`generate`](Handle::generate): at once when waiting cannot help or the wait is known to
@@ -122,6 +138,8 @@ impl<L: AnyLayout> Handle<L> {
 
     /// [`fill`](Handle::fill), waiting for at most `limit` when there is not a single id at once.
     ///
+    /// It blocks the thread meanwhile; in a task call `fill_wait_async` (feature `tokio`).
+    ///
     /// # Errors
     ///
     /// As for [`generate_wait`](Handle::generate_wait).
@@ -132,42 +150,22 @@ impl<L: AnyLayout> Handle<L> {
         }
     }
 
-    /// Tries until it succeeds, waiting can no longer help, or the limit is reached.
     #[cold]
     fn retry<T>(
         &self,
         limit: Duration,
         mut attempt: impl FnMut() -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
-        let deadline = Deadline::after(limit);
-        let shared = &*self.0.0;
+        let retry = Retry::new(&self.0.0, limit);
         loop {
-            // Read before the attempt, so that a replacement during it is not missed.
-            let replaced = shared.phase().replaced;
-            let error = match attempt() {
-                Ok(success) => return Ok(success),
-                Err(error) => error,
-            };
-            let left = deadline.left();
-            if shared.phase().closing {
-                return Err(error);
+            match retry.attempt(&mut attempt)? {
+                ControlFlow::Break(success) => return Ok(success),
+                ControlFlow::Continue(pause) => {
+                    self.0
+                        .0
+                        .wait_until(pause.limit, |phase| pause.is_over(phase));
+                }
             }
-            let wait = match error {
-                // The keeper replaces what is over, and what a copy of this process has too.
-                GenerateError::Copied
-                | GenerateError::Refused(Refusal::LeaseOver { .. } | Refusal::Sealed) => left,
-                _ => match error.retry_in_ms().map(Duration::from_millis) {
-                    // To the beginning of the tick, not of the millisecond after.
-                    Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
-                    // The keeper is taking another node id.
-                    Some(_) if shared.demand.as_ref().is_some_and(Demand::can_take) => left,
-                    _ => return Err(error),
-                },
-            };
-            if left.is_zero() {
-                return Err(error);
-            }
-            shared.wait_until(wait, |phase| phase.closing || phase.replaced != replaced);
         }
     }
 
@@ -200,7 +198,7 @@ impl<L: AnyLayout> Handle<L> {
     /// use randflake_std::{ExactSystemClock, Handle, Health, Randflake, Secret};
     /// use std::sync::Arc;
     ///
-    /// let namespace = Namespace::of::<Randflake>("orders")?;
+    /// let namespace = Namespace::new("orders", Randflake)?;
     /// let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     /// let ids = Handle::builder(&Secret::generate()?, store).build()?;
     ///
@@ -256,48 +254,46 @@ impl<L: AnyLayout> Handle<L> {
 
     /// Composes and inspects ids under the handle's secret.
     #[must_use]
-    pub fn codec(&self) -> &Codec<L> {
+    pub fn codec(&self) -> &Codec<L, P> {
         &self.0.0.codec
     }
 
-    /// Ends issuing, for every clone, and releases the leases. It waits for the store.
+    /// Ends issuing, for every clone, and releases the leases.
+    ///
+    /// # Blocking
+    ///
+    /// It waits for the store: for the request that the keeper may be in, and the release, each
+    /// [as long as a request takes](crate::lease#how-long-calls-block). In a task call `close_async` (feature `tokio`).
     ///
     /// # Errors
     ///
     /// What the store answered. Nothing more is issued all the same, and the leases end by themselves.
     pub fn close(&self) -> Result<(), StoreError> {
         let shared = &*self.0.0;
-        if shared.fork_guard.is_in_child() {
-            return Ok(()); // The leases are the parent's.
+        if shared.begin_close() {
+            shared.wait_until(Duration::MAX, |phase| phase.ended);
         }
-        shared.close();
-        shared.wait_until(Duration::MAX, |phase| phase.ended);
-        // The keeper has sealed them, unless a panic in the store has ended it.
-        for issuer in shared.read().iter().filter_map(Slot::get) {
-            shared.seal(issuer);
-        }
-        // The clone that closed first has the result, another finds that all is closed.
-        shared.phase().release_error.take().map_or(Ok(()), Err)
+        shared.end_close()
     }
 }
 
-impl<L: AnyLayout> Drop for Owner<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for Owner<L, P> {
     fn drop(&mut self) {
-        if !self.0.fork_guard.is_in_child() {
-            self.0.close();
-            self.0.wait_until(DROP_WAIT, |phase| phase.ended);
+        if self.0.begin_close() {
+            let shared = Arc::clone(&self.0);
+            tasks::block(move || _ = shared.wait_until(DROP_WAIT, |phase| phase.ended));
         }
     }
 }
 
-impl<L: AnyLayout> Clone for Handle<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Clone for Handle<L, P> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
 /// Shows the leases, never the secret.
-impl<L: AnyLayout> Debug for Handle<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Debug for Handle<L, P> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Handle").field(&self.lease()).finish()
     }
@@ -312,7 +308,7 @@ pub struct LeaseStatus<L> {
     /// How long until the last of them ends, unless renewed; zero when all are over.
     pub remaining: Duration,
     /// How many leases were lost because a copy of this process had renewed them: both have issued the same ids since
-    /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::ledger::Loss::Contested).
+    /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::lease::Loss::Contested).
     pub contested: u64,
     /// Why the last call of the store failed; `None` when it succeeded.
     pub last_error: Option<Arc<StoreError>>,

@@ -5,9 +5,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use randflake_core::{
-    AnyLayout, Clock, Codec, GenerateError as Refusal, Id, Permutation, Run, first_ready_within,
-};
+use randflake_core::internal::{Run, first_ready_within};
+use randflake_core::{AnyLayout, Clock, Codec, GenerateError, Id, Permutation};
 
 use super::blocks::{Blocks, Stamp};
 use super::demand::Demand;
@@ -15,22 +14,22 @@ use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
 use super::phase::{Phase, Wake};
 use super::slots::{Reading, Slot, Slots};
+use super::tasks::Tasks;
 use crate::clock::{AnchoredClock, Monotonic, is_coarse};
-use crate::error::GenerateError;
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
-use crate::ledger::Seal;
-use crate::observability::figures::Tally;
+use crate::lease::{Seal, StoreError};
+use crate::observability::metrics::Tally;
 
 const NANOS_PER_MS: u32 = 1_000_000;
 
 /// One of the ways of an [`Issuer`] to take a run: how many at most, and the tolerance.
-type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, Refusal>;
+type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, GenerateError>;
 
 #[derive(Debug)]
-pub(super) struct Shared<L: AnyLayout> {
+pub(super) struct Shared<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     pub(super) slots: Slots<Issuer<L>>,
-    pub(super) codec: Codec<L>,
+    pub(super) codec: Codec<L, P>,
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
     pub(super) generation: Generation,
@@ -48,13 +47,15 @@ pub(super) struct Shared<L: AnyLayout> {
     seals: AtomicU64,
     phase: Mutex<Phase>,
     changed: Condvar,
+    /// They wait for a change of the phase, as threads do for `changed`.
+    pub(super) tasks: Tasks,
 }
 
-impl<L: AnyLayout> Shared<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
     pub(super) fn new(
         issuers: Vec<Issuer<L>>,
         count: NodeIdCount,
-        codec: Codec<L>,
+        codec: Codec<L, P>,
         tolerance: u32,
         generation: Generation,
         (now, sent): (Duration, Monotonic),
@@ -83,6 +84,7 @@ impl<L: AnyLayout> Shared<L> {
             cursor: AtomicU64::new(0),
             phase: Mutex::default(),
             changed: Condvar::new(),
+            tasks: Tasks::default(),
         }
     }
 
@@ -93,7 +95,7 @@ impl<L: AnyLayout> Shared<L> {
     )]
     #[inline(always)]
     pub(super) fn generate(&self) -> Result<Id, GenerateError> {
-        if !L::Permutation::PERMUTES {
+        if !P::PERMUTES {
             return self.generate_one();
         }
         let now_ns = self.clock.now_ns();
@@ -210,7 +212,7 @@ impl<L: AnyLayout> Shared<L> {
     #[cold]
     fn refused(&self, error: GenerateError) {
         self.tally.refused(error);
-        if let GenerateError::Refused(Refusal::SequenceExhausted { .. }) = error {
+        if let GenerateError::SequenceExhausted { .. } = error {
             self.tell_of_demand();
         }
     }
@@ -293,18 +295,17 @@ impl<L: AnyLayout> Shared<L> {
     fn first_ready<T>(
         &self,
         generation: u64,
-        mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, Refusal>,
+        mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
         let slots = self.slots.read();
         first_ready_within(&slots, &self.cursor, self.tolerance, |slot, tolerance| {
             let issuer = slot.get().filter(|issuer| issuer.is_of(generation));
-            let answer = ask(issuer.ok_or(Refusal::Sealed)?, tolerance);
+            let answer = ask(issuer.ok_or(GenerateError::Sealed)?, tolerance);
             if tolerance > 0 && answer.is_ok() {
                 self.tell_of_demand(); // It is borrowed.
             }
             answer
         })
-        .map_err(GenerateError::Refused)
     }
 
     /// How much of its millisecond is over: waits are told in whole ones, rounded up.
@@ -313,9 +314,25 @@ impl<L: AnyLayout> Shared<L> {
         Duration::from_nanos(now.map_or(0, |now| u64::from(now.subsec_nanos() % NANOS_PER_MS)))
     }
 
-    /// Tells the keeper to release the leases.
-    pub(super) fn close(&self) {
-        self.change(|phase| phase.closing = true);
+    /// Tells the keeper to release the leases. `false` in a forked child: they are the parent's.
+    pub(super) fn begin_close(&self) -> bool {
+        let is_ours = !self.fork_guard.is_in_child();
+        if is_ours {
+            self.change(|phase| phase.closing = true);
+        }
+        is_ours
+    }
+
+    /// What became of the leases; the clone that asks first has the error.
+    pub(super) fn end_close(&self) -> Result<(), StoreError> {
+        if self.fork_guard.is_in_child() {
+            return Ok(());
+        }
+        // The keeper has sealed them, unless a panic in the store has ended it.
+        for issuer in self.read().iter().filter_map(Slot::get) {
+            self.seal(issuer);
+        }
+        self.phase().release_error.take().map_or(Ok(()), Err)
     }
 
     /// Wakes the keeper, the first time that somebody finds that this generation is another one. Says whether there
@@ -357,6 +374,7 @@ impl<L: AnyLayout> Shared<L> {
     pub(super) fn change(&self, change: impl FnOnce(&mut Phase)) {
         change(&mut self.phase());
         self.changed.notify_all();
+        self.tasks.wake();
     }
 
     /// Waits until the phase is as wanted, and says whether it is; `false` when the time is up first.

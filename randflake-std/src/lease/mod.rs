@@ -1,14 +1,18 @@
 //! Leases: who may use which node id, and when.
 //!
-//! Uniqueness rests on one promise of the store (it is checked by the contract that every store's
-//! tests run): **for one node id, all intervals of ticks ever granted are disjoint**, over all
-//! holders and all restarts. Ids of a holder that was paused past its lease's end carry ticks of its
-//! own interval alone, so disjoint intervals are all the fencing there is to do.
+//! **Start here:** [`open`] opens a store by its URL, for a [`Namespace`]; a [`Builder`](crate::Builder) takes it.
+//! Without a server, use `SqliteStore`; with assigned node ids, [`StaticStore`]; in tests, [`MemoryStore`].
+//!
+//! Uniqueness rests on one promise of the store, which the contract tests check for each: **all intervals of ticks ever
+//! granted for one node id are disjoint**, over all holders and all restarts. A holder that was paused past the end of
+//! its lease can stamp only ticks of its own interval, so no other fencing is needed.
+#![doc = include_str!("blocking.md")]
 #![doc = include_str!("faults.md")]
 
 mod assigned;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database;
+mod deferred;
 #[cfg(any(
     feature = "redis",
     feature = "etcd",
@@ -29,6 +33,7 @@ mod namespace;
 mod occupancy;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod quarantine;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "sqlite")]
@@ -42,30 +47,58 @@ mod volume;
 
 use core::time::Duration;
 
-pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
+pub use crate::holder::holder_of_process;
+#[doc(hidden)] // The engines under the stores.
+pub use assigned::StaticFile;
+pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
+#[doc(hidden)]
 pub use database::Database;
+pub use deferred::deferred;
 pub use engine_error::{EngineError, EngineErrorKind};
 pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "etcd")]
-pub use etcd::{Etcd, EtcdStore};
+#[doc(hidden)]
+pub use etcd::Etcd;
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdStore;
 pub use finding::{Finding, Verdict};
-pub use memory::{Memory, MemoryStore};
+#[doc(hidden)]
+pub use memory::Memory;
+pub use memory::MemoryStore;
 #[cfg(feature = "mysql")]
-pub use mysql::{Mysql, MysqlStore};
+#[doc(hidden)]
+pub use mysql::Mysql;
+#[cfg(feature = "mysql")]
+pub use mysql::MysqlStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
 pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]
-pub use postgres::{Postgres, PostgresStore};
+#[doc(hidden)]
+pub use postgres::Postgres;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
+pub use quarantine::{Quarantine, QuarantineCause};
 #[cfg(feature = "redis")]
-pub use redis::{Redis, RedisStore};
+#[doc(hidden)]
+pub use redis::Redis;
+#[cfg(feature = "redis")]
+pub use redis::RedisStore;
 #[cfg(feature = "sqlite")]
-pub use sqlite::{Sqlite, SqliteStore};
+#[doc(hidden)]
+pub use sqlite::Sqlite;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
 pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Record, Renewed};
 #[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
-pub use url::{StoreUrl, open};
+#[doc(hidden)] // For the command line tool.
+pub use url::StoreUrl;
+pub use url::{find, namespaces, open};
+
+#[doc(inline)]
+pub use crate::ledger::{Loss, Seal};
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
 pub const MAX_SKEW: Duration = Duration::from_secs(10);

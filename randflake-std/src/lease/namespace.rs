@@ -1,10 +1,10 @@
-//! What a store must know of the ids whose node ids it leases.
+//! What a store must know about the ids whose node ids it leases.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, Layout, Spec};
+use randflake_core::{AnyLayout, LayoutSpec};
 
 use crate::ledger::{Seal, Terms};
 
@@ -28,10 +28,10 @@ fn ms(span: Duration) -> u64 {
 /// use randflake_std::lease::Namespace;
 /// use randflake_std::Randflake;
 ///
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// assert_eq!(namespace.node_ids(), 131_072);
 /// assert_eq!(
-///     Namespace::of::<Randflake>("Orders!").unwrap_err().to_string(),
+///     Namespace::new("Orders!", Randflake).unwrap_err().to_string(),
 ///     "namespace \"Orders!\": 1 to 64 characters of a-z, 0-9, '-' and '_' are allowed"
 /// );
 /// # Ok::<(), randflake_std::lease::NamespaceError>(())
@@ -43,26 +43,22 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// The namespace of a name with the node ids and ticks of layout `L`.
+    /// The namespace of a name with the node ids and ticks of a layout.
     ///
     /// # Errors
     ///
     /// [`NamespaceError`] unless the name has 1 to 64 characters of `a-z`, `0-9`, `-` and `_`.
-    pub fn of<L: Layout>(name: &str) -> Result<Self, NamespaceError> {
-        Self::of_layout(name, L::default())
-    }
-
-    /// [`of`](Namespace::of) for a layout made at run time, too.
-    ///
-    /// # Errors
-    ///
-    /// As for `of`.
-    pub fn of_layout(name: &str, layout: impl AnyLayout) -> Result<Self, NamespaceError> {
+    pub fn new(name: &str, layout: impl AnyLayout) -> Result<Self, NamespaceError> {
         let terms = Terms {
             spec: layout.spec(),
             seal: None,
             max_ttl_ms: None,
         };
+        Self::checked(name.to_owned(), terms)
+    }
+
+    /// One that a store keeps.
+    pub(crate) fn stored(name: &str, terms: Terms) -> Result<Self, NamespaceError> {
         Self::checked(name.to_owned(), terms)
     }
 
@@ -76,8 +72,8 @@ impl Namespace {
 
     /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.
     ///
-    /// It is stored when the namespace is created, and kept then. After a store has lost its memory
-    /// nothing is granted for this long, so a shorter one recovers sooner.
+    /// It is stored when the namespace is created, and cannot be changed. After a data loss the store grants nothing
+    /// for this long, so a shorter one recovers sooner.
     #[must_use]
     pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
         self.terms.max_ttl_ms = Some(ms(max_ttl).max(self.spec().tick_ms()));
@@ -92,11 +88,11 @@ impl Namespace {
 
     /// The layout's fields, epoch and tick.
     #[must_use]
-    pub fn spec(&self) -> Spec {
+    pub fn spec(&self) -> LayoutSpec {
         self.terms.spec
     }
 
-    /// How many node ids it has; they count from 0.
+    /// The number of node ids; they count from 0.
     #[must_use]
     pub fn node_ids(&self) -> u64 {
         u64::from(self.spec().max_node_id()) + 1
@@ -120,6 +116,7 @@ impl Namespace {
     }
 
     /// What it means.
+    #[doc(hidden)] // For the rules of leases.
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms

@@ -1,21 +1,21 @@
 //! How many node ids of a namespace are leased.
 
 use super::{LeaseStore, StoreError};
-use crate::observability::figures;
+use crate::observability::metrics;
 
 /// How many node ids of a namespace are leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Node ids whose leases are not over.
+    /// Node ids whose leases have not expired.
     pub live: u64,
     /// All node ids of the namespace.
     pub total: u64,
 }
 
-/// Counts the leases that are not over, and sets the metric `randflake_occupancy_ratio` if this build
-/// has the feature `metrics`.
+/// Counts the live leases, and sets the metric `randflake_occupancy_ratio` with the feature `metrics`.
 ///
-/// It reads every record, so it is for one process of a fleet to call now and then, not for each.
+/// It reads every record: call it every few minutes in one process of a fleet, not in each. It blocks: see
+/// [how long](super#how-long-calls-block).
 ///
 /// # Errors
 ///
@@ -28,7 +28,7 @@ pub struct Occupancy {
 /// use std::sync::Arc;
 ///
 /// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
-/// let mut store = MemoryStore::new(Namespace::of::<Randflake>("orders")?, clock);
+/// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, clock);
 /// let token = Token::random()?;
 /// store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(3), ttl: 60 })?;
 /// let occupancy = occupancy(&mut store)?;
@@ -46,6 +46,6 @@ pub fn occupancy(store: &mut dyn LeaseStore) -> Result<Occupancy, StoreError> {
         live: live.count() as u64,
         total: namespace.node_ids(),
     };
-    figures::occupancy(namespace.name(), occupancy.live, occupancy.total);
+    metrics::occupancy(namespace.name(), occupancy.live, occupancy.total);
     Ok(occupancy)
 }

@@ -1,7 +1,9 @@
 //! Moving the ends of leases.
 
-use super::{Asking, Change, Decision, Moment, NodeChange, NodeRecord, Standing, View};
-use crate::lease::{Grant, MAX_SKEW, StoreError};
+use core::iter;
+
+use super::{Asking, Change, Decision, NodeChange, NodeRecord, Standing, StoreTime, View};
+use crate::lease::{Grant, MAX_SKEW, QuarantineCause, StoreError};
 
 /// A lease as its holder knows it.
 #[derive(Clone, Debug)]
@@ -81,19 +83,17 @@ pub fn renew(
     ttl: u64,
     asking: &Asking<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    if view.is_dropped() {
+        // To open it anew is for who acquires.
+        return Decision {
+            change: Change::none(view),
+            answer: Ok(vec![Err(Loss::Released); leases.len()]),
+        };
+    }
     let mut standing = match Standing::of(view, asking) {
         Ok(standing) => standing,
-        // The clock of a resumed machine is late until somebody sets it. By a wrong clock nothing is written.
-        Err(refusal @ StoreError::ClockSkew { .. }) => {
-            let losses: Option<Vec<_>> = leases.iter().map(|lease| lease.loss(view)).collect();
-            return Decision {
-                change: Change::none(view),
-                answer: match losses {
-                    Some(losses) if !losses.is_empty() => Ok(losses.into_iter().map(Err).collect()),
-                    _ => Err(refusal),
-                },
-            };
-        }
+        // The clock of a resumed machine is late until somebody sets it. By a wrong clock no end is written.
+        Err(refusal @ StoreError::ClockSkew { .. }) => return lost(view, leases, refusal),
         Err(refusal) => return Decision::refused(refusal),
     };
     if let Err(refusal) = standing.check_ttl(ttl) {
@@ -119,20 +119,9 @@ pub fn renew(
             }
             Err((loss, record)) => {
                 if loss == Loss::Forgotten {
-                    standing.quarantine(view, asking.seen);
+                    standing.quarantine(view, asking.seen, QuarantineCause::Lost);
                 }
-                if let (Loss::Contested, Some(record)) = (loss, record)
-                    && !record.contested
-                {
-                    let before = Some(record.clone());
-                    changes.push(NodeChange {
-                        before,
-                        after: NodeRecord {
-                            contested: true,
-                            ..record.clone()
-                        },
-                    });
-                }
+                changes.extend(mark(loss, record));
                 Err(loss)
             }
         };
@@ -144,6 +133,38 @@ pub fn renew(
         change,
         answer: Ok(outcomes),
     }
+}
+
+/// Why all of them are lost, where that takes no clock to say; else the refusal.
+fn lost(
+    view: &View,
+    leases: &[Held],
+    refusal: StoreError,
+) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    let losses: Option<Vec<Loss>> = leases.iter().map(|lease| lease.loss(view)).collect();
+    let Some(losses) = losses.filter(|losses| !losses.is_empty()) else {
+        return Decision::refused(refusal);
+    };
+    let mut change = Change::none(view);
+    change.nodes = iter::zip(leases, &losses)
+        .filter_map(|(lease, &loss)| mark(loss, view.record(lease.grant.node_id)))
+        .collect();
+    Decision {
+        change,
+        answer: Ok(losses.into_iter().map(Err).collect()),
+    }
+}
+
+/// A contested lease is marked, for those who look at the list.
+fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange> {
+    let record = record.filter(|record| loss == Loss::Contested && !record.contested)?;
+    Some(NodeChange {
+        before: Some(record.clone()),
+        after: NodeRecord {
+            contested: true,
+            ..record.clone()
+        },
+    })
 }
 
 /// The record that may be renewed, or why there is none.
@@ -185,7 +206,7 @@ impl Standing {
     /// During a quarantine, a store may have forgotten that a lease expired, by a clock that was ahead of this one,
     /// and that its node id was granted to another. So then only leases are renewed that had not expired by any
     /// clock.
-    fn trusts(&self, record: &NodeRecord, now: Moment) -> bool {
+    fn trusts(&self, record: &NodeRecord, now: StoreTime) -> bool {
         let skew = self.record.terms.ticks(2 * MAX_SKEW);
         self.quarantine_left().is_zero() || now.tick.saturating_add(skew) < record.end
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::segment::{PutError, SegmentLength};
+use randflake_core::internal::{PutError, SegmentLength};
 
 use super::shared::Shared;
 use super::{CounterError, SegmentStore};

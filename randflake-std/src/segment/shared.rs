@@ -6,7 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::Instant;
 
-use randflake_core::segment::{PutError, Segment, SegmentBuffer};
+use randflake_core::internal::{PutError, SegmentBuffer};
+use randflake_core::segment::Segment;
 use randflake_core::{Id, Permutation};
 
 use super::{CounterError, CounterErrorKind, SegmentError, SegmentsStatus};

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 23] = [
     "keygen",
     "generate",
     "inspect",
@@ -17,7 +17,11 @@ const COMMANDS: [&str; 19] = [
     "segment status",
     "segment resume",
     "lease",
+    "lease acquire",
+    "lease renew",
     "lease list",
+    "lease namespaces",
+    "lease drop",
     "lease status",
     "lease release",
     "lease quarantine",

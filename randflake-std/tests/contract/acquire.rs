@@ -4,11 +4,11 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::thread;
 
+use randflake_std::lease::Seal;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::Seal;
-use randflake_std::{Custom, Layout, Randflake, Snowflake};
+use randflake_std::{Layout, LayoutSpec, Randflake, Snowflake};
 
 use super::referee::Referee;
 use super::{
@@ -181,13 +181,13 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
         assert!(matches!(error, StoreError::Terms { .. }), "{error:?}");
         assert!(error.to_string().contains(what), "{error}");
     };
-    let layout = Namespace::of::<Snowflake>("orders").unwrap();
+    let layout = Namespace::new("orders", Snowflake).unwrap();
     refused(backend.open(&layout).unwrap_err(), "other terms");
     // As many node ids, the same epoch and tick.
     let mut fields = Eight::SPEC.fields();
     (fields.node_id.shift, fields.sequence.shift) = (0, 3);
-    let layout = Custom::new(fields).unwrap();
-    let layout = Namespace::of_layout("orders", layout).unwrap();
+    let layout = LayoutSpec::new(fields).unwrap();
+    let layout = Namespace::new("orders", layout).unwrap();
     refused(backend.open(&layout).unwrap_err(), "node id 3 bits at 0");
     let shorter = eight("orders").with_max_ttl(ticks(2));
     refused(backend.open(&shorter).unwrap_err(), "longest TTL 2000 ms");
@@ -247,7 +247,7 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
 }
 
 pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backend) {
-    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Randflake).unwrap();
     let all = u32::try_from(namespace.node_ids()).unwrap();
     let mut store = backend.open(&namespace).unwrap();
     let (mut taken, mut last) = (BTreeSet::new(), Vec::new());
@@ -308,7 +308,7 @@ fn refuses(store: &mut dyn LeaseStore, number: u128) {
 
 pub(crate) fn many_clients_at_once(backend: &impl Backend) {
     const CLIENTS: u32 = 16;
-    let namespace = Namespace::of::<Randflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Randflake).unwrap();
     let clients = (0..CLIENTS).map(|_| backend.open(&namespace).unwrap());
     let clients: Vec<_> = clients.enumerate().collect();
     let grants = thread::scope(|scope| {

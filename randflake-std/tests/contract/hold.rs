@@ -1,7 +1,7 @@
 //! Renewing and releasing what was granted.
 
 use randflake_std::lease::Grant;
-use randflake_std::ledger::Loss;
+use randflake_std::lease::Loss;
 
 use super::referee::Referee;
 use super::{

@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use randflake_std::Layout;
+use randflake_std::lease::Loss;
 use randflake_std::lease::{Grant, LeaseStore, MAX_SKEW, StoreError};
-use randflake_std::ledger::Loss;
 
 use super::referee::Referee;
 use super::{
@@ -19,7 +19,7 @@ fn step_to(backend: &impl Backend, store: &mut dyn LeaseStore, unix_ms: u64) {
 
 fn quarantined_for(error: &StoreError) -> Duration {
     match error {
-        StoreError::Quarantined { retry_in } => *retry_in,
+        StoreError::Quarantined { retry_in, .. } => *retry_in,
         _ => panic!("{error:?}"),
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn the_last_tick_cuts_a_lease_short(backend: &impl Backend) {
         (grant.start, grant.end),
         (spec.max_tick() - 9, spec.max_tick() + 1)
     );
-    assert!(grant.lease::<Eight>().is_ok());
+    assert!(grant.lease(Eight).is_ok());
     assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
 }
 

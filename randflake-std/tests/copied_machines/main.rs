@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 }
 
 fn namespace(ttl: Duration) -> Namespace {
-    Namespace::of::<Randflake>("copies")
+    Namespace::new("copies", Randflake)
         .unwrap()
         .with_max_ttl(ttl)
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
 
-use randflake_core::{Fields, GenerateError as Refusal, Layout, Plain, Spec};
+use randflake_core::{Layout, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
 use randflake_std::{BuildError, Builder, ExactSystemClock, GenerateError, Id, Snowflake};
 
@@ -101,7 +101,7 @@ struct Minutes;
 
 impl Layout for Minutes {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         tick_ms: 60_000,
         ..Few::SPEC.fields()
     });
@@ -109,9 +109,9 @@ impl Layout for Minutes {
 
 #[test]
 fn a_wait_that_is_shorter_than_the_rest_of_the_tick_ends_with_another_node_id() {
-    let namespace = Namespace::of::<Minutes>("test").unwrap();
+    let namespace = Namespace::new("test", Minutes).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let builder = Builder::<Minutes>::new(Plain, store).ttl(Duration::from_secs(180));
+    let builder = Builder::new(Minutes, Plain, store).ttl(Duration::from_secs(180));
     let ids = builder.node_ids(1..=8).build().unwrap();
     let limit = Duration::from_secs(20);
     let issued: Vec<_> = (0..PER_TICK * 6)
@@ -127,7 +127,7 @@ fn a_buffer_takes_more_too() {
     let mut issued = Vec::new();
     let fill = || match ids.fill(&mut buffer) {
         Ok(count) => issued.extend_from_slice(&buffer[..count]),
-        Err(GenerateError::Refused(Refusal::SequenceExhausted { .. })) => pause(),
+        Err(GenerateError::SequenceExhausted { .. }) => pause(),
         Err(error) => panic!("{error}"),
     };
     until("four node ids", fill, || held(&ids) == 4);
@@ -136,9 +136,9 @@ fn a_buffer_takes_more_too() {
 
 #[test]
 fn ticks_of_a_millisecond_run_out_too() {
-    let namespace = Namespace::of::<Snowflake>("test").unwrap();
+    let namespace = Namespace::new("test", Snowflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let builder = Builder::<Snowflake>::new(Plain, store).ttl(TTL);
+    let builder = Builder::new(Snowflake, Plain, store).ttl(TTL);
     let ids = builder.node_ids(1..=4).build().unwrap();
     let held = || ids.lease().leases.len();
     let mut buffer = vec![Id::from_u64(0); 100_000];

@@ -4,10 +4,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
+use randflake_core::Sparx64;
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Quarantine, Record, Renewed,
+    StoreError,
 };
-use randflake_std::{Encrypted, Handle, Id};
+use randflake_std::{Handle, Id};
 
 use crate::{Few, NODE_IDS, Store};
 
@@ -32,7 +34,7 @@ impl Watch {
     /// The next id, which must be of a node id that the handle had at some time during the call.
     pub(crate) fn generate(
         &self,
-        ids: &Handle<Encrypted<Few>>,
+        ids: &Handle<Few, Sparx64>,
     ) -> Result<Id, randflake_std::GenerateError> {
         let before = self.changes();
         let id = ids.generate()?;
@@ -58,7 +60,7 @@ impl LeaseStore for Watched {
         self.store.namespace()
     }
 
-    fn seal(&mut self, seal: randflake_std::ledger::Seal) {
+    fn seal(&mut self, seal: randflake_std::lease::Seal) {
         self.store.seal(seal);
     }
 
@@ -102,6 +104,14 @@ impl LeaseStore for Watched {
 
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
         self.store.end_quarantine()
+    }
+
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.store.quarantined()
+    }
+
+    fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        self.store.drop_namespace()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

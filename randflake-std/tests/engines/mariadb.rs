@@ -8,7 +8,6 @@ use mysql_async::{Conn, OptsBuilder, Params};
 use tempfile::TempDir;
 use tokio::runtime::{self, Runtime};
 
-use super::certificates::Authority;
 use super::clock::WallClock;
 use super::server::Server;
 use super::unprivileged::Unprivileged;
@@ -38,16 +37,6 @@ impl MariadbServer {
     /// With further settings: `["--innodb-flush-log-at-trx-commit=2"]`.
     pub(crate) fn start_with(settings: &[&str]) -> Self {
         Self::start_in(settings, None)
-    }
-
-    /// One that takes encrypted connections too.
-    pub(crate) fn start_encrypted(authority: &Authority) -> Self {
-        let own = authority.server();
-        Self::start_with(&[
-            &format!("--ssl-ca={}", authority.file().display()),
-            &format!("--ssl-cert={}", own.certificate.display()),
-            &format!("--ssl-key={}", own.key.display()),
-        ])
     }
 
     /// With a wall clock of its own, whose file everybody can read.

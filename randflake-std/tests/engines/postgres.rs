@@ -9,7 +9,6 @@ use std::{fs, thread};
 use postgres::{Client, NoTls};
 use tempfile::TempDir;
 
-use super::certificates::Authority;
 use super::clock::WallClock;
 use super::server::{Server, working_in};
 use super::unprivileged::Unprivileged;
@@ -31,18 +30,6 @@ impl PostgresServer {
     /// With further settings: `["synchronous_commit=off"]`.
     pub(crate) fn start_with(settings: &[&str]) -> Self {
         Self::start_in(fresh(), settings, None)
-    }
-
-    /// One that takes encrypted connections too.
-    pub(crate) fn start_encrypted(authority: &Authority) -> Self {
-        let own = authority.server();
-        let (ca, certificate, key) = (authority.file(), &own.certificate, &own.key);
-        Self::start_with(&[
-            "ssl=on",
-            &format!("ssl_ca_file={}", ca.display()),
-            &format!("ssl_cert_file={}", certificate.display()),
-            &format!("ssl_key_file={}", key.display()),
-        ])
     }
 
     /// Replaces the rules of who may connect how: lines of `pg_hba.conf`.

@@ -9,7 +9,6 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::certificates::Authority;
 #[cfg(target_os = "linux")]
 use super::preloaded_clock::PreloadedClock;
 use super::server::Server;
@@ -42,26 +41,7 @@ impl RedisServer {
         Self::start_on(port, &[], &clock.variables(), answers(port))
     }
 
-    /// One that takes encrypted connections alone, of clients with a certificate of the authority; with
-    /// further settings.
-    pub(crate) fn start_encrypted(authority: &Authority, settings: &[&str]) -> Self {
-        let (port, own) = (free_port(), authority.server());
-        let port_word = port.to_string();
-        let files = [authority.file(), own.certificate, own.key];
-        let [ca, certificate, key] = files.each_ref().map(|file| file.to_str().unwrap());
-        let encrypted = [
-            ["--port", "0"],
-            ["--tls-port", &port_word],
-            ["--tls-ca-cert-file", ca],
-            ["--tls-cert-file", certificate],
-            ["--tls-key-file", key],
-        ]
-        .concat();
-        let listens = move || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
-        Self::start_on(port, &[&encrypted, settings].concat(), &[], listens)
-    }
-
-    fn start_on(
+    pub(super) fn start_on(
         port: u16,
         settings: &[&str],
         variables: &[(&'static str, PathBuf)],

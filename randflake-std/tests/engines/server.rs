@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
@@ -102,6 +102,12 @@ impl Server {
             child.kill().unwrap();
             child.wait().unwrap();
         }
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn terminate(&mut self) -> ExitStatus {
+        self.signal(libc::SIGTERM);
+        self.child.take().unwrap().wait().unwrap()
     }
 
     /// Stops it as it stands, until `resume`.

@@ -10,12 +10,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use randflake_std::lease::Loss;
 use randflake_std::lease::{
     AcquireRequest, EtcdStore, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token, open,
 };
-use randflake_std::ledger::Loss;
 use randflake_std::segment::{CounterError, SegmentStore};
-use randflake_std::{Custom, Layout, Snowflake};
+use randflake_std::{Layout, LayoutSpec, Snowflake};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, record_of};
 use crate::engines::etcd::EtcdCluster;
@@ -29,7 +29,7 @@ pub(crate) fn open_store(cluster: &EtcdCluster) -> EtcdStore {
 pub(crate) fn assert_quarantined(store: &mut EtcdStore) {
     let refused = acquire(store, 99, 1);
     assert!(
-        matches!(refused, Err(StoreError::Quarantined { retry_in }) if retry_in > MAX_TTL),
+        matches!(refused, Err(StoreError::Quarantined { retry_in, .. }) if retry_in > MAX_TTL),
         "{refused:?}"
     );
 }
@@ -267,7 +267,7 @@ fn no_error_shows_the_password() {
 #[test]
 fn a_full_namespace_is_noted_until_a_release() {
     let cluster = EtcdCluster::start(1);
-    let namespace = Namespace::of::<Snowflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Snowflake).unwrap();
     let mut store = EtcdStore::open(&cluster.url(), &namespace).unwrap();
     let mut grants = Vec::new();
     for count in [[100; 10].as_slice(), &[24]].concat() {
@@ -308,7 +308,7 @@ fn a_full_namespace_is_noted_until_a_release() {
 #[test]
 fn a_page_with_gaps_is_filled() {
     let cluster = EtcdCluster::start(1);
-    let namespace = Namespace::of::<Snowflake>("orders").unwrap();
+    let namespace = Namespace::new("orders", Snowflake).unwrap();
     let mut store = EtcdStore::open(&cluster.url(), &namespace).unwrap();
     let mut taken = BTreeSet::new();
     let mut take = |nodes: NodeIds<'_>| {
@@ -332,7 +332,7 @@ fn namespace_of_bits(bits: u32) -> Namespace {
     (fields.node_id.bits, fields.sequence.bits) = (bits, 0);
     fields.node_id.shift = 0;
     (fields.timestamp.shift, fields.timestamp.bits) = (bits, 63 - bits);
-    Namespace::of_layout(&format!("bits-{bits}"), Custom::new(fields).unwrap()).unwrap()
+    Namespace::new(&format!("bits-{bits}"), LayoutSpec::new(fields).unwrap()).unwrap()
 }
 
 /// How many keys there are from one on, up to another.

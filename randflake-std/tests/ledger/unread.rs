@@ -30,7 +30,7 @@ impl World {
         map.state().now = BEGIN;
         let wall = Arc::new(ManualClock::at_unix_ms(ms(BEGIN)));
         let monotonic = Arc::new(ManualClock::at_unix_ms(0));
-        let namespace = Namespace::of::<Randflake>("orders").unwrap();
+        let namespace = Namespace::new("orders", Randflake).unwrap();
         let clocks = (Arc::clone(&wall), Arc::clone(&monotonic));
         let mut store = map.open(&namespace).simulated_on(clocks.0, clocks.1);
         let grant = acquire(&mut store);

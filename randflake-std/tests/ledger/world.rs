@@ -1,7 +1,7 @@
 //! A namespace whose leases are known beside its records.
 
 use fastrand::Rng;
-use randflake_core::Custom;
+use randflake_core::LayoutSpec;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
@@ -31,8 +31,8 @@ pub(crate) struct World {
 impl World {
     /// Of 2^bits node ids, of which a part is leased; the others never were, or not any more.
     pub(crate) fn new(bits: u32, occupancy: f64, seed: u64) -> Self {
-        let layout = Custom::in_order([30, bits, 17], 1_700_000_000_000, 1_000).unwrap();
-        let namespace = Namespace::of_layout("orders", layout).unwrap();
+        let layout = LayoutSpec::in_order([30, bits, 17], 1_700_000_000_000, 1_000).unwrap();
+        let namespace = Namespace::new("orders", layout).unwrap();
         let map = Map::default();
         let mut world = Self {
             store: map.open(&namespace),

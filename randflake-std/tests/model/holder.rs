@@ -3,7 +3,7 @@
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, Clock, Custom, ExtendError, Lease as Interval, Sequencer};
+use randflake_core::{AnyLayout, Clock, ExtendError, LayoutSpec, Lease as Interval, Sequencer};
 
 use crate::operation::{Asked, Flight};
 use crate::records::{Change, Lease, NameVersion, layout_of, small, time};
@@ -60,14 +60,14 @@ impl Holding {
         }
     }
 
-    fn interval(&self, end: u8) -> Interval<Custom> {
+    fn interval(&self, end: u8) -> Interval<LayoutSpec> {
         let Grant { node_id, start, .. } = self.grant;
         let layout = layout_of(self.terms);
         Interval::of(layout, node_id.into(), start.into(), end.into()).unwrap()
     }
 
     /// The sequencer as it was left. Issuing all of a tick up to the last id brings a new one there.
-    fn sequencer(&self) -> Sequencer<Custom, AtomicU64> {
+    fn sequencer(&self) -> Sequencer<LayoutSpec, AtomicU64> {
         let sequencer = Sequencer::new(self.interval(self.grant.end)).unwrap();
         if let Some(last) = self.last {
             sequencer.take(&At(last), 0).unwrap();

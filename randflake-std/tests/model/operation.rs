@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use randflake_std::lease::{self, NodeIds, StoreError};
 use randflake_std::ledger::{
-    self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Seen, View,
+    self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Reason,
+    Seen, View,
 };
 
 use crate::TICK_MS;
@@ -171,6 +172,7 @@ impl Process {
                 origin: origin.into(),
                 writes: writes.into(),
                 quarantine: 0,
+                reason: Reason::default(),
                 fingerprint: String::new(),
             });
         }
@@ -236,7 +238,10 @@ impl Process {
                 };
                 let Decision { change, answer } = ledger::acquire(view, &request, asking);
                 let granted = |records: Vec<NodeRecord>| {
-                    Answer::Granted(small(records[0].node_id.into()), Lease::of(&records[0]))
+                    Answer::Granted(
+                        small(records[0].node_id.into()),
+                        Lease::new(Randflake, &records[0]),
+                    )
                 };
                 (change, answer.map(granted))
             }
@@ -244,7 +249,7 @@ impl Process {
                 let held = self.held(self.holding.map(|holding| holding.grant), place.rules);
                 let Decision { change, answer } = ledger::renew(view, &held, ttl.into(), asking);
                 let renewed = |ends: Vec<Result<NodeRecord, Loss>>| match &ends[0] {
-                    Ok(record) => Answer::Renewed(Lease::of(record)),
+                    Ok(record) => Answer::Renewed(Lease::new(Randflake, record)),
                     Err(loss) => Answer::Lost(*loss),
                 };
                 (change, answer.map(renewed))
@@ -254,9 +259,9 @@ impl Process {
                 let Decision { change, answer } = ledger::release(view, &held, asking);
                 let released = |records: Vec<NodeRecord>| {
                     let first = records.first();
-                    Answer::Released(
-                        first.map(|record| (small(record.node_id.into()), Lease::of(record))),
-                    )
+                    Answer::Released(first.map(|record| {
+                        (small(record.node_id.into()), Lease::new(Randflake, record))
+                    }))
                 };
                 (change, answer.map(released))
             }
@@ -352,7 +357,7 @@ fn compact(change: &ledger::Change, store: &Store, apart: u8) -> Change {
             LeaseChange {
                 place,
                 before: store.records.leases[usize::from(place)].map(Lease::version),
-                after: Lease::of(&node.after),
+                after: Lease::new(Randflake, &node.after),
             }
         }),
     }

@@ -2,20 +2,22 @@
 
 use core::time::Duration;
 
-use randflake_core::{Custom, Field, Fields};
+use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
 use randflake_std::lease::Token;
-use randflake_std::ledger::{Continuity, NamespaceRecord, Node, NodeRecord, Seal, Terms, View};
+use randflake_std::ledger::{
+    Continuity, NamespaceRecord, Node, NodeRecord, Reason, Seal, Terms, View,
+};
 
 use crate::{TICK_MS, TTL};
 
 const EPOCH_UNIX_MS: u64 = 1_700_000_000_000;
 
 /// Two node ids, an id a tick. In the second one the fields have each other's places.
-pub(crate) const LAYOUTS: [Custom; 2] = [layout(1, 0), layout(0, 6)];
+pub(crate) const LAYOUTS: [LayoutSpec; 2] = [layout(1, 0), layout(0, 6)];
 
-const fn layout(timestamp: u32, node_id: u32) -> Custom {
-    let fields = Fields {
+const fn layout(timestamp: u32, node_id: u32) -> LayoutSpec {
+    let fields = LayoutFields {
         timestamp: Field {
             bits: 6,
             shift: timestamp,
@@ -28,7 +30,7 @@ const fn layout(timestamp: u32, node_id: u32) -> Custom {
         epoch_unix_ms: EPOCH_UNIX_MS,
         tick_ms: TICK_MS,
     };
-    match Custom::new(fields) {
+    match LayoutSpec::new(fields) {
         Ok(layout) => layout,
         Err(_) => panic!("no such layout"),
     }
@@ -58,7 +60,7 @@ pub(crate) fn ttl_of(terms: u8) -> u8 {
     }
 }
 
-pub(crate) fn layout_of(terms: u8) -> Custom {
+pub(crate) fn layout_of(terms: u8) -> LayoutSpec {
     LAYOUTS[usize::from(terms == OTHER_LAYOUT)]
 }
 
@@ -165,6 +167,7 @@ impl Name {
             origin: self.origin.into(),
             writes: self.writes.into(),
             quarantine: self.quarantine.into(),
+            reason: Reason::default(),
             fingerprint: fingerprint(self.fingerprint),
         }
     }

@@ -8,8 +8,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
+use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, StoreError};
-use randflake_std::ledger::Loss;
 
 use super::{Database, TTL, acquire, assert_quarantined, assert_unusable};
 use crate::engines::clock::WallClock;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use randflake_std::lease::{Grant, LeaseStore, MysqlStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
-use randflake_std::{Custom, Layout, Randflake};
+use randflake_std::{Layout, LayoutSpec, Randflake};
 
 use super::{Database, TTL, acquire, assert_unusable, namespace};
 use crate::engines::mariadb::MariadbServer;
@@ -90,7 +90,7 @@ fn a_large_namespace_opens_as_quickly_as_a_small_one() {
     (fields.node_id.bits, fields.node_id.shift) = (32, 0);
     (fields.sequence.bits, fields.sequence.shift) = (1, 32);
     (fields.timestamp.bits, fields.timestamp.shift) = (30, 33);
-    let namespace = Namespace::of_layout("large", Custom::new(fields).unwrap()).unwrap();
+    let namespace = Namespace::new("large", LayoutSpec::new(fields).unwrap()).unwrap();
     assert_eq!(namespace.node_ids(), 1 << 32);
     let mut store = None;
     let read = rows_read(&server, || {

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::MutexGuard;
 use std::thread;
 
-use randflake_core::{Field, Fields, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{
     self, AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
@@ -27,7 +27,7 @@ struct Quick;
 
 impl Layout for Quick {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 42,
             shift: 22,
@@ -42,7 +42,7 @@ impl Layout for Quick {
 pub(crate) const NAME: &str = "outage";
 
 pub(crate) fn open(url: &str) -> Result<Box<dyn LeaseStore>, StoreError> {
-    let namespace = Namespace::of::<Quick>(NAME).unwrap().with_max_ttl(LONG);
+    let namespace = Namespace::new(NAME, Quick).unwrap().with_max_ttl(LONG);
     lease::open(url, &namespace)
 }
 

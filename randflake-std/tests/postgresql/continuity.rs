@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
-use randflake_std::ledger::Loss;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::engines::clock::WallClock;

@@ -4,9 +4,9 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use randflake_std::Custom;
+use randflake_std::LayoutSpec;
 use randflake_std::lease::{LeaseStore, Namespace, PostgresStore, StoreError};
-use randflake_std::randflake_core::{Field, Fields};
+use randflake_std::randflake_core::{Field, LayoutFields};
 
 use crate::engines::postgres::PostgresServer;
 use crate::{acquire, namespace, open, unused};
@@ -14,7 +14,7 @@ use crate::{acquire, namespace, open, unused};
 /// With the same epoch and ticks of a second.
 fn with_node_bits(bits: u32) -> Namespace {
     let rest = 33 - bits;
-    let layout = Custom::new(Fields {
+    let layout = LayoutSpec::new(LayoutFields {
         timestamp: Field {
             bits: 30,
             shift: 33,
@@ -27,7 +27,7 @@ fn with_node_bits(bits: u32) -> Namespace {
         epoch_unix_ms: 1_730_000_000_000,
         tick_ms: 1_000,
     });
-    Namespace::of_layout("orders", layout.unwrap()).unwrap()
+    Namespace::new("orders", layout.unwrap()).unwrap()
 }
 
 /// The shortest of some: a busy machine makes any of them long.

@@ -24,15 +24,15 @@ use std::thread;
 
 use engines::postgres::PostgresServer;
 use randflake_std::Randflake;
+use randflake_std::lease::Loss;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIds, PostgresStore, StoreError,
     Token,
 };
-use randflake_std::ledger::Loss;
 use randflake_std::segment::CounterError;
 
 fn namespace() -> Namespace {
-    Namespace::of::<Randflake>("orders").unwrap()
+    Namespace::new("orders", Randflake).unwrap()
 }
 
 fn open(server: &PostgresServer) -> PostgresStore {
@@ -59,7 +59,7 @@ fn unused(grant: Grant) -> Grant {
 /// Until everything has expired that may have been forgotten.
 fn is_quarantined(store: &mut PostgresStore) {
     let refused = acquire(store, 1);
-    let Err(StoreError::Quarantined { retry_in }) = refused else {
+    let Err(StoreError::Quarantined { retry_in, .. }) = refused else {
         panic!("{refused:?}")
     };
     let rest = namespace().max_ttl() + 2 * MAX_SKEW;

@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Field, Fields, Spec};
+use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{self, Namespace};
 use randflake_std::{Builder, Layout, Plain};
 
@@ -22,7 +22,7 @@ pub(crate) struct Few;
 
 impl Layout for Few {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 40,
             shift: 17,
@@ -36,7 +36,7 @@ impl Layout for Few {
 
 /// Leases of at most `TTL`, so that what a store may have forgotten is soon over.
 pub(crate) fn namespace(name: &str) -> Namespace {
-    Namespace::of::<Few>(name).unwrap().with_max_ttl(TTL)
+    Namespace::new(name, Few).unwrap().with_max_ttl(TTL)
 }
 
 const STORE: &str = "PROCESSES_TEST_STORE";
@@ -172,7 +172,7 @@ pub(crate) fn run(order: &Order) -> ExitCode {
     let handle = loop {
         let store = lease::open(&order.store, &namespace(&order.namespace));
         let builder = store.map(|store| {
-            let builder = Builder::<Few>::new(Plain, store).ttl(TTL);
+            let builder = Builder::new(Few, Plain, store).ttl(TTL);
             builder.node_ids(1..=order.most)
         });
         match builder.map_err(Into::into).and_then(Builder::build) {

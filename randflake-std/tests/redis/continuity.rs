@@ -4,10 +4,10 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use randflake_std::lease::Loss;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, NodeIds, RedisStore, StoreError, open,
 };
-use randflake_std::ledger::Loss;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
@@ -29,7 +29,7 @@ pub(crate) fn open_again(redis: &RedisServer) -> RedisStore {
 
 pub(crate) fn quarantined_for(store: &mut RedisStore) -> Duration {
     match acquire(store, 99, 1) {
-        Err(StoreError::Quarantined { retry_in }) => retry_in,
+        Err(StoreError::Quarantined { retry_in, .. }) => retry_in,
         other => panic!("{other:?}"),
     }
 }
@@ -63,7 +63,7 @@ fn a_new_server_waits_until_somebody_declares_it_new() {
         refused.to_string().contains("randflake lease init"),
         "{refused}"
     );
-    let StoreError::Quarantined { retry_in } = refused else {
+    let StoreError::Quarantined { retry_in, .. } = refused else {
         panic!("{refused:?}")
     };
     assert!(retry_in > MAX_TTL, "{retry_in:?}");

@@ -1,7 +1,7 @@
 //! What comes back older than it was, and what is lost in part.
 
+use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, StoreError};
-use randflake_std::ledger::Loss;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::continuity::{MAX_TTL, open_again, open_at_once, quarantined_for};

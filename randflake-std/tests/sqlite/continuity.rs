@@ -8,7 +8,7 @@ use std::sync::Arc;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore};
 use rusqlite::Connection;
 
-use randflake_std::ledger::Loss;
+use randflake_std::lease::Loss;
 
 use super::{Place, TTL, acquire, namespace, processes, quarantined, unusable};
 

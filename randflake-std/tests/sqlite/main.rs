@@ -87,7 +87,7 @@ impl Place {
 }
 
 fn namespace(name: &str) -> Namespace {
-    Namespace::of::<Randflake>(name).unwrap()
+    Namespace::new(name, Randflake).unwrap()
 }
 
 fn acquire(store: &mut SqliteStore) -> Result<Grant, StoreError> {
@@ -103,7 +103,7 @@ fn acquire(store: &mut SqliteStore) -> Result<Grant, StoreError> {
 /// How long an acquire is refused for, which it must be.
 fn quarantined(store: &mut SqliteStore) -> Duration {
     match acquire(store) {
-        Err(StoreError::Quarantined { retry_in }) => retry_in,
+        Err(StoreError::Quarantined { retry_in, .. }) => retry_in,
         other => panic!("{other:?}"),
     }
 }

@@ -72,7 +72,7 @@ fn main() -> ExitCode {
 }
 
 fn namespace() -> Namespace {
-    Namespace::of::<Randflake>("orders").unwrap()
+    Namespace::new("orders", Randflake).unwrap()
 }
 
 /// A new Redis server waits unless it is told that it is new.

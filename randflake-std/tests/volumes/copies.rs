@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
+use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore, StoreError};
-use randflake_std::ledger::Loss;
 
 use crate::disk::{Disk, succeeds};
 use crate::{TTL, acquire, namespace, unusable};
@@ -18,7 +18,7 @@ fn open(path: &Path) -> Result<SqliteStore, StoreError> {
 
 fn is_quarantined(store: &mut SqliteStore) {
     let refused = acquire(store);
-    let Err(StoreError::Quarantined { retry_in }) = refused else {
+    let Err(StoreError::Quarantined { retry_in, .. }) = refused else {
         panic!("{refused:?}");
     };
     let due = store.namespace().max_ttl() + 2 * MAX_SKEW;

@@ -28,7 +28,7 @@ use randflake_std::lease::{
 const TTL: u64 = 60;
 
 fn namespace(name: &str) -> Namespace {
-    Namespace::of::<Randflake>(name).unwrap()
+    Namespace::new(name, Randflake).unwrap()
 }
 
 fn acquire(store: &mut impl LeaseStore) -> Result<Grant, StoreError> {

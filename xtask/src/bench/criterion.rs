@@ -4,6 +4,7 @@ use std::fs;
 
 use super::machine::{caption, record};
 use crate::cargo::{cargo, output_of};
+use crate::matrix::features_of;
 use crate::report::Report;
 
 /// All targets of a crate at once, so that a new one is run without being named here. `load`, `threads` and the
@@ -31,7 +32,8 @@ pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
             "bench",
             "--package",
             package,
-            "--all-features",
+            "--features",
+            &features_of(package),
             "--bench",
             "*",
         ]);

@@ -7,6 +7,7 @@ use super::machine::caption;
 use super::{put_into, text};
 use crate::cargo::{cargo, root};
 use crate::engines;
+use crate::matrix::features_of;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
@@ -51,7 +52,13 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
             return Ok(());
         }
     };
-    let mut measure = cargo(&["bench", "--package", "randflake-std", "--all-features"]);
+    let mut measure = cargo(&[
+        "bench",
+        "--package",
+        "randflake-std",
+        "--features",
+        &features_of("randflake-std"),
+    ]);
     measure.args(["--bench", "leases", "--"]).args(&options);
     let [csv, table] = ["csv", "table"].map(|name| scratch.path().join(name));
     measure.arg("--csv").arg(&csv).arg("--table").arg(&table);

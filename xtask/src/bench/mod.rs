@@ -11,11 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::apart;
 use crate::cargo::root;
 use crate::report::Report;
-use crate::setup::{self, Need};
+use crate::setup::Need;
 
-const USAGE: &str = "usage: cargo xtask bench [--full]
+pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench peers [--rounds N] [--only PART] [--json FILE] [--svg FILE]
        cargo xtask bench load
        cargo xtask bench threads
@@ -26,7 +27,7 @@ const USAGE: &str = "usage: cargo xtask bench [--full]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
   peers         ids of other crates beside ours, in one process; without arguments into this machine's record,
-                docs/peers.svg and the README's table of all machines that have a record (ten minutes)
+                docs/peers.svg and docs/performance.md, a table of all machines that have a record (ten minutes)
   load          the real clock for some seconds: whether the rate is kept, how waiting ends, and how an elastic handle
                 follows a load that comes and goes, into the record
   threads       one handle's ids for 1, 2, 4 and 16 threads, into the record
@@ -90,41 +91,22 @@ const BENCHES: [Bench; 8] = [
     },
 ];
 
-/// The subcommand, with what was typed behind it.
-pub(crate) fn main(arguments: &[String]) -> ExitCode {
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
     let mut arguments = arguments.to_vec();
     let typed = arguments.len();
     arguments.retain(|argument| argument != "--host-only");
-    let host_only = arguments.len() < typed;
-    if arguments.iter().any(|a| a == "--help" || a == "-h") {
-        print!("{USAGE}");
-        return ExitCode::SUCCESS;
-    }
+    let report = Report::new(arguments.len() < typed);
     let (name, rest) = match arguments.split_first() {
         Some((name, rest)) if !name.starts_with('-') => (name.as_str(), rest),
         _ => ("", arguments.as_slice()),
     };
-    let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
-        return usage_error(&format!("no benchmark {name}"));
-    };
-    let mut report = Report::new(host_only);
-    report.begin("setup");
-    setup::prepare(&(bench.needs)(), &mut report);
-    report.begin("bench");
-    if let Err(message) = (bench.run)(&mut report, rest) {
-        return usage_error(&message);
-    }
-    if report.finish() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
-fn usage_error(message: &str) -> ExitCode {
-    eprint!("error: {message}\n\n{USAGE}");
-    ExitCode::from(2)
+    let bench = BENCHES.iter().find(|bench| bench.name == name);
+    let bench = bench.ok_or_else(|| format!("no benchmark {name}"))?;
+    let mut done = Ok(());
+    let code = apart::run("bench", &(bench.needs)(), report, |report| {
+        done = (bench.run)(report, rest);
+    });
+    done.map(|()| code)
 }
 
 /// A workspace beside the project's own.

@@ -16,7 +16,7 @@ const PACKAGE: &str = "randflake==2.1.0";
 /// Of a run without arguments.
 const CHART: &str = "docs/peers.svg";
 /// Has the table of all records between two marks.
-const DOCUMENT: &str = "README.md";
+const DOCUMENT: &str = "docs/performance.md";
 const MARKS: [&str; 2] = ["<!-- bench peers -->\n", "<!-- end -->\n"];
 
 pub(super) fn needs() -> Vec<Need> {

@@ -14,46 +14,34 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::apart;
 use crate::cargo::{output_of, program, root};
 use crate::qemu::{TARGETS, Target, boot_first};
 use crate::report::Report;
-use crate::setup::{self, Need};
+use crate::setup::Need;
 pub(crate) use check::run as check;
 use elf::{Elf, Function};
 use images::{EMPTY, LEVELS, Level};
 use row::{Quantity, Row};
-use wanted::{USAGE, Wanted};
+pub(crate) use wanted::USAGE;
+use wanted::Wanted;
 
 const PAGE: &str = "randflake-embedded/SIZE.md";
 const CIPHER_README: &str = "sparx64/README.md";
 
-pub(crate) fn main(arguments: &[String]) -> ExitCode {
-    let wanted = match Wanted::parse(arguments) {
-        Ok(Some(wanted)) => wanted,
-        Ok(None) => {
-            print!("{USAGE}");
-            return ExitCode::SUCCESS;
-        }
-        Err(message) => return usage_error(&message),
-    };
-    let mut report = Report::new(false);
-    report.begin("setup");
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
+    let wanted = Wanted::parse(arguments)?;
     let mut needs = crate::qemu::needs();
     needs.push(Need::Target(wasm::TARGET));
-    setup::prepare(&needs, &mut report);
-    report.begin("size");
-    if wanted.check {
-        for target in TARGETS.iter().filter(|target| wanted.has(target.name)) {
-            check::run(&mut report, target);
+    Ok(apart::run("size", &needs, Report::new(false), |report| {
+        if wanted.check {
+            for target in TARGETS.iter().filter(|target| wanted.has(target.name)) {
+                check::run(report, target);
+            }
+        } else {
+            measure_all(report, &wanted);
         }
-    } else {
-        measure_all(&mut report, &wanted);
-    }
-    if report.finish() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    }))
 }
 
 fn measure_all(report: &mut Report, wanted: &Wanted) {
@@ -102,12 +90,6 @@ fn write(files: Vec<(PathBuf, String)>) -> Result<(), String> {
         fs::write(&file, content).map_err(|error| format!("{}: {error}", file.display()))?;
     }
     Ok(())
-}
-
-#[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
-fn usage_error(message: &str) -> ExitCode {
-    eprint!("error: {message}\n\n{USAGE}");
-    ExitCode::from(2)
 }
 
 fn measure(report: &mut Report, target: &Target, level: &Level) -> Result<Vec<Row>, String> {

@@ -6,7 +6,7 @@ use super::images::{LEVELS, Level};
 use super::wasm;
 use crate::qemu::TARGETS;
 
-pub(super) const USAGE: &str =
+pub(crate) const USAGE: &str =
     "usage: cargo xtask size [--json FILE] [--target NAME] [--level Os|Oz|O3] [--functions]
        cargo xtask size --check [--target NAME]
 
@@ -31,8 +31,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// `None`: help.
-    pub(super) fn parse(arguments: &[String]) -> Result<Option<Self>, String> {
+    pub(super) fn parse(arguments: &[String]) -> Result<Self, String> {
         let mut wanted = Self::default();
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
@@ -41,7 +40,6 @@ impl Wanted {
                 value.ok_or_else(|| format!("`{argument}` needs a value"))
             };
             match argument.as_str() {
-                "--help" | "-h" => return Ok(None),
                 "--target" => wanted.target = value()?,
                 "--level" => wanted.level = Some(value()?),
                 "--json" => wanted.json = Some(value()?.into()),
@@ -61,7 +59,7 @@ impl Wanted {
             let names = LEVELS.each_ref().map(|level| level.name);
             return Err(format!("the levels are {}", names.join(", ")));
         }
-        Ok(Some(wanted))
+        Ok(wanted)
     }
 
     pub(super) fn has(&self, target: &str) -> bool {
@@ -85,18 +83,17 @@ impl Wanted {
 mod tests {
     use super::Wanted;
 
-    fn parse(arguments: &str) -> Result<Option<Wanted>, String> {
+    fn parse(arguments: &str) -> Result<Wanted, String> {
         let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
         Wanted::parse(&arguments)
     }
 
     #[test]
     fn all_is_measured_unless_something_is_named() {
-        let is_all = |arguments| parse(arguments).unwrap().unwrap().is_all();
+        let is_all = |arguments| parse(arguments).unwrap().is_all();
         assert!(is_all("--json file"));
         assert!(!is_all("--level Oz"));
         assert!(!is_all("--target thumbv6m"));
-        assert_eq!(parse("--level Oz --help"), Ok(None));
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
 
 fn every_feature(library: &Library) -> Vec<&'static str> {
     let exclusive = library.exclusive.iter().map(|exclusive| exclusive.feature);
-    library.features.iter().copied().chain(exclusive).collect()
+    let always = library.features.iter().chain(library.integrations());
+    always.copied().chain(exclusive).collect()
 }
 
 fn check_library(member: &Member, matrix: &[&str]) -> Vec<String> {

@@ -1,4 +1,8 @@
-//! As much of `Cargo.toml` as the rules ask for: sections, and keys at the beginning of a line.
+//! What the rules ask of `Cargo.toml`.
+
+use core::ops::Range;
+
+use toml::de::{DeTable, DeValue, Error};
 
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
@@ -31,71 +35,67 @@ pub(crate) struct Feature {
 }
 
 impl Manifest {
-    pub(crate) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let document = DeTable::parse(text)?;
+        let root = document.get_ref();
         let mut manifest = Self::default();
-        let mut section = String::new();
-        let mut test_name = String::new();
-        let mut above = "";
-        let mut open_brackets = 0;
-        for line in text.lines() {
-            let (code, comment) = line.split_once('#').unwrap_or((line, ""));
-            let code = code.trim_end();
-            let explained = !comment.is_empty() || above.starts_with('#');
-            above = line.trim_start();
-            let is_inside_a_value = open_brackets > 0;
-            open_brackets += code.matches('[').count();
-            open_brackets -= code.matches(']').count().min(open_brackets);
-            if is_inside_a_value {
-                continue;
-            }
-            if code.starts_with('[') {
-                code.trim_matches(['[', ']']).clone_into(&mut section);
-                // `[dependencies.name]`
-                if let Some((table, name)) = section.rsplit_once("dependencies.") {
-                    manifest.dependency(table, name);
-                }
-                continue;
-            }
-            let Some((key, value)) = code.split_once('=') else {
-                continue;
-            };
-            let (key, value) = (key.trim(), value.trim());
-            // `name.workspace = true`
-            let name = key.split('.').next().unwrap_or(key).trim_matches('"');
-            match section.as_str() {
-                "features" if name != "default" => {
-                    manifest.features.push(Feature {
-                        name: name.to_owned(),
-                        explained,
-                    });
-                }
-                "workspace.dependencies" => manifest.shared.push(name.to_owned()),
-                "test" if name == "name" => value.trim_matches('"').clone_into(&mut test_name),
-                "test" if (name, value) == ("test", "false") => {
-                    manifest.separate_tests.push(test_name.clone());
-                }
-                _ => {
-                    if let Some(table) = section.strip_suffix("dependencies") {
-                        manifest.dependency(table, name);
-                    }
-                }
+        manifest.dependencies_of(root);
+        for target in table(root, "target").into_iter().flatten() {
+            if let Some(target) = target.1.get_ref().as_table() {
+                manifest.dependencies_of(target);
             }
         }
-        manifest
+        let shared =
+            table(root, "workspace").and_then(|workspace| table(workspace, "dependencies"));
+        manifest.shared = shared.map(names).unwrap_or_default();
+        let features = table(root, "features").into_iter().flat_map(DeTable::keys);
+        manifest.features = features
+            .filter(|name| name.get_ref() != "default")
+            .map(|name| Feature {
+                name: name.get_ref().to_string(),
+                explained: is_explained(text, name.span()),
+            })
+            .collect();
+        let tests = root
+            .get("test")
+            .and_then(|tests| tests.get_ref().as_array());
+        let tests = tests.into_iter().flatten().map(toml::Spanned::get_ref);
+        let separate = tests.filter(|test| {
+            let runs = test.get("test").and_then(|runs| runs.get_ref().as_bool());
+            runs == Some(false)
+        });
+        let name = |test: &DeValue<'_>| Some(test.get("name")?.get_ref().as_str()?.to_owned());
+        manifest.separate_tests = separate.filter_map(name).collect();
+        Ok(manifest)
     }
 
-    /// `table` is what stands before `dependencies`: nothing, `dev-`, `target.'cfg(..)'.dev-`.
-    fn dependency(&mut self, table: &str, name: &str) {
-        let kind = match table.rsplit('.').next().unwrap_or(table) {
-            "dev-" => Kind::Dev,
-            "build-" => Kind::Build,
-            _ => Kind::Normal,
-        };
-        self.dependencies.push(Dependency {
-            name: name.to_owned(),
-            kind,
-        });
+    fn dependencies_of(&mut self, parent: &DeTable<'_>) {
+        for (key, kind) in [
+            ("dependencies", Kind::Normal),
+            ("dev-dependencies", Kind::Dev),
+            ("build-dependencies", Kind::Build),
+        ] {
+            let names = table(parent, key).map(names).unwrap_or_default();
+            let of_kind = names.into_iter().map(|name| Dependency { name, kind });
+            self.dependencies.extend(of_kind);
+        }
     }
+}
+
+fn table<'a, 'i>(parent: &'a DeTable<'i>, key: &str) -> Option<&'a DeTable<'i>> {
+    parent.get(key)?.get_ref().as_table()
+}
+
+fn names(table: &DeTable<'_>) -> Vec<String> {
+    table.keys().map(|key| key.get_ref().to_string()).collect()
+}
+
+/// Whether the line of a key, or the line above, has a comment.
+fn is_explained(text: &str, key: Range<usize>) -> bool {
+    let (before, behind) = text.split_at(key.end);
+    let above = before.lines().nth_back(1).unwrap_or_default();
+    let line = behind.lines().next().unwrap_or_default();
+    above.trim_start().starts_with('#') || line.contains('#')
 }
 
 #[cfg(test)]
@@ -105,43 +105,35 @@ mod tests {
     #[test]
     fn dependencies_are_found_in_every_form() {
         let manifest = Manifest::parse(
-            "[package]\nname = \"x\"\n[dependencies]\na = \"1\"\nb.workspace = true\nc = { version = \"1\", features = [\n  \"d\",\n] }\n\
-             [dependencies.e]\nversion = \"1\"\n[target.'cfg(any(unix, windows))'.dev-dependencies]\nf = \"1\" # why\n\
-             [build-dependencies]\ng = \"1\"\n",
-        );
-        let found: Vec<(&str, Kind)> = manifest
-            .dependencies
-            .iter()
-            .map(|dependency| (dependency.name.as_str(), dependency.kind))
-            .collect();
+            "[dependencies]\na.workspace = true\n[dependencies.b]\nversion = \"1\"\n\
+             [target.'cfg(unix)'.dev-dependencies]\nc = { version = \"1\" }\n[build-dependencies]\nd = \"1\"\n\
+             [workspace.dependencies]\ne = \"1\"\n",
+        )
+        .unwrap();
+        let found = manifest.dependencies.iter();
+        let found: Vec<(&str, Kind)> = found.map(|found| (&*found.name, found.kind)).collect();
         let expected = [
             ("a", Kind::Normal),
             ("b", Kind::Normal),
-            ("c", Kind::Normal),
-            ("e", Kind::Normal),
-            ("f", Kind::Dev),
-            ("g", Kind::Build),
+            ("d", Kind::Build),
+            ("c", Kind::Dev),
         ];
         assert_eq!(found, expected);
+        assert_eq!(manifest.shared, ["e"]);
     }
 
     #[test]
     fn features_carry_their_comment() {
-        let manifest = Manifest::parse(
-            "[features]\ndefault = []\n# Why.\na = []\nb = [\n  \"dep:c\",\n]\nc = [] # Why.\n[lints]\nworkspace = true\n",
-        );
-        let found: Vec<(&str, bool)> = manifest
-            .features
-            .iter()
-            .map(|feature| (feature.name.as_str(), feature.explained))
-            .collect();
+        let text =
+            "[features]\ndefault = []\n# Why.\na = []\nb = [\n  \"dep:c\",\n]\nc = [] # Why.\n";
+        let found = Manifest::parse(text).unwrap().features;
+        let found: Vec<(&str, bool)> = found.iter().map(|f| (&*f.name, f.explained)).collect();
         assert_eq!(found, [("a", true), ("b", false), ("c", true)]);
     }
 
     #[test]
     fn separate_tests_are_named() {
-        let manifest =
-            Manifest::parse("[[test]]\nname = \"a\"\n[[test]]\nname = \"b\"\ntest = false\n");
-        assert_eq!(manifest.separate_tests, ["b"]);
+        let text = "[[test]]\nname = \"a\"\n[[test]]\nname = \"b\"\ntest = false\n";
+        assert_eq!(Manifest::parse(text).unwrap().separate_tests, ["b"]);
     }
 }

@@ -5,8 +5,6 @@ mod arrows;
 mod cfg_places;
 mod dependencies;
 mod features;
-mod leftovers;
-mod locks;
 mod manifest;
 mod separate_tests;
 mod source;
@@ -25,7 +23,6 @@ const RULES: &[(&str, Rule)] = &[
         features::check,
     ),
     ("cfg never stands inside a function", cfg_places::check),
-    ("no code is left out", leftovers::check),
     ("every test target runs in some part", separate_tests::check),
 ];
 
@@ -38,7 +35,6 @@ pub(crate) fn run(report: &mut Report) {
         }
         Err(error) => _ = report.verdict("files", Err(error.to_string())),
     }
-    report.verdict("every lock file is up to date", verdict(&locks::stale()));
     for (package, expected) in arrows::LIGHT {
         let found = arrows::default_dependencies(package);
         report.verdict(

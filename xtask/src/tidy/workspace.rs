@@ -1,10 +1,12 @@
 //! The files the rules look at.
 
+use core::fmt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use proc_macro2::TokenStream;
+
 use super::manifest::Manifest;
-use super::source;
 
 pub(crate) struct Workspace {
     pub(crate) root: Manifest,
@@ -22,8 +24,7 @@ pub(crate) struct Member {
 pub(crate) struct Source {
     /// Below the member's folder.
     pub(crate) path: PathBuf,
-    /// Without comments and the content of literals; the lines are those of the file.
-    pub(crate) code: String,
+    pub(crate) code: TokenStream,
 }
 
 impl Workspace {
@@ -42,13 +43,14 @@ impl Workspace {
                     .unwrap_or_default()
                     .to_string_lossy()
                     .into_owned(),
-                manifest: Manifest::parse(&manifest),
+                manifest: parsed(&folder, Manifest::parse(&manifest))?,
                 readme: fs::read_to_string(folder.join("README.md")).unwrap_or_default(),
                 sources,
             });
         }
         members.sort_by(|one, other| one.name.cmp(&other.name));
-        let root = Manifest::parse(&fs::read_to_string(root.join("Cargo.toml"))?);
+        let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
+        let root = parsed(root, Manifest::parse(&manifest))?;
         Ok(Self { root, members })
     }
 }
@@ -62,12 +64,17 @@ fn collect(base: &Path, folder: &Path, sources: &mut Vec<Source>) -> io::Result<
                 collect(base, &path, sources)?;
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let code = source::code_only(&fs::read_to_string(&path)?);
+            let code = parsed(&path, fs::read_to_string(&path)?.parse())?;
             let path = path.strip_prefix(base).unwrap_or(&path).to_owned();
             sources.push(Source { path, code });
         }
     }
     Ok(())
+}
+
+/// Says where an error is.
+fn parsed<T, E: fmt::Display>(place: &Path, parsed: Result<T, E>) -> io::Result<T> {
+    parsed.map_err(|error| io::Error::other(format!("{}: {error}", place.display())))
 }
 
 #[cfg(test)]
@@ -76,11 +83,11 @@ impl Member {
     pub(crate) fn planted(name: &str, manifest: &str, sources: &[(&str, &str)]) -> Self {
         let sources = sources.iter().map(|(path, text)| Source {
             path: path.into(),
-            code: source::code_only(text),
+            code: text.parse().unwrap(),
         });
         Self {
             name: name.to_owned(),
-            manifest: Manifest::parse(manifest),
+            manifest: Manifest::parse(manifest).unwrap(),
             readme: String::new(),
             sources: sources.collect(),
         }
@@ -91,7 +98,7 @@ impl Member {
 impl Workspace {
     pub(crate) fn planted(root: &str, members: Vec<Member>) -> Self {
         Self {
-            root: Manifest::parse(root),
+            root: Manifest::parse(root).unwrap(),
             members,
         }
     }

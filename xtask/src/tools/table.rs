@@ -124,16 +124,6 @@ pub(crate) const QEMU_S390X: Tool = Tool {
 /// The C library names its parts by absolute paths.
 const LINKER_ARGUMENTS: &str = r#"--sysroot="$root" "$@""#;
 
-/// With the C library, which the compiler only recommends.
-pub(crate) const AARCH64_LINKER: Tool = Tool {
-    name: "aarch64-linux-gnu-gcc",
-    find: || linker("aarch64-linux-gnu"),
-    source: packages(
-        &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
-        Program("aarch64-linux-gnu-gcc", LINKER_ARGUMENTS),
-    ),
-};
-
 pub(crate) const S390X_LINKER: Tool = Tool {
     name: "s390x-linux-gnu-gcc",
     find: || linker("s390x-linux-gnu"),

@@ -27,7 +27,7 @@ use heapless::spsc::{Producer, Queue};
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
     Blocks, Clock, GenerateError, Generator, HorizonStore, Id, Lease, LocalWord, Monotonic,
-    RandflakeOnTheFly as Layout, Sparx64OnTheFly, Ticket, TicketReader, TimeBounds, UnixClock,
+    Randflake as Layout, Sparx64OnTheFly, Ticket, TicketReader, TimeBounds, UnixClock,
 };
 use randflake_embedded::{NorHorizon, PortableWord, Prefetch, Taker};
 use static_cell::StaticCell;
@@ -51,7 +51,7 @@ impl Monotonic for Uptime {
 }
 
 type Time = UnixClock<Uptime, PortableWord>;
-type Ids = Generator<Layout, LocalWord<u32>, &'static Time>;
+type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly>;
 
 static TIME: StaticCell<Time> = StaticCell::new();
 static PREFETCH: StaticCell<Prefetch<33>> = StaticCell::new();

@@ -35,7 +35,7 @@ fn asked(status: u8, registers: [u8; 7]) -> [Transaction; 2] {
 }
 
 fn lease() -> Lease<Randflake> {
-    Lease::new(42, 3_706_000, 3_707_000).unwrap()
+    Lease::new(Randflake, 42, 3_706_000, 3_707_000).unwrap()
 }
 
 /// What the clock shows after it was set from a chip with these registers, by a device whose horizon is at `floor`.

@@ -23,7 +23,7 @@ use embassy_time::Delay;
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
     Blocks, Clock, GenerateError, Generator, HorizonStore, Id, Lease, LocalWord,
-    RandflakeOnTheFly as Layout, Sparx64OnTheFly, TimeBounds, UnixClock,
+    Randflake as Layout, Sparx64OnTheFly, TimeBounds, UnixClock,
 };
 use randflake_embedded::{EmbassyUptime, FlashPart, NorHorizon, id_string, wait_async};
 use static_cell::StaticCell;
@@ -33,7 +33,7 @@ bind_interrupts!(struct Irqs {
 });
 
 type Time = UnixClock<EmbassyUptime, AtomicU32>;
-type Ids = Generator<Layout, LocalWord<u32>, &'static Time>;
+type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly>;
 
 static TIME: StaticCell<Time> = StaticCell::new();
 
@@ -79,7 +79,7 @@ async fn main(spawner: Spawner) {
 /// In a device that was not programmed they are all ones, which is no grant: it halts.
 fn factory() -> (Lease<Layout>, Sparx64OnTheFly) {
     let register = |n| pac::UICR.customer(n).read();
-    let grant = Lease::new(register(0), register(1).into(), register(2).into()).unwrap();
+    let grant = Lease::new(Layout, register(0), register(1).into(), register(2).into()).unwrap();
     let key = [4, 5, 6, 7].map(|n| register(n).to_le_bytes());
     let key = key.as_flattened().try_into().unwrap();
     (grant, Sparx64OnTheFly::new(key))

@@ -30,7 +30,7 @@ use embassy_time::{Instant, Ticker, Timer};
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
     Blocks, Clock, GenerateError, HorizonError, HorizonStore, Id, Lane, Layout as _, Lease,
-    RandflakeOnTheFly as Layout, Sparx64OnTheFly, Ticket, TicketReader, TimeBounds, UnixClock,
+    Randflake as Layout, Sparx64OnTheFly, Ticket, TicketReader, TimeBounds, UnixClock,
 };
 use randflake_embedded::{CriticalSectionWord, EmbassyUptime, NorHorizon, id_string};
 use static_cell::{ConstStaticCell, StaticCell};

@@ -21,7 +21,7 @@ use critical_section::Mutex;
 use heapless::spsc::{Producer, Queue};
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
-    Blocks, Clock, Generator, HorizonStore, Id, Lease, Monotonic, RandflakeOnTheFly as Layout,
+    Blocks, Clock, Generator, HorizonStore, Id, Lease, Monotonic, Randflake as Layout,
     Sparx64OnTheFly, TimeBounds, UnixClock, Uptime,
 };
 use randflake_embedded::{FlashPart, NorHorizon};
@@ -33,7 +33,7 @@ use stm32f4xx_hal::prelude::*;
 use stm32f4xx_hal::rtc::{Event, Rtc};
 
 type Time = UnixClock<Uptime<1_000_000, fn() -> u32, AtomicU32>, AtomicU32>;
-type Ids = Generator<Layout, AtomicU32, &'static Time>;
+type Ids = Generator<Layout, AtomicU32, &'static Time, Sparx64OnTheFly>;
 
 static TIME: StaticCell<Time> = StaticCell::new();
 static IDS: StaticCell<Ids> = StaticCell::new();
@@ -130,7 +130,7 @@ fn factory() -> (Lease<Layout>, Sparx64OnTheFly) {
     // SAFETY: memory of the chip that holds plain bytes, and does not change.
     let words = unsafe { ONCE.read() };
     let number = |at: usize| u32::from_le_bytes(words[at]);
-    let grant = Lease::new(number(0), number(1).into(), number(2).into()).unwrap();
+    let grant = Lease::new(Layout, number(0), number(1).into(), number(2).into()).unwrap();
     let key = words[4..].as_flattened().try_into().unwrap();
     (grant, Sparx64OnTheFly::new(key))
 }

@@ -68,7 +68,7 @@ pub const KEY_BYTES: &[u8; 16] = b"sixteen byte key";
 /// An hour from what the clock shows.
 pub fn lease<L: Layout>() -> Lease<L> {
     let start = time::START_UNIX_S - L::SPEC.epoch_unix_ms() / 1_000;
-    expect(Lease::new(42, start, start + 3_600))
+    expect(Lease::new(L::default(), 42, start, start + 3_600))
 }
 
 /// The first id of the lease, the first of the next second, and the one after it, which is the usual one.

@@ -10,7 +10,7 @@ use core::time::Duration;
 use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
 use randflake_embedded::NorHorizon;
 use randflake_embedded::randflake_core::{
-    Blocks, Clock, Generator, Layout, Lease, LocalWord, RandflakeOnTheFly as L, Sparx64OnTheFly,
+    Blocks, Clock, Generator, Layout, Lease, LocalWord, Randflake as L, Sparx64OnTheFly,
 };
 use riscv_rt::entry;
 use semihosting::println;
@@ -20,7 +20,7 @@ const IDS_IN_BLOCK: u32 = 4;
 
 #[entry]
 fn main() -> ! {
-    let grant = Lease::<L>::new(42, 1, 1 << 29).unwrap();
+    let grant = Lease::new(L, 42, 1, 1 << 29).unwrap();
     let Ok(store) = NorHorizon::<_>::open(Pflash);
     let mut blocks = Blocks::new(grant, store).with_block_s(1);
     println!("boot");
@@ -28,7 +28,7 @@ fn main() -> ! {
         let lease = blocks.begin(Some(at(1_000))).unwrap();
         let cipher = Sparx64OnTheFly::new(&[7; 16]);
         let clock = Stuck(lease.start());
-        let ids = Generator::<L, LocalWord<u32>, _>::new(lease, clock, cipher).unwrap();
+        let ids = Generator::<L, LocalWord<u32>, _, _>::new(lease, clock, cipher).unwrap();
         for _ in 0..IDS_IN_BLOCK {
             println!("id {}", ids.generate().unwrap());
         }

@@ -6,7 +6,7 @@ use core::panic::PanicInfo;
 use core::time::Duration;
 
 use randflake_core::{
-    Clock, GenerateError, Generator, Layout, Lease, LocalWord, RandflakeOnTheFly, Sparx64OnTheFly,
+    Clock, GenerateError, Generator, Layout, Lease, LocalWord, Randflake, Sparx64OnTheFly,
 };
 
 #[link(wasm_import_module = "clock")]
@@ -26,7 +26,7 @@ impl Clock for Host {
     }
 }
 
-type Ids = Generator<RandflakeOnTheFly, LocalWord<u64>, Host>;
+type Ids = Generator<Randflake, LocalWord<u64>, Host, Sparx64OnTheFly>;
 
 struct Module {
     key: Cell<[u8; 16]>,
@@ -55,11 +55,11 @@ extern "C" fn start(node_id: u32, start_unix_s: u32, end_unix_s: u32) -> bool {
     if MODULE.ids.get().is_some() {
         return false;
     }
-    let tick = |unix_s: u32| RandflakeOnTheFly::SPEC.tick_at(Duration::from_secs(unix_s.into()));
+    let tick = |unix_s: u32| Randflake::SPEC.tick_at(Duration::from_secs(unix_s.into()));
     let (Some(start), Some(end)) = (tick(start_unix_s), tick(end_unix_s)) else {
         return false;
     };
-    let Ok(lease) = Lease::new(node_id, start, end) else {
+    let Ok(lease) = Lease::new(Randflake, node_id, start, end) else {
         return false;
     };
     let cipher = Sparx64OnTheFly::new(&MODULE.key.replace([0; 16]));

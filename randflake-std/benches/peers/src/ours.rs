@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use randflake_core::internal::{Block, Held};
 use randflake_core::{
-    AtomicWord, Block, Clock, Codec, Generator, Held, Id, Layout, Lease, Permutation, Randflake,
-    Sequencer, Spec,
+    AtomicWord, Clock, Codec, Generator, Id, Layout, Lease, Permutation, Randflake,
+    Sequencer, LayoutSpec,
 };
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, Handle};
@@ -67,7 +68,7 @@ impl FirstOfTick {
             block: Block::new([0; 256]),
             sequencer: Sequencer::new(lease(&ExactSystemClock)).expect("the word is wide enough"),
             held: Held::new(),
-            codec: Codec::new(cipher()),
+            codec: Codec::new(Randflake, cipher()),
             clock: SteppedClock::now(),
         }
     }
@@ -101,7 +102,7 @@ pub(crate) fn cipher() -> Sparx64 {
 pub(crate) fn lease<L: Layout>(clock: &impl Clock) -> Lease<L> {
     let now = clock.now().unwrap_or_default();
     let start = L::SPEC.tick_at(now).expect("it is after the epoch");
-    Lease::new(42, start, start + 1_000_000).expect("the lease is of the layout")
+    Lease::new(L::default(), 42, start, start + 1_000_000).expect("the lease is of the layout")
 }
 
 /// A generator that stays within the clock's tick.
@@ -116,19 +117,19 @@ pub(crate) fn strict<L: Layout, W: AtomicWord, C: Clock>(
 pub(crate) fn generator<L: Layout, W: AtomicWord, C: Clock>(
     clock: C,
     permutation: L::Permutation,
-) -> Generator<L, W, C, u32> {
+) -> Generator<L, W, C, L::Permutation, u32> {
     strict(clock, permutation).with_tolerance(u32::MAX)
 }
 
-pub(crate) fn randflake<C: Clock>(clock: C) -> Generator<Randflake, AtomicU64, C, u32> {
+pub(crate) fn randflake<C: Clock>(clock: C) -> Generator<Randflake, AtomicU64, C, Sparx64, u32> {
     generator(clock, cipher())
 }
 
 /// A handle whose leases have just begun, so that it has a tick's ids for each node id.
 pub(crate) fn handle<L: Layout>(permutation: L::Permutation, node_ids: u32) -> Handle<L> {
-    let namespace = Namespace::of::<L>("bench").expect("the name is valid");
+    let namespace = Namespace::new("bench", L::default()).expect("the name is valid");
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let builder = Builder::<L>::new(permutation, store).node_ids(node_ids);
+    let builder = Builder::new(L::default(), permutation, store).node_ids(node_ids);
     builder.build().expect("the store is empty")
 }
 
@@ -171,5 +172,5 @@ impl Permutation for WithBackend {
 
 impl Layout for Forced {
     type Permutation = WithBackend;
-    const SPEC: Spec = Randflake::SPEC;
+    const SPEC: LayoutSpec = Randflake::SPEC;
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::{FieldError, Spec};
+use randflake_std::randflake_core::{FieldError, LayoutSpec};
 
 use crate::date;
 use crate::failure::Failure;
@@ -65,7 +65,7 @@ impl Args {
         Ok(out.flush()?)
     }
 
-    fn read_time(&self, spec: Spec) -> Result<Duration, Failure> {
+    fn read_time(&self, spec: LayoutSpec) -> Result<Duration, Failure> {
         let (first, last) = (spec.unix_ms(0), spec.unix_ms(spec.max_tick()));
         let unix_ms = date::unix_ms(&self.time).or_else(|| read_ms(&self.time));
         let unix_ms = unix_ms.filter(|unix_ms| (first..=last).contains(unix_ms));
@@ -79,7 +79,7 @@ impl Args {
         })
     }
 
-    fn read_node_id(&self, spec: Spec) -> Result<u32, Failure> {
+    fn read_node_id(&self, spec: LayoutSpec) -> Result<u32, Failure> {
         const ARGUMENT: &str = "--node <N>";
         let Some(node) = &self.node else {
             return match spec.max_node_id() {
@@ -98,7 +98,7 @@ impl Args {
         };
         let values: Vec<u32> = node.split(',').map(number).collect::<Result<_, _>>()?;
         spec.node_id(&values).map_err(|error| {
-            let names: Vec<_> = spec.node_fields().iter().map(|part| part.name).collect();
+            let names: Vec<_> = spec.node_fields().iter().map(|(name, _)| *name).collect();
             let problem = match (error, &*names) {
                 (FieldError::NodeParts { .. }, []) => {
                     "the layout's node id has no parts: one number is allowed".to_owned()

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use randflake_std::randflake_core::{Codec, Permutation};
-use randflake_std::{AnyPermutation, Id};
+use randflake_std::{Id, Plain};
 
 use crate::failure::Failure;
 use crate::form::Form;
@@ -48,15 +48,14 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let permutation = if self.encrypt || self.decrypt {
-            AnyPermutation::Sparx64(self.secret.read()?.cipher())
-        } else if self.secret.is_given() {
+        let is_permuted = self.encrypt || self.decrypt;
+        if !is_permuted && self.secret.is_given() {
             return Err(Failure::usage(
                 "--key-file: only --encrypt and --decrypt take a secret",
             ));
-        } else {
-            AnyPermutation::Plain
-        };
+        }
+        let key = is_permuted.then(|| self.secret.read()).transpose()?;
+        let permutation = key.map(|key| key.cipher());
         let mut out = stdout();
         let mut numbers = Vec::with_capacity(BLOCK);
         let mut converted = Vec::with_capacity(BLOCK);
@@ -86,7 +85,7 @@ impl Args {
         let Some(chosen) = &self.layout else {
             return Ok(());
         };
-        let codec = Codec::of(chosen.layout(), AnyPermutation::Plain);
+        let codec = Codec::new(chosen.layout(), Plain);
         let is_of_layout = |id: &Id| codec.compose(codec.inspect(*id)) == Ok(*id);
         let Some(good) = plain.iter().position(|id| !is_of_layout(id)) else {
             return Ok(());

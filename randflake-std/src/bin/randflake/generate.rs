@@ -3,8 +3,8 @@
 use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::randflake_core::{GenerateError as Refusal, Spec};
-use randflake_std::{Builder, Custom, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
+use randflake_std::randflake_core::{LayoutSpec, Sparx64};
+use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
 use crate::form::Form;
@@ -18,6 +18,7 @@ use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 use crate::span::{self, in_words};
 use crate::store::LeaseArgs;
+use crate::wait::{self, WaitArgs};
 
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
@@ -39,6 +40,7 @@ Examples:
   randflake generate -n 3 --json
   randflake generate --layout snowflake --format int
   randflake generate --layout snowflake --node-id 7
+  randflake generate --store redis://ids.internal --wait 2m
   randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct Args {
@@ -78,6 +80,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
     store: LeaseArgs,
@@ -92,11 +96,11 @@ impl Args {
         let node_ids = self.node_ids(layout.spec())?;
         let node_id = self.node_id(layout.spec())?;
         layout.has_time_left()?;
-        let codec = layout.codec_for_issuing(&self.secret)?;
+        let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
         let interrupt = Interrupt::watch()?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
-        let store = self.store.open()?;
+        let store = self.store.open_within(&self.wait)?;
         let most = store.namespace().max_ttl();
         if ttl > most {
             let (ttl, most) = (in_words(ttl), in_words(most));
@@ -104,7 +108,11 @@ impl Args {
                 "a TTL of {ttl} is too long: at most {most} is allowed"
             )));
         }
-        let mut builder = Builder::of(codec, store).node_ids(node_ids).ttl(ttl);
+        let mut builder = Builder::new(layout.layout(), cipher, store)
+            .node_ids(node_ids)
+            .ttl(ttl)
+            .wait(self.wait.limit())
+            .on_wait(wait::tell);
         if let Some(node_id) = node_id {
             builder = builder.choose([node_id]);
         }
@@ -120,7 +128,7 @@ impl Args {
         interrupt.check().and(printed)
     }
 
-    fn node_id(&self, spec: Spec) -> Result<Option<u32>, Failure> {
+    fn node_id(&self, spec: LayoutSpec) -> Result<Option<u32>, Failure> {
         const ARGUMENT: &str = "--node-id <N>";
         let Some(asked) = &self.node_id else {
             return Ok(None);
@@ -132,26 +140,33 @@ impl Args {
         check(ARGUMENT, asked, 0..=spec.max_node_id().into()).map(Some)
     }
 
-    fn node_ids(&self, spec: Spec) -> Result<NodeIdCount, Failure> {
+    fn node_ids(&self, spec: LayoutSpec) -> Result<NodeIdCount, Failure> {
         const ARGUMENT: &str = "--node-ids <K>";
         let all = u64::from(spec.max_node_id()) + 1;
         let Some(asked) = &self.node_ids else {
             return Ok(enough_for(self.count, spec).into());
         };
         let Some((least, most)) = asked.split_once("..=") else {
-            if asked.contains(['.', '-', ',', ':']) && !asked.starts_with('-') {
-                let allowed =
-                    format!("a number from 1 to {all} is allowed, or a range such as 1..=8");
-                return Err(wrong(ARGUMENT, asked, &allowed));
-            }
-            return Ok(check::<u32>(ARGUMENT, asked, 1..=all)?.into());
+            let number = within::<u32>(1..=all)(asked);
+            let number = number.map_err(|allowed| {
+                wrong(
+                    ARGUMENT,
+                    asked,
+                    &format!("{allowed}, or a range such as 1..=8"),
+                )
+            });
+            return Ok(number?.into());
         };
         let least: u32 = check(ARGUMENT, least, 1..=all)?;
         let most = check(ARGUMENT, most, least.into()..=all)?;
         Ok((least..=most).into())
     }
 
-    fn print(&self, handle: &Handle<Custom>, interrupt: &Interrupt) -> Result<(), Failure> {
+    fn print(
+        &self,
+        handle: &Handle<LayoutSpec, Option<Sparx64>>,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         let mut records = Records::new(handle.codec(), Shape::Json);
@@ -170,7 +185,7 @@ impl Args {
     }
 }
 
-fn close(handle: &Handle<Custom>) {
+fn close(handle: &Handle<LayoutSpec, Option<Sparx64>>) {
     if let Err(error) = handle.close() {
         say(&format!(
             "warning: the leases were not released and end by themselves: {error}"
@@ -178,7 +193,7 @@ fn close(handle: &Handle<Custom>) {
     }
 }
 
-fn enough_for(count: u64, spec: Spec) -> u32 {
+fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
     // What a node id issues in a second, or in a tick that is longer.
     let ids_per_second = (u64::from(spec.max_sequence()) + 1) * (1_000 / spec.tick_ms()).max(1);
     let all = u64::from(spec.max_node_id()) + 1;
@@ -190,7 +205,11 @@ fn enough_for(count: u64, spec: Spec) -> u32 {
 }
 
 /// The next ids, and how many. Before it waits, all made so far is handed to the reader.
-fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result<usize, Failure> {
+fn next(
+    handle: &Handle<LayoutSpec, Option<Sparx64>>,
+    ids: &mut [Id],
+    out: &mut impl Write,
+) -> Result<usize, Failure> {
     if let Ok(made) = handle.fill(ids) {
         return Ok(made);
     }
@@ -199,7 +218,7 @@ fn next(handle: &Handle<Custom>, ids: &mut [Id], out: &mut impl Write) -> Result
     waited.map_err(|error| refusal(handle, error))
 }
 
-fn refusal(handle: &Handle<Custom>, error: GenerateError) -> Failure {
+fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -> Failure {
     let store = handle.lease().last_error.map(|error| format!("; {error}"));
     Failure::failed(format!("{}{}", problem(error), store.unwrap_or_default()))
 }
@@ -208,11 +227,11 @@ fn problem(error: GenerateError) -> String {
     let wait = error.retry_in_ms().map(Duration::from_millis);
     let wait = wait.map(in_words).unwrap_or_default();
     match error {
-        GenerateError::Refused(Refusal::ClockBehind { .. }) => format!(
+        GenerateError::ClockBehind { .. } => format!(
             "this machine's clock is {wait} behind the next time that ids can have: it was set back, or runs \
              behind the lease store's; correct it, or try again in {wait}"
         ),
-        GenerateError::Refused(Refusal::SequenceExhausted { .. }) => format!(
+        GenerateError::SequenceExhausted { .. } => format!(
             "all ids of this tick are issued: try again in {wait}, when the next one begins, or with more --node-ids"
         ),
         error => error.to_string(),
@@ -221,20 +240,20 @@ fn problem(error: GenerateError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{GenerateError, Refusal, enough_for, problem};
+    use super::{GenerateError, enough_for, problem};
 
     #[test]
     fn a_clock_that_is_behind_is_told_in_minutes() {
-        let behind = Refusal::ClockBehind { behind_ms: 69_077 };
+        let behind = GenerateError::ClockBehind { behind_ms: 69_077 };
         assert_eq!(
-            problem(GenerateError::Refused(behind)),
+            problem(behind),
             "this machine's clock is 1m 10s behind the next time that ids can have: it was set back, or runs behind \
              the lease store's; correct it, or try again in 1m 10s"
         );
-        let exhausted = Refusal::SequenceExhausted {
+        let exhausted = GenerateError::SequenceExhausted {
             retry_in_ms: 20_000,
         };
-        let told = problem(GenerateError::Refused(exhausted));
+        let told = problem(exhausted);
         assert!(told.contains("try again in 20s"), "{told}");
     }
 

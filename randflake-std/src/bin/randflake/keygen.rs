@@ -40,7 +40,7 @@ impl Args {
         let secret = match &self.derive {
             Some(name) => {
                 // As any namespace's: who misspells it would get another secret.
-                Namespace::of::<Randflake>(name).map_err(Failure::usage)?;
+                Namespace::new(name, Randflake).map_err(Failure::usage)?;
                 self.from.read()?.derive(name)
             }
             None if self.from.is_given() => {

@@ -4,16 +4,15 @@ use core::str::FromStr;
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use randflake_std::randflake_core::{Codec, Field, Fields, LayoutError, NodeField, Spec};
-use randflake_std::{
-    AnyPermutation, Baidu, Custom, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake,
-    Sonyflake,
-};
+use randflake_std::lease::{Namespace, Seal};
+use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
+use randflake_std::{Baidu, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake, Sonyflake};
 
 use crate::date;
 use crate::failure::Failure;
 use crate::record::utc;
 use crate::secret::SecretArgs;
+use crate::store::StoreArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LayoutArgs {
@@ -31,13 +30,13 @@ pub(crate) struct LayoutArgs {
 /// A layout that was asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
-    spec: Spec,
+    spec: LayoutSpec,
     encrypted: bool,
     /// As it was written, without epoch and tick.
     shape: String,
 }
 
-const PRESETS: [(&str, Spec); 7] = [
+const PRESETS: [(&str, LayoutSpec); 7] = [
     ("randflake", Randflake::SPEC),
     ("snowflake", Snowflake::SPEC),
     ("sonyflake", Sonyflake::SPEC),
@@ -110,7 +109,7 @@ fn read_times(text: &str) -> Result<Times, String> {
     Ok((epoch_unix_ms, tick_ms.transpose()?))
 }
 
-fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, Spec), String> {
+fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, LayoutSpec), String> {
     let preset = PRESETS.iter().find(|(preset, _)| *preset == name);
     let Some(&(name, spec)) = preset else {
         let names = PRESETS.map(|(preset, _)| preset).join(", ");
@@ -125,19 +124,19 @@ fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, Spec),
     let Some((epoch_unix_ms, tick_ms)) = times else {
         return Ok((name, spec));
     };
-    let fields = Fields {
+    let fields = LayoutFields {
         epoch_unix_ms,
         tick_ms: tick_ms.unwrap_or(spec.tick_ms()),
         ..spec.fields()
     };
-    let moved = Spec::new(fields).and_then(|moved| match spec.node_fields() {
+    let moved = LayoutSpec::new(fields).and_then(|moved| match spec.node_fields() {
         [] => Ok(moved),
         parts => moved.with_node_fields(parts),
     });
     Ok((name, moved.map_err(|error| error.to_string())?))
 }
 
-fn read_custom(widths: &str, times: Option<Times>) -> Result<Spec, String> {
+fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String> {
     let shape = |missing: &str| format!("{missing}: {CUSTOM_SHAPE}");
     let [time, node, sequence] = widths.split(',').collect::<Vec<_>>()[..] else {
         return Err(shape("three numbers of bits are needed"));
@@ -155,7 +154,7 @@ fn read_custom(widths: &str, times: Option<Times>) -> Result<Spec, String> {
         None => width(node)?,
         Some(parts) => parts
             .iter()
-            .fold(0, |bits: u32, part| bits.saturating_add(part.bits)),
+            .fold(0, |bits: u32, &(_, part)| bits.saturating_add(part)),
     };
     let together = [time, node, sequence]
         .into_iter()
@@ -167,25 +166,25 @@ fn read_custom(widths: &str, times: Option<Times>) -> Result<Spec, String> {
         ));
     }
     let field = |bits, shift| Field { bits, shift };
-    let fields = Fields {
+    let fields = LayoutFields {
         timestamp: field(time, node + sequence),
         node_id: field(node, sequence),
         sequence: field(sequence, 0),
         epoch_unix_ms,
         tick_ms,
     };
-    let named = |spec: Spec| match parts {
+    let named = |spec: LayoutSpec| match parts {
         None => Ok(spec),
         // There is one layout in the life of the process.
         Some(parts) => spec.with_node_fields(parts.leak()),
     };
-    Spec::new(fields)
+    LayoutSpec::new(fields)
         .and_then(named)
         .map_err(|error: LayoutError| error.to_string())
 }
 
 /// `NAME:BITS+NAME:BITS`, or `None` for a number.
-fn read_parts(text: &str) -> Result<Option<Vec<NodeField>>, String> {
+fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
     if !text.contains(':') {
         return Ok(None);
     }
@@ -195,10 +194,9 @@ fn read_parts(text: &str) -> Result<Option<Vec<NodeField>>, String> {
         if name.is_empty() || !name.chars().all(is_name) {
             return None;
         }
-        Some(NodeField {
-            name: name.to_owned().leak(),
-            bits: bits.parse().ok().filter(|bits| (1..=32).contains(bits))?,
-        })
+        let bits = bits.parse().ok().filter(|bits| (1..=32).contains(bits))?;
+        // There is one layout in the life of the process.
+        Some((&*name.to_owned().leak(), bits))
     };
     let parts: Option<Vec<_>> = text.split('+').map(part).collect();
     parts
@@ -206,8 +204,53 @@ fn read_parts(text: &str) -> Result<Option<Vec<NodeField>>, String> {
         .ok_or_else(|| format!("'{text}': NAME:BITS+NAME:BITS is allowed, with 1 to 32 bits each"))
 }
 
+/// The layout of a stored namespace, as `--layout` takes it if that is possible.
+pub(crate) fn described(namespace: &Namespace) -> String {
+    let fields = namespace.spec().fields();
+    let encrypted = match namespace.terms().seal {
+        Some(Seal::Plain) => "plain ",
+        Some(Seal::Key(_)) => "encrypted ",
+        None => "",
+    };
+    let preset = PRESETS.iter().find(|(_, spec)| spec.fields() == fields);
+    if let Some((name, _)) = preset {
+        return format!("{encrypted}{name}");
+    }
+    let LayoutFields {
+        timestamp,
+        node_id,
+        sequence,
+        epoch_unix_ms,
+        tick_ms,
+    } = fields;
+    let mut places = [
+        ("time", timestamp),
+        ("node", node_id),
+        ("sequence", sequence),
+    ];
+    places.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
+    let places = places.map(|(name, field)| format!("{name} {}", field.bits));
+    format!(
+        "{encrypted}{} bits, ticks of {tick_ms} ms since {}",
+        places.join(" + "),
+        utc(Duration::from_millis(epoch_unix_ms))
+    )
+}
+
 impl Chosen {
-    pub(crate) fn spec(&self) -> Spec {
+    /// How its ids become public, unless that takes a secret that is not known here.
+    pub(crate) fn known_permutation(
+        &self,
+        secret: &SecretArgs,
+    ) -> Result<Option<Option<Sparx64>>, Failure> {
+        if !self.encrypted {
+            return Ok(Some(None));
+        }
+        let secret = secret.source()?.read()?;
+        Ok(secret.map(|secret| Some(secret.cipher())))
+    }
+
+    pub(crate) fn spec(&self) -> LayoutSpec {
         self.spec
     }
 
@@ -215,8 +258,8 @@ impl Chosen {
         self.encrypted
     }
 
-    pub(crate) fn layout(&self) -> Custom {
-        self.spec.into()
+    pub(crate) fn layout(&self) -> LayoutSpec {
+        self.spec
     }
 
     /// The namespace unless another is asked for. It follows from the bits and the encryption, however the layout
@@ -231,7 +274,7 @@ impl Chosen {
                 _ => format!("{prefix}{name}"),
             };
         }
-        let Fields {
+        let LayoutFields {
             timestamp,
             node_id,
             sequence,
@@ -266,22 +309,24 @@ impl Chosen {
     }
 
     /// The codec, with a secret where there is something to encrypt.
-    pub(crate) fn codec(&self, secret: &SecretArgs) -> Result<Codec<Custom>, Failure> {
-        let permutation = if self.encrypted {
-            AnyPermutation::Sparx64(secret.read()?.cipher())
-        } else {
-            AnyPermutation::Plain
-        };
-        Ok(Codec::of(self.layout(), permutation))
+    pub(crate) fn codec(
+        &self,
+        secret: &SecretArgs,
+    ) -> Result<Codec<LayoutSpec, Option<Sparx64>>, Failure> {
+        let cipher = self.encrypted.then(|| secret.read()).transpose()?;
+        Ok(Codec::new(self.layout(), cipher.map(|key| key.cipher())))
     }
 
-    /// [`codec`](Chosen::codec), with a secret that is made if none was ever given or made.
-    pub(crate) fn codec_for_issuing(&self, secret: &SecretArgs) -> Result<Codec<Custom>, Failure> {
-        let permutation = if self.encrypted {
-            AnyPermutation::Sparx64(secret.read_or_make()?.cipher())
-        } else {
-            AnyPermutation::Plain
-        };
-        Ok(Codec::of(self.layout(), permutation))
+    /// The cipher, with a secret that is made if none was ever given or made; none for plain ids.
+    pub(crate) fn cipher_for_issuing(
+        &self,
+        secret: &SecretArgs,
+        store: &StoreArgs,
+    ) -> Result<Option<Sparx64>, Failure> {
+        let key = self
+            .encrypted
+            .then(|| secret.read_or_make(store))
+            .transpose()?;
+        Ok(key.map(|key| key.cipher()))
     }
 }

@@ -38,6 +38,7 @@ mod span;
 mod state_directory;
 mod store;
 mod utc;
+mod wait;
 
 use std::process::ExitCode;
 

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use itoa::Integer;
-use randflake_std::randflake_core::{Codec, Permutation, Spec};
-use randflake_std::{AnyLayout, Custom, Id, Parts};
+use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
+use randflake_std::{AnyLayout, Id, Parts};
 
 use crate::bits::Bits;
 use crate::json::{Fields, Objects};
@@ -27,7 +27,7 @@ pub(crate) enum Shape {
 
 /// Shows ids of a codec.
 pub(crate) struct Records<'a> {
-    codec: &'a Codec<Custom>,
+    codec: &'a Codec<LayoutSpec, Option<Sparx64>>,
     shape: Shape,
     common: Common,
     raws: Vec<u64>,
@@ -37,7 +37,7 @@ pub(crate) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub(crate) fn new(codec: &'a Codec<Custom>, shape: Shape) -> Self {
+    pub(crate) fn new(codec: &'a Codec<LayoutSpec, Option<Sparx64>>, shape: Shape) -> Self {
         Self {
             codec,
             shape,
@@ -141,7 +141,13 @@ struct Common {
 impl Common {
     /// Whether it is another one than before.
     #[inline]
-    fn become_of(&mut self, shape: Shape, spec: &Spec, parts: Parts, latest: Duration) -> bool {
+    fn become_of(
+        &mut self,
+        shape: Shape,
+        spec: &LayoutSpec,
+        parts: Parts,
+        latest: Duration,
+    ) -> bool {
         let is_other =
             (self.tick, self.node_id) != (parts.tick, parts.node_id) || self.before.is_empty();
         if is_other {
@@ -152,7 +158,7 @@ impl Common {
     }
 
     #[inline(never)]
-    fn write(&mut self, shape: Shape, spec: &Spec, latest: Duration) {
+    fn write(&mut self, shape: Shape, spec: &LayoutSpec, latest: Duration) {
         let unix_ms = spec.unix_ms(self.tick);
         let unix = Duration::from_millis(unix_ms);
         // An id of another secret decrypts to a random time: nineteen in twenty are in the future.
@@ -222,7 +228,12 @@ fn time(text: &mut Vec<u8>, utc: &mut Utc, unix_ms: u64, with_ms: bool) {
 
 /// The named parts of a node id, if it has some, with what stands before the first, between a name and its value,
 /// between parts, and behind the last.
-fn node_parts(text: &mut Vec<u8>, spec: &Spec, node_id: u32, [first, of, next, last]: [&str; 4]) {
+fn node_parts(
+    text: &mut Vec<u8>,
+    spec: &LayoutSpec,
+    node_id: u32,
+    [first, of, next, last]: [&str; 4],
+) {
     let mut before = first;
     for (name, value) in spec.node_parts(node_id) {
         add(text, before);

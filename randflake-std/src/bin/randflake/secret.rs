@@ -10,6 +10,7 @@ use randflake_std::{Secret, SecretError};
 
 use crate::failure::{Failure, say};
 use crate::state_directory;
+use crate::store::StoreArgs;
 
 const VARIABLE: &str = "RANDFLAKE_KEY";
 
@@ -63,10 +64,20 @@ impl SecretArgs {
     }
 
     /// The secret, made if none was ever given or made: for issuing ids.
-    pub(crate) fn read_or_make(&self) -> Result<Secret, Failure> {
+    ///
+    /// None is made where the ids of several machines meet in one store: each machine would make its own.
+    pub(crate) fn read_or_make(&self, store: &StoreArgs) -> Result<Secret, Failure> {
         let source = self.source()?;
         if let Some(secret) = source.read()? {
             return Ok(secret);
+        }
+        if store.is_shared()? {
+            return Err(Failure::failed(format!(
+                "no secret: all machines that use {} need the same one, so none is made here; make it once, `randflake \
+                 keygen --out randflake.key`, copy that file to each machine, and give --key-file randflake.key or set \
+                 {VARIABLE}",
+                store.shown_url()?
+            )));
         }
         if let Source::Default(path) = &source {
             make(path)?;

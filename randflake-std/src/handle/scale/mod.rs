@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use randflake_core::AnyLayout;
+use randflake_core::{AnyLayout, Permutation};
 
 use super::demand::Demand;
 use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
@@ -17,7 +17,7 @@ use super::keeper::{Holding, Keeper, failure_pause};
 use super::slots::Slot;
 use crate::clock::is_coarse;
 use crate::lease::{NodeIds, StoreError};
-use crate::observability::{events, figures};
+use crate::observability::{events, metrics};
 
 /// Node ids of one acquire: fewer than any store grants at once.
 const MOST_AT_ONCE: u32 = 64;
@@ -66,7 +66,7 @@ impl Scale {
     }
 }
 
-impl<L: AnyLayout> Keeper<L> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
     /// Looks at the load of an elastic handle, and takes or gives back what it asks for.
     pub(super) fn scale(&mut self) {
         let Some(mut scale) = self.scale.take() else {
@@ -101,8 +101,8 @@ impl<L: AnyLayout> Keeper<L> {
         self.shared.slots.reclaim();
         let is_changed = before != (self.held(), scale.wanted);
         if is_changed {
-            events::scaled(self.tenant.namespace(), self.held(), scale.wanted);
-            figures::wanted(self.tenant.namespace(), scale.wanted);
+            events::scaled(self.client.namespace(), self.held(), scale.wanted);
+            metrics::wanted(self.client.namespace(), scale.wanted);
             self.report();
         }
         self.scale = Some(scale);
@@ -173,7 +173,7 @@ impl<L: AnyLayout> Keeper<L> {
             StoreError::Exhausted { .. } | StoreError::Quarantined { .. } | StoreError::Invalid(_)
         );
         if is_refusal && self.shared.phase().shortage.is_none() {
-            events::short(self.tenant.namespace(), self.held(), wanted, &error);
+            events::short(self.client.namespace(), self.held(), wanted, &error);
         }
         let error = Some(Arc::new(error));
         self.shared.change(|phase| {
@@ -189,13 +189,13 @@ impl<L: AnyLayout> Keeper<L> {
         let shared = &*self.shared;
         // Before it: a lease that a copy of this machine was granted, too, is not used.
         let generation = shared.generation.now();
-        let (acquired, sent) = self.tenant.acquire(NodeIds::Any(count))?;
+        let (acquired, sent) = self.client.acquire(NodeIds::Any(count))?;
         shared.clock.anchor(acquired.now, sent);
         let layout = shared.codec.layout();
         let issuer = |grant| Issuer::new(layout, grant, acquired.now, sent, generation);
         let issuers: Result<Vec<_>, _> = acquired.grants.iter().map(issuer).collect();
         let issuers = issuers.map_err(|error| {
-            self.tenant.release_unused(&acquired.grants);
+            self.client.release_unused(&acquired.grants);
             StoreError::unusable(format!("the store's grant: {error}"))
         })?;
         let slots = 0..shared.read().len();
@@ -233,7 +233,7 @@ impl<L: AnyLayout> Keeper<L> {
         };
         let unused: Vec<_> = surplus.iter().filter_map(retire).collect();
         drop(slots);
-        if let Err(error) = self.tenant.release(&unused) {
+        if let Err(error) = self.client.release(&unused) {
             // They end by themselves.
             self.shared
                 .change(|phase| phase.last_error = Some(Arc::new(error)));

@@ -4,13 +4,15 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Weak};
 use std::thread;
 
-use randflake_core::{Clock, Codec, Field, Fields, Id, Layout, Plain, Randflake, Sparx64, Spec};
+use randflake_core::{
+    Clock, Codec, Field, Id, Layout, LayoutFields, LayoutSpec, Plain, Randflake, Sparx64,
+};
 
 use super::*;
 use crate::ExactSystemClock;
 use crate::generation::Generation;
 use crate::handle::shared::Shared;
-use crate::handle::tenant::Tenant;
+use crate::handle::store_client::StoreClient;
 use crate::lease::{LeaseStore, MemoryStore, Namespace};
 
 const TTL: Duration = Duration::from_secs(60);
@@ -18,7 +20,7 @@ const TTL: Duration = Duration::from_secs(60);
 /// The store's clock, which issues ids when the store looks at it.
 #[derive(Default)]
 struct Issuing {
-    handle: Mutex<Weak<Shared<Randflake>>>,
+    handle: Mutex<Weak<Shared<Randflake, Sparx64>>>,
     is_on: AtomicBool,
     issued: Mutex<Vec<Id>>,
 }
@@ -35,9 +37,9 @@ impl Clock for Issuing {
 }
 
 /// A keeper that is not at work, of two node ids.
-fn keeper<L: Layout>(store: MemoryStore, codec: Codec<L>, most: u32) -> Keeper<L> {
-    let mut tenant = Tenant::new(Box::new(store), "test".to_owned(), TTL);
-    let (acquired, sent) = tenant.acquire(NodeIds::Any(2)).unwrap();
+fn keeper<L: Layout>(store: MemoryStore, codec: Codec<L>, most: u32) -> Keeper<L, L::Permutation> {
+    let mut client = StoreClient::new(Box::new(store), "test".to_owned(), TTL);
+    let (acquired, sent) = client.acquire(NodeIds::Any(2)).unwrap();
     let generation = Generation::constant();
     let number = generation.now();
     let layout = codec.layout();
@@ -45,12 +47,12 @@ fn keeper<L: Layout>(store: MemoryStore, codec: Codec<L>, most: u32) -> Keeper<L
     let issuers = acquired.grants.iter().map(issuer).collect();
     let (count, anchor) = (NodeIdCount::from(1..=most), (acquired.now, sent));
     let shared = Shared::new(issuers, count, codec, 0, generation, anchor);
-    Keeper::new(Arc::new(shared), tenant, acquired.grants, false, count)
+    Keeper::new(Arc::new(shared), client, acquired.grants, false, count)
 }
 
 /// Leaves this thread in the middle of a block of a node id of which another thread has taken the rest of the tick.
 /// Gives that node id and its last tick.
-fn enter_block(shared: &Shared<Randflake>) -> Option<(u32, u64)> {
+fn enter_block(shared: &Shared<Randflake, Sparx64>) -> Option<(u32, u64)> {
     let parts = |id| shared.codec.inspect(id);
     for _ in 0..600 {
         shared.generate().ok()?;
@@ -71,10 +73,10 @@ fn enter_block(shared: &Shared<Randflake>) -> Option<(u32, u64)> {
 #[cfg_attr(miri, ignore = "a tick has too many ids for an interpreter")]
 fn a_node_id_is_given_back_after_the_last_id_of_every_block() {
     let clock = Arc::new(Issuing::default());
-    let namespace = Namespace::of::<Randflake>("test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
     for _ in 0..50 {
         let mut store = MemoryStore::new(namespace.clone(), Arc::clone(&clock));
-        let codec = Codec::new(Sparx64::new(&[7; 16]));
+        let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
         let mut keeper = keeper::<Randflake>(store.clone(), codec, 2);
         *clock.handle.lock().unwrap() = Arc::downgrade(&keeper.shared);
         let Some((node_id, last_tick)) = enter_block(&keeper.shared) else {
@@ -109,7 +111,7 @@ struct Few;
 
 impl Layout for Few {
     type Permutation = Plain;
-    const SPEC: Spec = Spec::declare(Fields {
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         node_id: Field { bits: 3, shift: 17 },
         ..Randflake::SPEC.fields()
     });
@@ -117,11 +119,11 @@ impl Layout for Few {
 
 #[test]
 fn as_many_are_taken_as_there_are_and_no_more_is_asked_for_at_once() {
-    let namespace = Namespace::of::<Few>("test").unwrap();
+    let namespace = Namespace::new("test", Few).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let mut others = Tenant::new(Box::new(store.clone()), "others".to_owned(), TTL);
+    let mut others = StoreClient::new(Box::new(store.clone()), "others".to_owned(), TTL);
     others.acquire(NodeIds::Any(3)).unwrap();
-    let mut keeper = keeper::<Few>(store, Codec::new(Plain), 8);
+    let mut keeper = keeper::<Few>(store, Codec::new(Few, Plain), 8);
     let mut scale = keeper.scale.take().unwrap();
     keeper.take_more(&mut scale, 6);
     assert_eq!((keeper.held(), keeper.can_take(&scale)), (5, true));

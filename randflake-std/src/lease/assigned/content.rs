@@ -58,18 +58,24 @@ mod tests {
     use super::*;
     use crate::Randflake;
     use crate::holder::MAX_LEN;
+    use crate::lease::QuarantineCause;
     use crate::lease::{Token, locked};
-    use crate::ledger::{NamespaceRecord, NodeRecord};
+    use crate::ledger::{NamespaceRecord, NodeRecord, Reason};
 
     #[test]
     fn the_longest_of_everything_fits() {
-        let namespace = Namespace::of::<Randflake>(&"n".repeat(64)).unwrap();
+        let namespace = Namespace::new(&"n".repeat(64), Randflake).unwrap();
         let mut content = Content::read("", &namespace, u32::MAX).unwrap();
         let record = NamespaceRecord {
             terms: *namespace.terms(),
             origin: u64::MAX,
             writes: u64::MAX,
             quarantine: u64::MAX,
+            reason: Reason {
+                since: u64::MAX,
+                cause: QuarantineCause::Dropped,
+                is_dropped: true,
+            },
             fingerprint: String::new(),
         };
         content.namespace = Some(record.to_text());

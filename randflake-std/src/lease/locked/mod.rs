@@ -1,8 +1,8 @@
 //! A file that is locked, and a short text in it: what the engines in files know outside of what they keep.
 //!
-//! Two slots are written in turns, so that one is whole whatever happens during a write.
+//! Two versions are written in turns, so that one is whole whatever happens during a write.
 
-mod slot;
+mod version;
 
 use core::time::Duration;
 use std::fs::{File, TryLockError};
@@ -12,8 +12,8 @@ use std::thread;
 use std::time::Instant;
 
 #[cfg(test)]
-pub(super) use self::slot::MOST;
-use self::slot::{LEN, Slot};
+pub(super) use self::version::MOST;
+use self::version::{LEN, Version};
 use super::EngineError;
 use crate::fork_guard::ForkGuard;
 use crate::private_file::{self, Refusal};
@@ -31,7 +31,7 @@ pub(super) struct LockedFile {
     file: File,
     path: PathBuf,
     kind: &'static Kind,
-    slot: Slot,
+    version: Version,
     fork_guard: ForkGuard,
 }
 
@@ -61,12 +61,12 @@ impl LockedFile {
                 file,
                 path: path.to_owned(),
                 kind,
-                slot: Slot::default(),
+                version: Version::default(),
                 fork_guard: ForkGuard::new(),
             };
             // Or it was deleted after it was opened, and others find another one.
             if locked.is_in_place() {
-                locked.slot = read(&locked.file, path, kind)?;
+                locked.version = read(&locked.file, path, kind)?;
                 return Ok(Some(locked));
             }
         }
@@ -80,17 +80,17 @@ impl LockedFile {
 
     /// How often it was written, and its text: empty in a new one.
     pub(super) fn text(&self) -> (u64, &str) {
-        (self.slot.writes, &self.slot.text)
+        (self.version.writes, &self.version.text)
     }
 
     /// Writes another text, which is on the disk when it returns if it `is_durable`. If that fails, the file has what it
     /// had, or the new.
     pub(super) fn write(&mut self, text: String, is_durable: bool) -> Result<(), EngineError> {
-        let is_first = self.slot.writes == 0;
-        let place = self.slot.writes % 2 * LEN as u64;
-        let writes = self.slot.writes.wrapping_add(1);
-        let slot = Slot { writes, text };
-        let Some(bytes) = slot.to_bytes(self.kind.magic) else {
+        let is_first = self.version.writes == 0;
+        let place = self.version.writes % 2 * LEN as u64;
+        let writes = self.version.writes.wrapping_add(1);
+        let version = Version { writes, text };
+        let Some(bytes) = version.to_bytes(self.kind.magic) else {
             return Err(EngineError::of_file(
                 &self.path,
                 "a text does not fit in it",
@@ -108,7 +108,7 @@ impl LockedFile {
                 }
             })
             .map_err(|error| Refusal::io(&self.path, error))?;
-        self.slot = slot;
+        self.version = version;
         Ok(())
     }
 }
@@ -125,26 +125,26 @@ impl Drop for LockedFile {
 
 /// How often a file was written and its text, without the lock; nothing if it is not there.
 pub(super) fn look(path: &Path, kind: &Kind) -> Result<(u64, String), EngineError> {
-    let slot = match private_file::look(path)?.map(|_| File::open(path)) {
+    let version = match private_file::look(path)?.map(|_| File::open(path)) {
         Some(Ok(file)) => read(&file, path, kind)?,
         Some(Err(error)) if error.kind() != ErrorKind::NotFound => {
             return Err(Refusal::io(path, error).into());
         }
-        _ => Slot::default(),
+        _ => Version::default(),
     };
-    Ok((slot.writes, slot.text))
+    Ok((version.writes, version.text))
 }
 
-fn read(file: &File, path: &Path, kind: &Kind) -> Result<Slot, EngineError> {
+fn read(file: &File, path: &Path, kind: &Kind) -> Result<Version, EngineError> {
     let bytes = bytes_of(file).map_err(|error| Refusal::io(path, error))?;
-    let slots = bytes.chunks(LEN);
-    let slots = slots.filter_map(|bytes| Slot::from_bytes(bytes, kind.magic));
-    match slots.max_by_key(|slot| slot.writes) {
-        Some(slot) if bytes.len() <= 2 * LEN => Ok(slot),
-        // A process that was killed in its first write leaves less than a slot; a cut of the power, zeros.
-        None if bytes.len() < LEN && is_begin(&bytes, &kind.magic) => Ok(Slot::default()),
+    let versions = bytes.chunks(LEN);
+    let versions = versions.filter_map(|bytes| Version::from_bytes(bytes, kind.magic));
+    match versions.max_by_key(|version| version.writes) {
+        Some(version) if bytes.len() <= 2 * LEN => Ok(version),
+        // A process that was killed in its first write leaves less than a version; a cut of the power, zeros.
+        None if bytes.len() < LEN && is_begin(&bytes, &kind.magic) => Ok(Version::default()),
         None if bytes.len() <= 2 * LEN && bytes.iter().all(|byte| *byte == 0) => {
-            Ok(Slot::default())
+            Ok(Version::default())
         }
         _ => {
             let name = kind.name;

@@ -77,7 +77,7 @@ use crate::segment::SegmentStore;
 /// use randflake_std::lease::{MysqlStore, Namespace};
 /// use randflake_std::{Handle, Randflake, Secret};
 ///
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let store = MysqlStore::open("mysql://ids:secret@db.example/ids", &namespace)?;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -83,7 +83,7 @@ use crate::segment::SegmentStore;
 /// use randflake_std::lease::{Namespace, PostgresStore};
 /// use randflake_std::{Handle, Randflake, Secret};
 ///
-/// let namespace = Namespace::of::<Randflake>("orders")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
 /// let store = PostgresStore::open("postgres://ids:secret@db.example/ids", &namespace)?;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

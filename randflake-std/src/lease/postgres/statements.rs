@@ -142,10 +142,10 @@ pub(super) const PUT: &str = "
         INSERT INTO randflake.record (namespace, kind, number, value)
         SELECT $1, p.kind, p.number, p.after FROM put p WHERE p.is_blind
         ON CONFLICT (namespace, kind, number) DO UPDATE SET value = excluded.value RETURNING 1
-    ), figures AS MATERIALIZED (
+    ), metrics AS MATERIALIZED (
         SELECT (SELECT count(*) FROM fit) AS fits, (SELECT count(*) FROM put) AS asked,
             (SELECT count(*) FROM changed) + (SELECT count(*) FROM made) + (SELECT count(*) FROM forced) AS written
     )
     SELECT CASE WHEN written = asked AND fits = 1 THEN {now}
         WHEN written > 0 THEN 1 / (asked - asked) END
-    FROM figures";
+    FROM metrics";

@@ -1,9 +1,10 @@
 //! Without the feature `tracing`.
 
 use core::fmt::Display;
+use core::time::Duration;
 
 use crate::lease::Grant;
-use crate::ledger::Loss;
+use crate::lease::Loss;
 
 /// In the place of a span.
 pub(crate) struct NoSpan;
@@ -21,6 +22,8 @@ pub(crate) fn release(_: &str, _: usize) -> NoSpan {
 }
 
 pub(crate) fn acquired(_: &str, _: &[Grant]) {}
+
+pub(crate) fn waiting(_: &str, _: Duration, _: &impl Display) {}
 
 pub(crate) fn renewed(_: &str, _: usize) {}
 

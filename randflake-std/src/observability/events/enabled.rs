@@ -1,12 +1,13 @@
 //! With the feature `tracing`.
 
 use core::fmt::Display;
+use core::time::Duration;
 
 use tracing::span::EnteredSpan;
 use tracing::{debug, info, info_span, warn};
 
 use crate::lease::Grant;
-use crate::ledger::Loss;
+use crate::lease::Loss;
 
 const TARGET: &str = "randflake_std";
 
@@ -33,6 +34,11 @@ pub(crate) fn acquired(namespace: &str, grants: &[Grant]) {
         } = *grant;
         info!(target: TARGET, namespace, node_id, start, end, fencing_token, "lease acquired");
     }
+}
+
+pub(crate) fn waiting(namespace: &str, left: Duration, error: &impl Display) {
+    let limit_s = left.as_secs_f64();
+    warn!(target: TARGET, namespace, limit_s, %error, "waiting for a lease");
 }
 
 pub(crate) fn renewed(namespace: &str, count: usize) {

@@ -7,7 +7,7 @@ use ecc_flash::MapHorizon;
 use embassy_futures::block_on;
 use flash::{Cut, Error, Flash, SIZE};
 use randflake_embedded::randflake_core::{
-    Blocks, HorizonError, HorizonStore, Lease, RandflakeOnTheFly,
+    Blocks, HorizonError, HorizonStore, Lease, Randflake,
 };
 use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage};
@@ -54,7 +54,7 @@ impl Device {
     fn try_to_live(&mut self, blocks: u32) -> Result<(), MapError> {
         let mut horizon = open(&mut self.flash)?;
         assert!(horizon.unix_s() <= self.tried, "invented");
-        let grant = Lease::<RandflakeOnTheFly>::new(42, 0, 1 << 29).unwrap();
+        let grant = Lease::new(Randflake, 42, 0, 1 << 29).unwrap();
         for n in 0..blocks {
             self.tried = horizon.unix_s().max(1_730_000_000) + 60;
             let lease = match Blocks::new(grant, &mut horizon).begin(None) {

@@ -6,23 +6,23 @@ use core::hint::black_box;
 use core::time::Duration;
 
 use randflake_embedded::NorHorizon;
-use randflake_embedded::randflake_core::{Blocks, HorizonError, Lease, RandflakeOnTheFly};
+use randflake_embedded::randflake_core::{Blocks, HorizonError, Lease, Randflake};
 use size::{Fault, Part};
 
-type Device = Blocks<RandflakeOnTheFly, NorHorizon<Part>>;
+type Device = Blocks<Randflake, NorHorizon<Part>>;
 
 #[unsafe(no_mangle)]
 #[inline(never)]
 fn probe(
     device: &mut Device,
     now: Option<Duration>,
-) -> Result<Lease<RandflakeOnTheFly>, HorizonError<Fault>> {
+) -> Result<Lease<Randflake>, HorizonError<Fault>> {
     device.begin(now)
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-fn probe_open(grant: Lease<RandflakeOnTheFly>) -> Result<Device, Fault> {
+fn probe_open(grant: Lease<Randflake>) -> Result<Device, Fault> {
     Ok(Device::new(grant, NorHorizon::open(Part)?))
 }
 

@@ -6,12 +6,11 @@ use core::hint::black_box;
 
 use randflake_embedded::CriticalSectionWord;
 use randflake_embedded::randflake_core::{
-    GenerateError, Generator, Id, Layout, Permutation, Randflake, Spec,
+    GenerateError, Generator, Id, Permutation, Randflake,
 };
 use size::{KEY, Shown};
 
 /// What has no size names the key.
-#[derive(Debug)]
 struct InFlash;
 
 impl Permutation for InFlash {
@@ -24,16 +23,7 @@ impl Permutation for InFlash {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct InFlashIds;
-
-impl Layout for InFlashIds {
-    type Permutation = InFlash;
-
-    const SPEC: Spec = Randflake::SPEC;
-}
-
-type Ids = Generator<InFlashIds, CriticalSectionWord, Shown>;
+type Ids = Generator<Randflake, CriticalSectionWord, Shown, InFlash>;
 
 #[unsafe(no_mangle)]
 #[inline(never)]

@@ -5,10 +5,10 @@
 use core::hint::black_box;
 
 use randflake_embedded::CriticalSectionWord;
-use randflake_embedded::randflake_core::{Generator, Id, RandflakeOnTheFly, Sparx64OnTheFly};
+use randflake_embedded::randflake_core::{Generator, Id, Randflake, Sparx64OnTheFly};
 use size::Shown;
 
-type Ids = Generator<RandflakeOnTheFly, CriticalSectionWord, Shown>;
+type Ids = Generator<Randflake, CriticalSectionWord, Shown, Sparx64OnTheFly>;
 
 #[unsafe(no_mangle)]
 #[inline(never)]

@@ -6,11 +6,11 @@ use core::hint::black_box;
 
 use randflake_embedded::CriticalSectionWord;
 use randflake_embedded::randflake_core::{
-    GenerateError, Generator, Id, RandflakeOnTheFly, Sparx64OnTheFly,
+    GenerateError, Generator, Id, Randflake, Sparx64OnTheFly,
 };
 use size::Shown;
 
-type Ids = Generator<RandflakeOnTheFly, CriticalSectionWord, Shown>;
+type Ids = Generator<Randflake, CriticalSectionWord, Shown, Sparx64OnTheFly>;
 
 #[unsafe(no_mangle)]
 #[inline(never)]

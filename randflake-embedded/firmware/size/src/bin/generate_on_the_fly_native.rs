@@ -6,11 +6,11 @@ use core::hint::black_box;
 use core::sync::atomic::AtomicU32;
 
 use randflake_embedded::randflake_core::{
-    GenerateError, Generator, Id, RandflakeOnTheFly, Sparx64OnTheFly,
+    GenerateError, Generator, Id, Randflake, Sparx64OnTheFly,
 };
 use size::Shown;
 
-type Ids = Generator<RandflakeOnTheFly, AtomicU32, Shown>;
+type Ids = Generator<Randflake, AtomicU32, Shown, Sparx64OnTheFly>;
 
 #[unsafe(no_mangle)]
 #[inline(never)]

@@ -8,12 +8,12 @@ use core::time::Duration;
 
 use randflake_embedded::CriticalSectionWord;
 use randflake_embedded::randflake_core::{
-    GenerateError, Generator, Id, RandflakeOnTheFly, Sparx64OnTheFly, UnixClock, Uptime,
+    GenerateError, Generator, Id, Randflake, Sparx64OnTheFly, UnixClock, Uptime,
 };
 use size::{Counter, START_UNIX_S};
 
 type Ticks = Uptime<{ Counter::HZ }, fn() -> u32, CriticalSectionWord>;
-type Ids = Generator<RandflakeOnTheFly, CriticalSectionWord, UnixClock<Ticks, CriticalSectionWord>>;
+type Ids = Generator<Randflake, CriticalSectionWord, UnixClock<Ticks, CriticalSectionWord>, Sparx64OnTheFly>;
 
 #[unsafe(no_mangle)]
 #[inline(never)]

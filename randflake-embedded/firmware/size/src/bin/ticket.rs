@@ -5,7 +5,7 @@
 use core::hint::black_box;
 use core::time::Duration;
 
-use randflake_embedded::randflake_core::{Lease, RandflakeOnTheFly, TicketError, TicketReader};
+use randflake_embedded::randflake_core::{Lease, Randflake, TicketError, TicketReader};
 
 #[unsafe(no_mangle)]
 #[inline(never)]
@@ -14,7 +14,7 @@ fn probe(
     bytes: &[u8],
     key: &[u8; 16],
     now: Option<Duration>,
-) -> Result<Lease<RandflakeOnTheFly>, TicketError> {
+) -> Result<Lease<Randflake>, TicketError> {
     reader.accept(bytes, key, now)
 }
 

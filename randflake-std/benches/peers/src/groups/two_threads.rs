@@ -81,7 +81,7 @@ fn ours() -> Vec<Case> {
 
 #[inline]
 fn generate<C: randflake_core::Clock>(
-    ids: &randflake_core::Generator<Randflake, AtomicU64, C, u32>,
+    ids: &randflake_core::Generator<Randflake, AtomicU64, C, randflake_core::Sparx64, u32>,
 ) -> randflake_core::Id {
     ids.generate().expect("borrows")
 }

@@ -5,9 +5,9 @@ use core::time::Duration;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use randflake_std::lease::Seal;
 use randflake_std::lease::{AcquireRequest, LeaseStore, MAX_SKEW, NodeIds, Token};
-use randflake_std::ledger::Seal;
-use randflake_std::randflake_core::Spec;
+use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
 
 use super::Finding;
@@ -23,10 +23,20 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
         Finding::new("directory", directory()),
         Finding::new("secret", secret_source(secret)),
     ];
-    match store.open() {
-        Ok(opened) => {
-            findings.push(Finding::new("store", store.shown_url().map_err(problem)));
-            findings.extend(opened_store(opened, secret, store));
+    let url = store.shown_url().map_err(problem);
+    // To open a store may make it.
+    let opened = store.is_there().and_then(|is_there| {
+        let opened = is_there.map(|is_there| Ok((store.open()?, is_there)));
+        opened.transpose()
+    });
+    match opened {
+        Ok(Some((opened, is_there))) => {
+            findings.push(Finding::new("store", url));
+            findings.extend(opened_store(opened, is_there, secret, store));
+        }
+        Ok(None) => {
+            let missing = |url| format!("{url}, not made yet: the first generate makes it");
+            findings.push(Finding::new("store", url.map(missing)));
         }
         Err(failure) => findings.push(Finding::new("store", Err(problem(failure)))),
     }
@@ -34,7 +44,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
 }
 
 /// The machine's clock is within the time of the ids.
-fn clock(spec: Spec) -> Result<String, String> {
+fn clock(spec: LayoutSpec) -> Result<String, String> {
     let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -77,13 +87,19 @@ fn secret_source(secret: &SecretArgs) -> Result<String, String> {
 
 fn opened_store(
     mut opened: Box<dyn LeaseStore>,
+    is_there: bool,
     secret: &SecretArgs,
     store: &LeaseArgs,
 ) -> Vec<Finding> {
     let namespace = opened.namespace();
     let described = format!(
-        "{:?}: {} node ids, leases of {} s unless asked for, at most {} s",
+        "{:?}{}: {} node ids, leases of {} s unless asked for, at most {} s",
         namespace.name(),
+        if is_there {
+            ""
+        } else {
+            ", not made yet by a first generate"
+        },
         namespace.node_ids(),
         DEFAULT_TTL.as_secs(),
         namespace.max_ttl().as_secs()
@@ -97,10 +113,10 @@ fn opened_store(
         Ok(told) => findings.extend(told.into_iter().map(Finding::of_store)),
         Err(error) => findings.push(Finding::new("settings", Err(problem(error)))),
     }
-    findings.extend([
-        Finding::new("lease", lease(secret, store)),
-        Finding::new("occupancy", occupancy(&mut *opened)),
-    ]);
+    if is_there {
+        findings.push(Finding::new("lease", lease(secret, store)));
+    }
+    findings.push(Finding::new("occupancy", occupancy(&mut *opened)));
     findings
 }
 

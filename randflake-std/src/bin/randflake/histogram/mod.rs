@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::randflake_core::Codec;
-use randflake_std::{AnyPermutation, Id, Parts, Secret};
+use randflake_std::{Id, Parts, Secret};
 
 use crate::failure::Failure;
 use crate::form::Form;
@@ -111,13 +111,12 @@ impl Args {
     /// One id in each of the last ticks, as a service makes them that is seldom asked.
     fn sample(&self, count: u32, counts: &mut Counts) -> Result<(), Failure> {
         let chosen = self.layout.clone().unwrap_or_default();
-        let permutation = if chosen.is_encrypted() {
-            let secret = Secret::generate().map_err(Failure::failed)?;
-            AnyPermutation::Sparx64(secret.cipher())
+        let cipher = if chosen.is_encrypted() {
+            Some(Secret::generate().map_err(Failure::failed)?.cipher())
         } else {
-            AnyPermutation::Plain
+            None
         };
-        let codec = Codec::of(chosen.layout(), permutation);
+        let codec = Codec::new(chosen.layout(), cipher);
         let spec = chosen.spec();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = spec.tick_at(now.unwrap_or_default()).unwrap_or_default();

@@ -3,12 +3,12 @@
 use core::time::Duration;
 
 use randflake_std::lease::{LeaseStore, Record, StoreError};
-use randflake_std::randflake_core::Spec;
+use randflake_std::randflake_core::LayoutSpec;
 
 /// What a store knew at a time of its own clock.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    spec: Spec,
+    spec: LayoutSpec,
     now: Duration,
     records: Vec<Record>,
 }

@@ -1,0 +1,12 @@
+//! Ids as columns of PostgreSQL, MariaDB and SQLite, by each client that there is a feature for.
+
+#![cfg(unix)]
+
+mod diesel;
+mod kinds;
+mod postgres_types;
+mod rusqlite;
+mod sea_orm;
+#[expect(dead_code, reason = "the tests of leases do more to servers")]
+mod servers;
+mod sqlx;

@@ -1,0 +1,58 @@
+//! Real servers: those of `randflake-std`'s tests.
+
+#[path = "../../../../../randflake-std/tests/engines/clock.rs"]
+mod clock;
+#[path = "../../../../../randflake-std/tests/engines/environment.rs"]
+mod environment;
+#[path = "../../../../../randflake-std/tests/engines/mariadb.rs"]
+mod mariadb;
+#[path = "../../../../../randflake-std/tests/engines/postgres.rs"]
+mod postgres;
+#[path = "../../../../../randflake-std/tests/engines/server.rs"]
+mod server;
+#[path = "../../../../../randflake-std/tests/engines/template.rs"]
+mod template;
+#[path = "../../../../../randflake-std/tests/engines/unprivileged.rs"]
+mod unprivileged;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use environment::{Shared, free_port, program};
+use mariadb::MariadbServer;
+use postgres::PostgresServer;
+
+/// An empty database, on a server that is there as long as one of its databases.
+pub(crate) struct Database<S> {
+    pub(crate) url: String,
+    _server: Arc<S>,
+}
+
+pub(crate) fn postgresql() -> Database<PostgresServer> {
+    static SERVER: Shared<PostgresServer> = Shared::new();
+    let server = SERVER.get(PostgresServer::start);
+    let name = unused_name();
+    let create = format!("CREATE DATABASE {name}");
+    server.client("postgres").batch_execute(&create).unwrap();
+    Database {
+        url: server.url(&name),
+        _server: server,
+    }
+}
+
+pub(crate) fn mariadb() -> Database<MariadbServer> {
+    static SERVER: Shared<MariadbServer> = Shared::new();
+    let server = SERVER.get(MariadbServer::start);
+    let name = unused_name();
+    let create = format!("CREATE DATABASE {name}");
+    server.client(None).query_drop(create).unwrap();
+    Database {
+        url: server.url(&name),
+        _server: server,
+    }
+}
+
+fn unused_name() -> String {
+    static DATABASES: AtomicU32 = AtomicU32::new(0);
+    format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed))
+}

@@ -1,0 +1,54 @@
+//! The id types of these tests.
+
+use std::sync::OnceLock;
+
+use randflake_core::{Border, Codec, Id, Randflake, Sparx64, typed_id};
+
+pub(crate) struct User;
+typed_id!(pub(crate) UserId = Typed<User>, "user");
+
+/// Without a prefix.
+pub(crate) enum Message {}
+typed_id!(pub(crate) MessageId = Typed<Message>);
+
+pub(crate) enum Order {}
+typed_id!(pub(crate) OrderId = Typed<Order>, "order");
+
+static CODEC: OnceLock<Codec<Randflake>> = OnceLock::new();
+
+impl Border for Order {
+    type Layout = Randflake;
+
+    fn codec() -> Option<&'static Codec<Randflake>> {
+        Some(CODEC.get_or_init(|| Codec::new(Randflake, Sparx64::new(&[7; 16]))))
+    }
+}
+
+/// `3vgoe12ccb8gh`.
+pub(crate) const ID: Id = Id::from_i64(4_594_531_474_933_654_033);
+
+/// The ends of each length of the text, and of each kind of integer.
+pub(crate) const IDS: [Id; 10] = [
+    Id::from_i64(0),
+    Id::from_i64(1),
+    Id::from_i64(31),
+    Id::from_i64(32),
+    Id::from_i64(1 << 53),
+    Id::from_i64((1 << 60) - 1),
+    Id::from_i64(1 << 60),
+    Id::from_i64(i64::MAX),
+    Id::from_i64(i64::MIN),
+    Id::from_i64(-1),
+];
+
+/// Texts of which none is one of `UserId`, with a part of the error.
+pub(crate) const NO_USERS: [(&str, &str); 8] = [
+    ("", "no prefix"),
+    ("3vgoe12ccb8gh", "no prefix"),
+    ("order_3vgoe12ccb8gh", "\"order\": \"user\" is required"),
+    ("user_", "empty"),
+    ("user_3VGOE12CCB8GH", "'V' at position 1"),
+    ("user_0v", "leading zero"),
+    ("user_g000000000000", "64 bits"),
+    ("user_11111111111111", "14 characters"),
+];

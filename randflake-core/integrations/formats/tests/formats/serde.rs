@@ -1,0 +1,160 @@
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use randflake_core::Id;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::kinds::{ID, IDS, MessageId, NO_USERS, UserId};
+
+fn round_trips<T>()
+where
+    T: From<Id> + Into<Id> + Copy + Debug + Ord + ToString + Serialize + DeserializeOwned,
+{
+    for id in IDS.map(T::from) {
+        let json = serde_json::to_string(&id).unwrap();
+        assert_eq!(json, format!("\"{}\"", id.to_string()));
+        assert_eq!(serde_json::from_str::<T>(&json).unwrap(), id);
+        let value = serde_json::to_value(id).unwrap();
+        assert_eq!(serde_json::from_value::<T>(value).unwrap(), id);
+
+        let keys = BTreeMap::from([(id, Some(id))]);
+        let json = serde_json::to_string(&keys).unwrap();
+        assert_eq!(
+            serde_json::from_str::<BTreeMap<T, Option<T>>>(&json).unwrap(),
+            keys
+        );
+
+        // Of people: one cell of a table.
+        let mut table = csv::Writer::from_writer(Vec::new());
+        table.serialize((id, 7)).unwrap();
+        let table = table.into_inner().unwrap();
+        let mut rows = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(&table[..])
+            .into_deserialize::<(T, i64)>();
+        assert_eq!(rows.next().unwrap().unwrap(), (id, 7));
+
+        // For machines: the number.
+        let bits = Into::<Id>::into(id).to_i64();
+        let bytes = postcard::to_allocvec(&id).unwrap();
+        assert_eq!(bytes, postcard::to_allocvec(&bits).unwrap());
+        assert_eq!(postcard::from_bytes::<T>(&bytes).unwrap(), id);
+        let mut bytes = Vec::new();
+        ciborium::into_writer(&id, &mut bytes).unwrap();
+        assert_eq!(ciborium::from_reader::<i64, _>(&bytes[..]).unwrap(), bits);
+        assert_eq!(ciborium::from_reader::<T, _>(&bytes[..]).unwrap(), id);
+    }
+}
+
+#[test]
+fn ids_are_text_for_people_and_numbers_for_machines() {
+    round_trips::<Id>();
+    round_trips::<UserId>();
+    round_trips::<MessageId>();
+}
+
+#[test]
+fn other_texts_are_refused() {
+    for (text, why) in NO_USERS {
+        let json = serde_json::to_string(text).unwrap();
+        let error = serde_json::from_str::<UserId>(&json)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+    let error = serde_json::from_str::<UserId>("31")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with(
+            "invalid type: integer `31`, expected an id's text, as \"user_3vgoe12ccb8gh\""
+        ),
+        "{error}"
+    );
+    let error = serde_json::from_str::<Id>("null").unwrap_err().to_string();
+    assert!(
+        error.starts_with("invalid type: null, expected an id's text, as \"3vgoe12ccb8gh\""),
+        "{error}"
+    );
+    let mut text = Vec::new();
+    ciborium::into_writer("3vgoe12ccb8gh", &mut text).unwrap();
+    assert!(ciborium::from_reader::<Id, _>(&text[..]).is_err());
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Numbers {
+    #[serde(with = "randflake_core::serde::as_i64")]
+    id: Id,
+    #[serde(default, with = "randflake_core::serde::as_i64::option")]
+    user: Option<UserId>,
+    #[serde(with = "randflake_core::serde::as_decimal_string")]
+    message: MessageId,
+    #[serde(default, with = "randflake_core::serde::as_decimal_string::option")]
+    other: Option<Id>,
+}
+
+#[test]
+fn a_field_chooses_its_form() {
+    for id in IDS {
+        let numbers = Numbers {
+            id,
+            user: Some(id.typed()),
+            message: id.typed(),
+            other: Some(id),
+        };
+        let json = serde_json::to_string(&numbers).unwrap();
+        let bits = id.to_i64();
+        let expected =
+            format!(r#"{{"id":{bits},"user":{bits},"message":"{bits}","other":"{bits}"}}"#);
+        assert_eq!(json, expected);
+        assert_eq!(serde_json::from_str::<Numbers>(&json).unwrap(), numbers);
+        let bytes = postcard::to_allocvec(&numbers).unwrap();
+        assert_eq!(postcard::from_bytes::<Numbers>(&bytes).unwrap(), numbers);
+    }
+    let none = Numbers {
+        id: ID,
+        user: None,
+        message: ID.typed(),
+        other: None,
+    };
+    let json = serde_json::to_string(&none).unwrap();
+    assert!(json.contains(r#""user":null"#), "{json}");
+    assert_eq!(serde_json::from_str::<Numbers>(&json).unwrap(), none);
+    let absent = r#"{"id":4594531474933654033,"message":"4594531474933654033"}"#;
+    assert_eq!(serde_json::from_str::<Numbers>(absent).unwrap(), none);
+}
+
+#[test]
+fn other_numbers_are_refused() {
+    let number = |json: &str| {
+        let json = format!(r#"{{"id":{json},"message":"1"}}"#);
+        serde_json::from_str::<Numbers>(&json).map(|numbers| numbers.id)
+    };
+    assert_eq!(number("-7").unwrap(), Id::from_i64(-7));
+    for json in ["9223372036854775808", "1.0", "\"1\"", "null"] {
+        assert!(number(json).is_err(), "{json}");
+    }
+    let string = |text: &str| {
+        let json = format!(r#"{{"id":1,"message":"{text}"}}"#);
+        serde_json::from_str::<Numbers>(&json).map(|numbers| numbers.message.to_i64())
+    };
+    assert_eq!(string("-9223372036854775808").unwrap(), i64::MIN);
+    for text in [
+        "",
+        "-",
+        "+1",
+        "-+1",
+        "01",
+        "-01",
+        "-0",
+        "00",
+        "1 ",
+        "9223372036854775808",
+        "v",
+        "1e3",
+    ] {
+        let error = string(text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{text:?} is not ")), "{error}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Why there is no id to store raw.
+
+use core::fmt::{self, Display, Formatter};
+
+use crate::TypedIdError;
+
+/// Why there is no [`StoredRaw`](crate::StoredRaw) id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum BorderError {
+    /// The program has not set the codec of the kind yet.
+    CodecMissing {
+        /// The name of the id's type.
+        name: &'static str,
+    },
+    /// The text is no id of the kind.
+    Text(TypedIdError),
+}
+
+impl From<TypedIdError> for BorderError {
+    fn from(error: TypedIdError) -> Self {
+        Self::Text(error)
+    }
+}
+
+impl Display for BorderError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CodecMissing { name } => write!(
+                f,
+                "the codec of {name} is missing: set it before ids are read or written"
+            ),
+            Self::Text(error) => Display::fmt(error, f),
+        }
+    }
+}
+
+impl core::error::Error for BorderError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::CodecMissing { .. } => None,
+            Self::Text(error) => error.source(),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Any id, for fuzzers.
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+
+use super::for_ids;
+
+for_ids! {
+    /// Each 64-bit number is an id.
+    impl['a,] Arbitrary<'a> {
+        fn arbitrary(input: &mut Unstructured<'a>) -> Result<Self> {
+            i64::arbitrary(input).map(Self::from_i64)
+        }
+
+        fn size_hint(depth: usize) -> (usize, Option<usize>) {
+            <i64 as Arbitrary<'a>>::size_hint(depth)
+        }
+    }
+}

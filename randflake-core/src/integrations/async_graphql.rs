@@ -1,0 +1,44 @@
+//! A GraphQL scalar for each kind of id, as text.
+
+extern crate alloc;
+
+use alloc::borrow::Cow;
+use alloc::string::ToString;
+
+use async_graphql::{
+    Description, InputValueError, InputValueResult, Scalar, ScalarType, TypeName, Value,
+};
+
+use super::{Form, for_all_ids};
+
+for_all_ids! {
+    #[Scalar(name_type, use_type_description)]
+    impl[] ScalarType {
+        fn parse(value: Value) -> InputValueResult<Self> {
+            match value {
+                Value::String(text) => Ok(text.parse::<Self>()?),
+                other => Err(InputValueError::expected_type(other)),
+            }
+        }
+
+        fn is_valid(value: &Value) -> bool {
+            matches!(value, Value::String(_))
+        }
+
+        fn to_value(&self) -> Value {
+            Value::String(self.to_string())
+        }
+    }
+
+    impl[] TypeName {
+        fn type_name() -> Cow<'static, str> {
+            Self::NAME.into()
+        }
+    }
+
+    impl[] Description {
+        fn description() -> &'static str {
+            "A 64-bit id as text: base32hex digits, after the prefix of its kind if that has one."
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Ids in Redis, as text.
+
+extern crate alloc;
+
+use alloc::format;
+use core::str;
+
+use redis::{FromRedisValue, ParsingError, RedisWrite, ToRedisArgs, ToSingleRedisArg, Value};
+
+use super::example::Example;
+use super::{Form, for_all_ids};
+
+for_all_ids! {
+    /// The text form, in keys and in values.
+    impl[] ToRedisArgs {
+        fn write_redis_args<W: RedisWrite + ?Sized>(&self, out: &mut W) {
+            out.write_arg_fmt(self);
+        }
+    }
+
+    impl[] ToSingleRedisArg {}
+
+    /// From the text form alone: what Redis counts itself, as by `INCR`, is a number and no id.
+    impl[] FromRedisValue {
+        fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
+            parse(&value)
+        }
+
+        fn from_redis_value_ref(value: &Value) -> Result<Self, ParsingError> {
+            parse(value)
+        }
+    }
+}
+
+fn parse<T: Form>(value: &Value) -> Result<T, ParsingError> {
+    let text = match value {
+        Value::BulkString(bytes) => str::from_utf8(bytes)?,
+        Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,
+        other => {
+            return Err(format!("{other:?} is not an id's text, as {}", Example::<T>::NEW).into());
+        }
+    };
+    text.parse::<T>()
+        .map_err(|error| format!("{text:?} is not an id: {error}").into())
+}

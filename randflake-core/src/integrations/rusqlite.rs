@@ -1,0 +1,27 @@
+//! `rusqlite`: an `INTEGER`.
+
+extern crate alloc;
+
+use alloc::boxed::Box;
+
+use ::rusqlite::Result;
+use ::rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+
+use super::column::{Column as _, for_columns};
+
+for_columns! {
+    /// As an `i64`.
+    impl[] ToSql {
+        fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+            self.column().to_sql()
+        }
+    }
+
+    /// From an `i64`.
+    impl[] FromSql {
+        fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+            let number = i64::column_result(value)?;
+            Self::of_column(number).map_err(|error| FromSqlError::Other(Box::new(error)))
+        }
+    }
+}

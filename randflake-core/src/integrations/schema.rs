@@ -1,0 +1,40 @@
+//! What schemas say of an id's text.
+
+extern crate alloc;
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::Form;
+use super::example::Example;
+use crate::text;
+
+/// For people.
+pub(super) const DESCRIPTION: &str = "A 64-bit id: base32hex digits without a leading zero, after the prefix of its kind if that has one.";
+
+/// A regular expression of ECMA 262, as JSON Schema has them, that matches each text of an id and nothing else.
+pub(super) fn pattern<T: Form>() -> String {
+    let prefix = prefix::<T>();
+    format!("^{prefix}(0|[1-9a-v][0-9a-v]{{0,11}}|[1-9a-f][0-9a-v]{{12}})$")
+}
+
+/// The least and the largest number of characters.
+pub(super) fn lengths<T: Form>() -> (usize, usize) {
+    let prefix = prefix::<T>().len();
+    (
+        prefix.saturating_add(1),
+        prefix.saturating_add(text::MAX_LEN),
+    )
+}
+
+/// An id's text.
+pub(super) fn example<T: Form>() -> String {
+    Example::<T>::NEW.to_string()
+}
+
+fn prefix<T: Form>() -> String {
+    match T::PREFIX {
+        "" => String::new(),
+        prefix => format!("{prefix}_"),
+    }
+}

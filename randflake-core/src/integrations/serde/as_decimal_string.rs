@@ -1,0 +1,127 @@
+//! The `i64` in decimal, as a string: what public APIs with Snowflake ids send, as JavaScript rounds large numbers.
+//!
+//! It is read strictly: each id has exactly one such string.
+
+use core::fmt::{self, Display, Formatter};
+
+use serde_core::de::{Error, Visitor};
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Id;
+
+/// Writes an [`Id`] or a [`Typed`](crate::Typed) id.
+///
+/// # Errors
+///
+/// Those of the serializer.
+pub fn serialize<T, S>(id: &T, serializer: S) -> Result<S::Ok, S::Error>
+where
+    T: Copy + Into<Id>,
+    S: Serializer,
+{
+    Decimal::of(*id).serialize(serializer)
+}
+
+/// Reads an [`Id`] or a [`Typed`](crate::Typed) id.
+///
+/// # Errors
+///
+/// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its shortest form.
+pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: TryFrom<Id, Error: Display>,
+    D: Deserializer<'de>,
+{
+    let decimal = Decimal::deserialize(deserializer)?;
+    decimal.into_id().map_err(D::Error::custom)
+}
+
+/// The same for an `Option`; with `#[serde(default)]` the field may be absent.
+pub mod option {
+    use core::fmt::Display;
+
+    use serde_core::de::Error;
+    use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Decimal;
+    use crate::Id;
+
+    /// Writes the string, or what the format has for `None`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the serializer.
+    pub fn serialize<T, S>(id: &Option<T>, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        T: Copy + Into<Id>,
+        S: Serializer,
+    {
+        id.map(Decimal::of).serialize(serializer)
+    }
+
+    /// Reads a string, or what the format has for `None`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its shortest form.
+    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+    where
+        T: TryFrom<Id, Error: Display>,
+        D: Deserializer<'de>,
+    {
+        let decimal = Option::<Decimal>::deserialize(deserializer)?;
+        decimal
+            .map(Decimal::into_id)
+            .transpose()
+            .map_err(D::Error::custom)
+    }
+}
+
+struct Decimal(i64);
+
+impl Decimal {
+    fn of(id: impl Into<Id>) -> Self {
+        Self(id.into().to_i64())
+    }
+
+    fn into_id<T: TryFrom<Id>>(self) -> Result<T, T::Error> {
+        Id::from_i64(self.0).try_into()
+    }
+}
+
+impl Serialize for Decimal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Decimal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Digits;
+
+        impl Visitor<'_> for Digits {
+            type Value = Decimal;
+
+            fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                f.write_str("a string with a 64-bit number in decimal, as \"-42\"")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Decimal, E> {
+                let digits = text.strip_prefix('-').unwrap_or(text);
+                let shortest =
+                    !digits.starts_with('+') && (text == "0" || !digits.starts_with('0'));
+                if !shortest {
+                    let why = format_args!(
+                        "{text:?} is not the shortest form of a number: no '+' and no leading zero is allowed"
+                    );
+                    return Err(E::custom(why));
+                }
+                text.parse().map(Decimal).map_err(|error| {
+                    E::custom(format_args!("{text:?} is not a 64-bit number: {error}"))
+                })
+            }
+        }
+
+        deserializer.deserialize_str(Digits)
+    }
+}

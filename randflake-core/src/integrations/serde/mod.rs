@@ -1,0 +1,58 @@
+//! Forms of an id other than text, for `#[serde(with = "...")]`.
+//!
+//! Without them an id is text where the format is for people, as JSON, YAML or a URL, and otherwise the `i64`, as in
+//! CBOR, `MessagePack`, bincode and postcard: 8 bytes, and what the format adds to a number.
+
+// Its test is in `randflake-core/integrations`, where serde's macros are.
+#![cfg_attr(not(doctest), doc = include_str!("fields.md"))]
+
+use core::fmt::{self, Formatter};
+use core::marker::PhantomData;
+
+use serde_core::de::{Deserialize, Deserializer, Error, Visitor};
+use serde_core::ser::{Serialize, Serializer};
+
+use super::example::Example;
+use super::{Form, for_all_ids};
+
+pub mod as_decimal_string;
+pub mod as_i64;
+
+for_all_ids! {
+    /// The text form where the format is for people, else the `i64`.
+    impl[] Serialize {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            if serializer.is_human_readable() {
+                serializer.collect_str(self)
+            } else {
+                as_i64::serialize(self, serializer)
+            }
+        }
+    }
+
+    /// From the text form, strictly, where the format is for people, else from the `i64`.
+    impl['de,] Deserialize<'de> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            if deserializer.is_human_readable() {
+                deserializer.deserialize_str(Text(PhantomData))
+            } else {
+                as_i64::deserialize(deserializer)
+            }
+        }
+    }
+}
+
+/// Reads the text form of a `T`.
+struct Text<T>(PhantomData<T>);
+
+impl<T: Form> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "an id's text, as \"{}\"", Example::<T>::NEW)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}

@@ -1,0 +1,43 @@
+//! Ids from and to `Uuid`: as [`Id::to_uuid_bytes`] and [`Id::from_uuid_bytes`].
+
+use uuid::Uuid;
+
+use super::for_ids;
+use crate::{Id, Typed, UuidError};
+
+/// [`Id::to_uuid_bytes`].
+impl From<Id> for Uuid {
+    fn from(id: Id) -> Self {
+        Self::from_bytes(id.to_uuid_bytes())
+    }
+}
+
+/// [`Id::to_uuid_bytes`].
+impl<K> From<Typed<K>> for Uuid {
+    fn from(typed: Typed<K>) -> Self {
+        typed.id().into()
+    }
+}
+
+for_ids! {
+    /// [`Id::from_uuid_bytes`].
+    ///
+    /// ```
+    /// use randflake_core::{Id, UuidError};
+    /// use uuid::{Uuid, Variant};
+    ///
+    /// let id = Id::from_u64(0x0123_4567_89AB_CDEF);
+    /// let uuid = Uuid::from(id);
+    /// assert_eq!(uuid.to_string(), "01234567-89ab-8cde-bc00-000000000000");
+    /// assert_eq!((uuid.get_version_num(), uuid.get_variant()), (8, Variant::RFC4122));
+    /// assert_eq!(Id::try_from(uuid), Ok(id));
+    /// assert_eq!(Id::try_from(Uuid::nil()), Err(UuidError::NotVersion8));
+    /// ```
+    impl[] TryFrom<Uuid> {
+        type Error = UuidError;
+
+        fn try_from(uuid: Uuid) -> Result<Self, UuidError> {
+            Id::from_uuid_bytes(uuid.into_bytes()).map(|id| Self::from_u64(id.to_u64()))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a text is no id of a kind.
+
+use core::fmt::{self, Display, Formatter};
+
+use super::prefix::MAX_LEN;
+use crate::DecodeError;
+
+/// Why a text is no id of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum TypedIdError {
+    /// The prefix is missing, or another kind's.
+    Prefix {
+        /// The prefix of the kind; empty if it has none.
+        expected: &'static str,
+        /// What precedes the last `_`, its first 32 bytes, then zeros; all zeros if there is no `_`.
+        found: [u8; MAX_LEN],
+    },
+    /// What follows the prefix is no id.
+    Digits(DecodeError),
+}
+
+impl TypedIdError {
+    pub(super) fn prefix(expected: &'static str, found: &str) -> Self {
+        let mut bytes = [0; MAX_LEN];
+        for (to, from) in bytes.iter_mut().zip(found.bytes()) {
+            *to = from;
+        }
+        Self::Prefix {
+            expected,
+            found: bytes,
+        }
+    }
+}
+
+impl From<DecodeError> for TypedIdError {
+    fn from(error: DecodeError) -> Self {
+        Self::Digits(error)
+    }
+}
+
+impl Display for TypedIdError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (expected, found) = match self {
+            Self::Digits(error) => return Display::fmt(error, f),
+            Self::Prefix { expected, found } => (*expected, found),
+        };
+        let end = found.iter().rposition(|byte| *byte != 0);
+        let found = end.and_then(|end| found.get(..=end)).unwrap_or_default();
+        match (expected, found) {
+            ("", found) => write!(
+                f,
+                "the id has the prefix \"{}\": none is allowed",
+                found.escape_ascii()
+            ),
+            (expected, []) => write!(f, "the id has no prefix: \"{expected}_\" is required"),
+            (expected, found) => write!(
+                f,
+                "the id has the prefix \"{}\": \"{expected}\" is required",
+                found.escape_ascii()
+            ),
+        }
+    }
+}
+
+impl core::error::Error for TypedIdError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Digits(error) => error.source(),
+            Self::Prefix { .. } => None,
+        }
+    }
+}

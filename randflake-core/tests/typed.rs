@@ -1,0 +1,123 @@
+//! Ids of kinds: text, errors, and what they share with an `Id`.
+
+use std::collections::HashSet;
+
+use randflake_core::{DecodeError, Id, Kind, TypedIdError, typed_id};
+
+/// Has none of the traits that its ids have.
+struct User;
+typed_id!(UserId = Typed<User>, "user");
+
+enum Order {}
+typed_id!(
+    /// An attribute is allowed, as are a prefix with `_` and a comma.
+    pub OrderId = Typed<Order>, "store_2_order",
+);
+
+enum Message {}
+typed_id!(MessageId = Typed<Message>);
+
+const BITS: i64 = 4_594_531_474_933_654_033;
+
+#[test]
+fn text_has_the_prefix_of_its_kind() {
+    assert_eq!(UserId::from_i64(BITS).to_string(), "user_3vgoe12ccb8gh");
+    assert_eq!(
+        OrderId::from_i64(-1).to_string(),
+        "store_2_order_fvvvvvvvvvvvv"
+    );
+    assert_eq!(MessageId::from_i64(0).to_string(), "0");
+    assert_eq!(
+        format!("{:>8}|{:<8}|", UserId::from_i64(1), MessageId::from_i64(1)),
+        "  user_1|1       |"
+    );
+}
+
+#[test]
+fn each_text_is_read_as_it_was_written() {
+    for bits in [0, 1, 31, 32, BITS, i64::MAX, -1, i64::MIN] {
+        let (user, order, message) = (
+            UserId::from_i64(bits),
+            OrderId::from_i64(bits),
+            MessageId::from_i64(bits),
+        );
+        assert_eq!(user.to_string().parse(), Ok(user));
+        assert_eq!(order.to_string().parse(), Ok(order));
+        assert_eq!(message.to_string().parse(), Ok(message));
+    }
+}
+
+#[test]
+fn another_text_is_refused_with_what_was_expected_and_found() {
+    let user = |text: &str| text.parse::<UserId>().map_err(|error| error.to_string());
+    let message = |text: &str| text.parse::<MessageId>().map_err(|error| error.to_string());
+    let refused = |result: Result<_, _>, why: &str| assert_eq!(result, Err(why.to_owned()));
+
+    refused(
+        user("order_v"),
+        r#"the id has the prefix "order": "user" is required"#,
+    );
+    refused(
+        user("User_v"),
+        r#"the id has the prefix "User": "user" is required"#,
+    );
+    refused(
+        user("a_user_v"),
+        r#"the id has the prefix "a_user": "user" is required"#,
+    );
+    refused(
+        user("é_v"),
+        r#"the id has the prefix "\xc3\xa9": "user" is required"#,
+    );
+    refused(user("v"), r#"the id has no prefix: "user_" is required"#);
+    refused(user("_v"), r#"the id has no prefix: "user_" is required"#);
+    refused(user(""), r#"the id has no prefix: "user_" is required"#);
+    assert_eq!(
+        message("user_v").map(drop),
+        Err(r#"the id has the prefix "user": none is allowed"#.to_owned())
+    );
+    assert!(message("_v").is_err());
+    let long = format!("{}_v", "x".repeat(100));
+    let shown = "x".repeat(32);
+    refused(
+        user(&long),
+        &format!(r#"the id has the prefix "{shown}": "user" is required"#),
+    );
+    for (digits, error) in [
+        ("user_", DecodeError::Empty),
+        ("user_0v", DecodeError::LeadingZero),
+        (
+            "user_V",
+            DecodeError::InvalidDigit {
+                index: 0,
+                byte: b'V',
+            },
+        ),
+        ("user_11111111111111", DecodeError::TooLong { len: 14 }),
+        ("user_g000000000000", DecodeError::Overflow),
+    ] {
+        assert_eq!(digits.parse::<UserId>(), Err(TypedIdError::Digits(error)));
+    }
+}
+
+#[test]
+fn a_typed_id_is_an_id_whatever_its_kind_is() {
+    let (low, high) = (UserId::from_i64(-1), UserId::from_u64(1));
+    assert!(low < high, "the order is that of the i64");
+    assert_eq!((low.to_i64(), low.to_u64()), (-1, u64::MAX));
+    assert_eq!(Id::from(low), low.id());
+    assert_eq!(UserId::from(low.id()), low);
+    assert_eq!(HashSet::from([low, high, low]).len(), 2);
+    assert_eq!(format!("{high:?} {:?}", high.id()), "UserId(user_1) Id(1)");
+    assert_eq!(size_of::<Option<UserId>>(), size_of::<Option<Id>>());
+    fn shared<T: Send + Sync + Copy + 'static>(_: T) {}
+    shared(Id::from_i64(1).typed::<*const u8>());
+    assert_eq!((User::NAME, User::PREFIX), ("UserId", "user"));
+}
+
+#[test]
+fn typed_ids_are_constants() {
+    const ROOT: UserId = Id::from_u64(1).typed();
+    const BITS: i64 = ROOT.id().to_i64();
+    assert_eq!(BITS, 1);
+}

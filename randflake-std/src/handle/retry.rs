@@ -1,0 +1,72 @@
+//! What a call does that waits for an id: one rule for threads and for tasks.
+
+use core::ops::ControlFlow;
+use core::time::Duration;
+
+use randflake_core::{AnyLayout, GenerateError, Permutation};
+
+use super::demand::Demand;
+use super::phase::{Deadline, Phase};
+use super::shared::Shared;
+
+/// Tries until it succeeds, waiting can no longer help, or the limit is reached.
+pub(super) struct Retry<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+    shared: &'a Shared<L, P>,
+    deadline: Deadline,
+}
+
+/// A wait between two tries.
+pub(super) struct Pause {
+    pub(super) limit: Duration,
+    /// How many issuers had been replaced before the try.
+    replaced: u64,
+}
+
+impl Pause {
+    /// Whether something has changed that ends it early.
+    pub(super) fn is_over(&self, phase: &Phase) -> bool {
+        phase.closing || phase.replaced != self.replaced
+    }
+}
+
+impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> Retry<'a, L, P> {
+    pub(super) fn new(shared: &'a Shared<L, P>, limit: Duration) -> Self {
+        Self {
+            shared,
+            deadline: Deadline::after(limit),
+        }
+    }
+
+    /// Tries once: gives what that gave, or how to wait before the next try.
+    pub(super) fn attempt<T>(
+        &self,
+        attempt: impl FnOnce() -> Result<T, GenerateError>,
+    ) -> Result<ControlFlow<T, Pause>, GenerateError> {
+        let shared = self.shared;
+        // Read before the attempt, so that a replacement during it is not missed.
+        let replaced = shared.phase().replaced;
+        let error = match attempt() {
+            Ok(success) => return Ok(ControlFlow::Break(success)),
+            Err(error) => error,
+        };
+        let left = self.deadline.left();
+        if shared.phase().closing {
+            return Err(error);
+        }
+        let limit = match error {
+            // The keeper replaces what is over, and what a copy of this process has too.
+            GenerateError::Copied | GenerateError::LeaseOver { .. } | GenerateError::Sealed => left,
+            _ => match error.retry_in_ms().map(Duration::from_millis) {
+                // To the beginning of the tick, not of the millisecond after.
+                Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
+                // The keeper is taking another node id.
+                Some(_) if shared.demand.as_ref().is_some_and(Demand::can_take) => left,
+                _ => return Err(error),
+            },
+        };
+        if left.is_zero() {
+            return Err(error);
+        }
+        Ok(ControlFlow::Continue(Pause { limit, replaced }))
+    }
+}

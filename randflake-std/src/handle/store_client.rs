@@ -1,0 +1,166 @@
+//! A holder's dealings with its store: what is common to the first grant and to later ones.
+
+use core::time::Duration;
+
+use crate::clock::{Monotonic, wall_exact};
+use crate::lease::{
+    AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Renewed, StoreError, Token,
+};
+use crate::observability::{events, metrics};
+
+pub(super) struct StoreClient {
+    store: Box<dyn LeaseStore>,
+    holder: String,
+    /// A copy of the process has the name, too.
+    is_name_shared: bool,
+    ttl: Duration,
+    ttl_ticks: u64,
+    /// An acquire of unknown outcome, to be repeated unchanged.
+    pending: Option<Token>,
+    /// The store's last answer.
+    answer: Option<Answer>,
+}
+
+/// When the store showed what, by this machine's monotonic clock.
+#[derive(Clone, Copy)]
+struct Answer {
+    now: Duration,
+    sent: Monotonic,
+    received: Monotonic,
+}
+
+/// What a store's clock may go wrong between two answers before it counts as a step.
+const STEP: Duration = Duration::from_secs(1);
+
+impl StoreClient {
+    pub(super) fn new(store: Box<dyn LeaseStore>, holder: String, ttl: Duration) -> Self {
+        let ttl_ticks = store.namespace().ticks(ttl);
+        Self {
+            store,
+            holder,
+            is_name_shared: false,
+            ttl,
+            ttl_ticks,
+            pending: None,
+            answer: None,
+        }
+    }
+
+    pub(super) fn namespace(&self) -> &str {
+        self.store.namespace().name()
+    }
+
+    pub(super) fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// Takes another name and another token for the next acquire: a copy of the process has both of now.
+    pub(super) fn rename(&mut self) {
+        self.is_name_shared = true;
+        self.pending = None;
+    }
+
+    fn ensure_own_name(&mut self) -> Result<(), StoreError> {
+        if self.is_name_shared {
+            let name = self
+                .holder
+                .rsplit_once('/')
+                .map_or(&*self.holder, |(name, _)| name);
+            self.holder = crate::holder::unique(name).map_err(StoreError::unavailable)?;
+            self.is_name_shared = false;
+        }
+        Ok(())
+    }
+
+    /// Acquires node ids. After an acquire of unknown outcome the next one has its token, and so gets what that
+    /// one was granted.
+    pub(super) fn acquire(
+        &mut self,
+        nodes: NodeIds<'_>,
+    ) -> Result<(Acquired, Monotonic), StoreError> {
+        self.ensure_own_name()?;
+        let token = match self.pending {
+            Some(token) => token,
+            None => Token::random().map_err(StoreError::unavailable)?,
+        };
+        let request = AcquireRequest {
+            token,
+            holder: &self.holder,
+            nodes,
+            ttl: self.ttl_ticks,
+        };
+        let _span = events::acquire(self.store.namespace().name(), nodes.count());
+        let sent = Monotonic::exact();
+        let outcome = self.store.acquire(&request);
+        self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
+        let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
+        self.answered(acquired.now, sent);
+        events::acquired(self.namespace(), &acquired.grants);
+        metrics::acquired(self.namespace());
+        Ok((acquired, sent))
+    }
+
+    pub(super) fn renew(&mut self, grants: &[Grant]) -> Result<(Renewed, Monotonic), StoreError> {
+        let _span = events::renew(self.store.namespace().name(), grants.len());
+        let sent = Monotonic::exact();
+        let outcome = self.store.renew(grants, self.ttl_ticks);
+        let renewed = outcome.inspect_err(|error| self.failed("renew", error))?;
+        self.answered(renewed.now, sent);
+        events::renewed(self.namespace(), grants.len());
+        metrics::renewed(self.namespace());
+        Ok((renewed, sent))
+    }
+
+    pub(super) fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        if grants.is_empty() {
+            return Ok(());
+        }
+        let _span = events::release(self.store.namespace().name(), grants.len());
+        let outcome = self.store.release(grants);
+        outcome.inspect_err(|error| self.failed("release", error))
+    }
+
+    fn failed(&self, operation: &'static str, error: &StoreError) {
+        events::failed(self.namespace(), error);
+        metrics::failed(self.namespace(), operation);
+    }
+
+    /// Notes what the store's clock showed, and tells of a step.
+    fn answered(&mut self, now: Duration, sent: Monotonic) {
+        let received = Monotonic::exact();
+        let answer = Answer {
+            now,
+            sent,
+            received,
+        };
+        if let Some(by_ms) = self.answer.and_then(|former| answer.step_since(former)) {
+            events::clock_stepped(self.namespace(), by_ms);
+        }
+        self.answer = Some(answer);
+        metrics::skew(self.namespace(), now, wall_exact().unwrap_or_default());
+    }
+
+    /// Gives back what nothing was issued from; if that fails, it ends by itself.
+    pub(super) fn release_unused(&mut self, grants: &[Grant]) {
+        let unused: Vec<_> = grants
+            .iter()
+            .map(|grant| Grant {
+                end: grant.start,
+                ..*grant
+            })
+            .collect();
+        let _ends_by_itself = self.release(&unused);
+    }
+}
+
+impl Answer {
+    /// By how many milliseconds the store's clock has stepped, if it has by more than `STEP` and more
+    /// than the two calls took.
+    fn step_since(&self, former: Self) -> Option<i64> {
+        let expected = former.now.saturating_add(self.sent.since(former.sent));
+        let calls = self.received.since(self.sent) + former.received.since(former.sent);
+        let step = self.now.abs_diff(expected);
+        let ms = i64::try_from(step.as_millis()).unwrap_or(i64::MAX);
+        (step > STEP + calls).then_some(if self.now < expected { -ms } else { ms })
+    }
+}

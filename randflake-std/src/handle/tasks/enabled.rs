@@ -1,0 +1,35 @@
+//! With the feature `tokio`.
+
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+/// The tasks that wait for a change.
+#[derive(Debug, Default)]
+pub(in crate::handle) struct Tasks(Notify);
+
+impl Tasks {
+    pub(in crate::handle) fn wake(&self) {
+        self.0.notify_waiters();
+    }
+
+    /// Waits until something holds that only changes before a [`wake`](Tasks::wake).
+    pub(in crate::handle) async fn until(&self, wanted: impl Fn() -> bool) {
+        loop {
+            // Before the look: it is woken by what changes after that, though it is not polled yet.
+            let woken = self.0.notified();
+            if wanted() {
+                return;
+            }
+            woken.await;
+        }
+    }
+}
+
+/// Does what may block: here, or in a thread for such work if this one runs a runtime's tasks. A runtime that is dropped
+/// waits for these threads, so that the end of `main` does not cut the work short.
+pub(in crate::handle) fn block(work: impl FnOnce() + Send + 'static) {
+    match Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(work)),
+        Err(_) => work(),
+    }
+}

@@ -1,0 +1,149 @@
+//! A store that is opened when it is first used.
+
+use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
+
+use super::{
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Quarantine, Record, Renewed,
+    StoreError,
+};
+use crate::ledger::Seal;
+
+/// A store that is opened when it is first used, and after a failure by the next use.
+///
+/// To open a store is to call it, and fails when its server does not answer. Deferred, this is part of the first acquire: so
+/// [`Builder::wait`](crate::Builder::wait) waits for a server that cannot be reached yet, and `Builder::build_async`
+/// connects in the thread that it builds in.
+///
+/// The store must be of the same namespace, or every use is refused as [`StoreError::Invalid`].
+///
+/// ```
+/// use randflake_std::lease::{self, Namespace};
+/// use randflake_std::{Handle, Randflake, Secret};
+/// use std::time::Duration;
+///
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let url = std::env::var("RANDFLAKE_STORE")?;
+/// let namespace = Namespace::new("orders", Randflake)?;
+/// let store = lease::deferred(&namespace, move |namespace| lease::open(&url, namespace));
+/// let ids = Handle::builder(&Secret::from_env("RANDFLAKE_SECRET")?, store)
+///     .wait(Duration::from_secs(60))
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn deferred<S, F>(namespace: &Namespace, open: F) -> impl LeaseStore + use<S, F>
+where
+    S: LeaseStore,
+    F: FnMut(&Namespace) -> Result<S, StoreError> + Send,
+{
+    Deferred {
+        namespace: namespace.clone(),
+        open,
+        seal: None,
+        store: None,
+    }
+}
+
+struct Deferred<S, F> {
+    namespace: Namespace,
+    open: F,
+    /// What the store is to be told.
+    seal: Option<Seal>,
+    store: Option<S>,
+}
+
+impl<S, F> Deferred<S, F>
+where
+    S: LeaseStore,
+    F: FnMut(&Namespace) -> Result<S, StoreError>,
+{
+    fn store(&mut self) -> Result<&mut S, StoreError> {
+        let store = match self.store.take() {
+            Some(store) => store,
+            None => self.opened()?,
+        };
+        Ok(self.store.insert(store))
+    }
+
+    fn opened(&mut self) -> Result<S, StoreError> {
+        let mut store = (self.open)(&self.namespace)?;
+        if *store.namespace() != self.namespace {
+            return Err(StoreError::Invalid(format!(
+                "the store was opened for namespace {:?}, or other terms, and {:?} was asked for",
+                store.namespace().name(),
+                self.namespace.name()
+            )));
+        }
+        if let Some(seal) = self.seal {
+            store.seal(seal);
+        }
+        Ok(store)
+    }
+}
+
+impl<S, F> LeaseStore for Deferred<S, F>
+where
+    S: LeaseStore,
+    F: FnMut(&Namespace) -> Result<S, StoreError> + Send,
+{
+    fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    fn seal(&mut self, seal: Seal) {
+        self.seal = Some(seal);
+        if let Some(store) = &mut self.store {
+            store.seal(seal);
+        }
+    }
+
+    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+        self.store()?.acquire(request)
+    }
+
+    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        self.store()?.renew(grants, ttl)
+    }
+
+    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        self.store()?.release(grants)
+    }
+
+    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+        self.store()?.list()
+    }
+
+    fn quarantine(&mut self) -> Result<Duration, StoreError> {
+        self.store()?.quarantine()
+    }
+
+    fn end_quarantine(&mut self) -> Result<(), StoreError> {
+        self.store()?.end_quarantine()
+    }
+
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.store()?.quarantined()
+    }
+
+    fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        self.store()?.drop_namespace()
+    }
+
+    fn now(&mut self) -> Result<Duration, StoreError> {
+        self.store()?.now()
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        self.store()?.diagnose()
+    }
+}
+
+impl<S: Debug, F> Debug for Deferred<S, F> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deferred")
+            .field("namespace", &self.namespace)
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,41 @@
+//! Without the feature `metrics`.
+
+use core::time::Duration;
+
+use crate::lease::Loss;
+use randflake_core::GenerateError;
+
+/// In the place of counters.
+#[derive(Debug)]
+pub(crate) struct Tally;
+
+#[expect(clippy::unused_self, reason = "the other one has counters")]
+impl Tally {
+    pub(crate) fn new() -> Self {
+        Self
+    }
+
+    #[inline]
+    pub(crate) fn issued(&self, _: u64) {}
+
+    #[inline]
+    pub(crate) fn refused(&self, _: GenerateError) {}
+
+    pub(crate) fn report(&self, _: &str) {}
+}
+
+pub(crate) fn acquired(_: &str) {}
+
+pub(crate) fn renewed(_: &str) {}
+
+pub(crate) fn lost(_: &str, _: Loss) {}
+
+pub(crate) fn failed(_: &str, _: &'static str) {}
+
+pub(crate) fn leases(_: &str, _: usize, _: Duration) {}
+
+pub(crate) fn wanted(_: &str, _: u32) {}
+
+pub(crate) fn skew(_: &str, _: Duration, _: Duration) {}
+
+pub(crate) fn occupancy(_: &str, _: u64, _: u64) {}

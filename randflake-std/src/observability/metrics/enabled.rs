@@ -1,0 +1,87 @@
+//! With the feature `metrics`.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+
+use ::metrics::{counter, gauge};
+use randflake_core::GenerateError;
+
+use crate::lease::Loss;
+
+/// What was issued and refused since the last report.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    issued: AtomicU64,
+    exhausted: AtomicU64,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    #[inline]
+    pub(crate) fn issued(&self, count: u64) {
+        self.issued.fetch_add(count, Ordering::Relaxed);
+    }
+
+    #[cold]
+    pub(crate) fn refused(&self, error: GenerateError) {
+        if let GenerateError::SequenceExhausted { .. } = error {
+            self.exhausted.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn report(&self, namespace: &str) {
+        let label = namespace.to_owned();
+        let issued = self.issued.swap(0, Ordering::Relaxed);
+        counter!("randflake_ids_issued_total", "namespace" => label.clone()).increment(issued);
+        let exhausted = self.exhausted.swap(0, Ordering::Relaxed);
+        counter!("randflake_exhaustions_total", "namespace" => label).increment(exhausted);
+    }
+}
+
+pub(crate) fn acquired(namespace: &str) {
+    counter!("randflake_acquires_total", "namespace" => namespace.to_owned()).increment(1);
+}
+
+pub(crate) fn renewed(namespace: &str) {
+    counter!("randflake_renewals_total", "namespace" => namespace.to_owned()).increment(1);
+}
+
+pub(crate) fn lost(namespace: &str, loss: Loss) {
+    let label = namespace.to_owned();
+    counter!("randflake_leases_lost_total", "namespace" => label, "reason" => loss.name())
+        .increment(1);
+}
+
+pub(crate) fn failed(namespace: &str, operation: &'static str) {
+    let label = namespace.to_owned();
+    counter!(
+        "randflake_store_failures_total", "namespace" => label, "operation" => operation
+    )
+    .increment(1);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "node ids are 32 bits wide")]
+pub(crate) fn leases(namespace: &str, held: usize, remaining: Duration) {
+    let label = namespace.to_owned();
+    gauge!("randflake_lease_remaining_seconds", "namespace" => label.clone())
+        .set(remaining.as_secs_f64());
+    gauge!("randflake_leases_held", "namespace" => label).set(held as f64);
+}
+
+pub(crate) fn wanted(namespace: &str, wanted: u32) {
+    gauge!("randflake_node_ids_wanted", "namespace" => namespace.to_owned()).set(f64::from(wanted));
+}
+
+pub(crate) fn skew(namespace: &str, store: Duration, here: Duration) {
+    let skew = store.as_secs_f64() - here.as_secs_f64();
+    gauge!("randflake_store_skew_seconds", "namespace" => namespace.to_owned()).set(skew);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "node ids are 32 bits wide")]
+pub(crate) fn occupancy(namespace: &str, live: u64, total: u64) {
+    let ratio = live as f64 / total as f64;
+    gauge!("randflake_occupancy_ratio", "namespace" => namespace.to_owned()).set(ratio);
+}

@@ -1,0 +1,152 @@
+//! What the guides quote is what is said: messages, commands with their options, and where links lead.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use randflake_std::SecretError;
+use randflake_std::lease::{Quarantine, QuarantineCause, StoreError};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The documents of the repository's top and of `docs`, by their paths.
+fn documents() -> Vec<(PathBuf, String)> {
+    let entries = ["", "docs"].map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let paths = entries
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path());
+    let documents = paths.filter(|path| path.extension().is_some_and(|kind| kind == "md"));
+    let read = |path: PathBuf| (path.clone(), fs::read_to_string(&path).unwrap());
+    documents.map(read).collect()
+}
+
+/// What follows each occurrence of `begin`, up to `end`.
+fn between<'a>(text: &'a str, begin: &'a str, end: char) -> impl Iterator<Item = &'a str> {
+    let rests = text.split(begin).skip(1);
+    rests.map(move |rest| rest.split(end).next().unwrap_or(rest))
+}
+
+/// As GitHub names a heading in a link.
+fn anchor(heading: &str) -> String {
+    let name = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = name
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn links_lead_to_what_is_there() {
+    let documents = documents();
+    let mut links = 0;
+    for (path, text) in &documents {
+        let targets = between(text, "](", ')').filter(|target| !target.contains("://"));
+        for target in targets {
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let found = match file {
+                "" => path.clone(),
+                file => path.parent().unwrap().join(file),
+            };
+            assert!(found.exists(), "{}: no {target}", path.display());
+            if !heading.is_empty() {
+                let text = fs::read_to_string(&found).unwrap();
+                let mut headings = text.lines().filter(|line| line.starts_with('#'));
+                assert!(
+                    headings.any(|line| anchor(line) == heading),
+                    "{}: no heading of {target}",
+                    path.display()
+                );
+            }
+            links += 1;
+        }
+    }
+    assert!(links > 50, "{links} links");
+}
+
+#[test]
+fn messages_of_the_operations_guide_are_those_that_are_said() {
+    let guide = fs::read_to_string(root().join("docs/operations.md")).unwrap();
+    let key = |check: &str| format!("ids under the key of check value {check}");
+    let seconds = Duration::from_secs;
+    let refused = std::io::Error::from_raw_os_error(111);
+    for message in [
+        StoreError::Quarantined {
+            retry_in: seconds(320),
+            quarantine: Quarantine {
+                since: seconds(1_800_000_000),
+                until: seconds(1_800_000_320),
+                cause: QuarantineCause::New,
+            },
+        }
+        .to_string(),
+        StoreError::Exhausted {
+            retry_in: seconds(42),
+        }
+        .to_string(),
+        StoreError::Terms {
+            stored: key("d8353965"),
+            asked: key("990dc77e"),
+        }
+        .to_string(),
+        StoreError::ClockSkew {
+            store: seconds(1_800_000_000),
+            here: seconds(1_800_000_015),
+        }
+        .to_string(),
+        StoreError::unavailable(refused).to_string(),
+        SecretError::Readable {
+            path: "randflake.key".into(),
+            mode: 0o644,
+        }
+        .to_string(),
+    ] {
+        assert!(
+            guide.contains(&format!("\n{message}\n")),
+            "not quoted: {message}"
+        );
+    }
+}
+
+#[test]
+fn commands_of_the_guides_are_there_with_their_options() {
+    let mut shown = BTreeSet::new();
+    for (path, text) in documents() {
+        if path.ends_with("CHANGELOG.md") {
+            continue;
+        }
+        let typed = text.lines().filter(|line| line.starts_with("$ "));
+        let spans = between(&text, "`randflake ", '`')
+            .chain(typed.flat_map(|line| between(line, "randflake ", '\n')));
+        let ends = ['#', '|', '>'];
+        shown.extend(spans.map(|span| span.split(ends).next().unwrap().trim().to_owned()));
+    }
+    assert!(shown.len() > 15, "{shown:?}");
+    for line in shown {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let is_group = ["lease", "segment"].contains(&words[0]) && words.len() > 1;
+        let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
+        let command = words
+            .iter()
+            .take(if is_group { 2 } else { 1 })
+            .copied()
+            .filter(is_name);
+        let told = Command::new(env!("CARGO_BIN_EXE_randflake"))
+            .args(command)
+            .arg("--help")
+            .output()
+            .unwrap();
+        assert!(told.status.success(), "{line}: {told:?}");
+        let help = String::from_utf8(told.stdout).unwrap();
+        for option in words.iter().filter(|word| word.starts_with("--")) {
+            let option = option.split('=').next().unwrap();
+            assert!(help.contains(option), "{line}: no {option}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Subcommands that are no part of `test`: each is given what was typed behind it.
+
+use core::ops::RangeInclusive;
+use std::process::ExitCode;
+
+use crate::report::Report;
+use crate::setup::{self, Need};
+use crate::{bench, copies, fuzz, msrv, public_api, size, soak};
+
+pub(crate) struct Apart {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// What may be typed.
+    usage: &'static str,
+    /// What was wrong with what was typed, if it did not run.
+    main: fn(&[String]) -> Result<ExitCode, String>,
+}
+
+pub(crate) const APART: &[Apart] = &[
+    Apart {
+        name: "bench",
+        about: "what things cost, beside other crates too; see `cargo xtask bench --help`",
+        usage: bench::USAGE,
+        main: bench::main,
+    },
+    Apart {
+        name: "fuzz",
+        about: "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N",
+        usage: "usage: cargo xtask fuzz [--seconds N]\n",
+        main: fuzz::main,
+    },
+    Apart {
+        name: "soak",
+        about: "an hour of killed holders and killed engines, a quarter on each engine, or --minutes N",
+        usage: "usage: cargo xtask soak [--minutes N]\n",
+        main: soak::main,
+    },
+    Apart {
+        name: "copies",
+        about: "a machine's state saved once and resumed twice: what both issue (qemu-system-x86_64, a kernel, redis; three minutes)",
+        usage: "usage: cargo xtask copies\n",
+        main: copies::main,
+    },
+    Apart {
+        name: "msrv",
+        about: "everything compiles with the oldest Rust that is promised, which rustup brings",
+        usage: "usage: cargo xtask msrv\n",
+        main: msrv::main,
+    },
+    Apart {
+        name: "public-api",
+        about: "what others may call of each library, beside its public-api.txt (nightly, cargo-public-api), or --write",
+        usage: "usage: cargo xtask public-api [--write]\n",
+        main: public_api::main,
+    },
+    Apart {
+        name: "semver",
+        about: "which version a change of that asks for (cargo-semver-checks), since main or --since REVISION",
+        usage: "usage: cargo xtask semver [--since REVISION]\n",
+        main: public_api::semver,
+    },
+    Apart {
+        name: "package",
+        about: "each library as it would be published, built from what is in its package",
+        usage: "usage: cargo xtask package\n",
+        main: public_api::package,
+    },
+    Apart {
+        name: "size",
+        about: "flash, RAM, stack and instructions of each call, on each microcontroller; see `cargo xtask size --help`",
+        usage: size::USAGE,
+        main: size::main,
+    },
+];
+
+impl Apart {
+    #[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
+    pub(crate) fn main(&self, arguments: &[String]) -> ExitCode {
+        if arguments.iter().any(|a| a == "--help" || a == "-h") {
+            print!("{}", self.usage);
+            return ExitCode::SUCCESS;
+        }
+        (self.main)(arguments).unwrap_or_else(|message| {
+            eprint!("error: {message}\n\n{}", self.usage);
+            ExitCode::from(2)
+        })
+    }
+}
+
+/// Runs one, with what it needs.
+pub(crate) fn run(
+    name: &'static str,
+    needs: &[Need],
+    mut report: Report,
+    run: impl FnOnce(&mut Report),
+) -> ExitCode {
+    report.begin("setup");
+    setup::prepare(needs, &mut report);
+    report.begin(name);
+    run(&mut report);
+    report.exit_code()
+}
+
+pub(crate) fn no_arguments(arguments: &[String]) -> Result<(), String> {
+    match arguments {
+        [] => Ok(()),
+        _ => Err(format!("unknown arguments {}", arguments.join(" "))),
+    }
+}
+
+/// The number behind a flag, if that was typed.
+pub(crate) fn number(
+    arguments: &[String],
+    flag: &str,
+    allowed: RangeInclusive<u32>,
+) -> Result<Option<u32>, String> {
+    match arguments {
+        [typed, number] if typed == flag => {
+            let parsed = number.parse().ok();
+            let parsed = parsed.filter(|number| allowed.contains(number));
+            parsed.map(Some).ok_or_else(|| {
+                let (least, most) = (allowed.start(), allowed.end());
+                format!("{flag} {number}: {least} to {most} are allowed")
+            })
+        }
+        _ => no_arguments(arguments).map(|()| None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_within_its_range_or_not_asked_for() {
+        let number = |typed: &str| {
+            let typed: Vec<String> = typed.split_whitespace().map(str::to_owned).collect();
+            number(&typed, "--minutes", 1..=10_000)
+        };
+        assert_eq!(number(""), Ok(None));
+        assert_eq!(number("--minutes 5"), Ok(Some(5)));
+        for wrong in [
+            "--minutes 0",
+            "--minutes 10001",
+            "--minutes x",
+            "--seconds 5",
+        ] {
+            assert!(number(wrong).is_err(), "{wrong}");
+        }
+    }
+}

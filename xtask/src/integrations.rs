@@ -1,0 +1,30 @@
+//! `integrations`: ids in other crates' traits, on the real thing, and the examples for servers: a workspace of its own,
+//! built once, with all features that its programs ask for together.
+
+use std::process::Command;
+
+use crate::cargo::{cargo, root, target};
+use crate::engines::DATABASES;
+use crate::report::Report;
+use crate::setup::Need;
+
+pub(crate) fn needs() -> Vec<Need> {
+    let rustfmt = Need::Command("fmt", "rustfmt");
+    DATABASES.needs().into_iter().chain([rustfmt]).collect()
+}
+
+pub(crate) fn run(report: &mut Report) {
+    report.check("format", &mut inside(&["fmt", "--all", "--check"]));
+    let mut tests = inside(&["test", "--locked", "--workspace", "--no-fail-fast"]);
+    if DATABASES.tell(report, &mut tests) {
+        report.tests("columns and examples", &mut tests);
+    }
+}
+
+fn inside(arguments: &[&str]) -> Command {
+    let mut command = cargo(arguments);
+    command
+        .current_dir(root().join("randflake-std/examples"))
+        .env("CARGO_TARGET_DIR", target().join("integrations"));
+    command
+}
