@@ -176,7 +176,7 @@ fn a_number_in_another_shape_says_which_is_allowed() {
             &format!("invalid value '{count}' for '--count <N>': {digits}"),
         )]);
     }
-    for range in ["1-8", "1..8", "1:8", "1,8"] {
+    for range in ["1-8", "1..8", "1:8", "1,8", "abc"] {
         assert_helped(&[(
             &["generate", "--node-ids", range],
             &format!("invalid value '{range}' for '--node-ids <K>': {nodes}"),
