@@ -40,11 +40,11 @@ impl Bits {
         ];
         let node = widths.node_id;
         let mut end = node.shift + node.bits;
-        for part in spec.node_fields() {
-            end -= part.bits;
+        for &(name, bits) in spec.node_fields() {
+            end -= bits;
             fields.push(Row {
-                name: part.name,
-                bits: part.bits,
+                name,
+                bits,
                 shift: end,
             });
         }
