@@ -98,7 +98,9 @@ pub use url::StoreUrl;
 pub use url::{find, namespaces, open};
 
 #[doc(inline)]
-pub use crate::ledger::{Loss, Seal};
+pub use crate::ledger::Loss;
+#[doc(hidden)] // What a handle tells its store of its permutation.
+pub use crate::ledger::Seal;
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
 pub const MAX_SKEW: Duration = Duration::from_secs(10);
