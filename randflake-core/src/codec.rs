@@ -18,8 +18,7 @@ pub struct Parts {
 
 /// Composes ids from fields and inspects them: a layout with the key of its permutation.
 ///
-/// Inspection is a debugging aid. Ids are not authenticated: every 64-bit number has fields, whoever
-/// made it.
+/// Inspection is for debugging. Ids are not authenticated: every 64-bit number has fields, whoever made it.
 ///
 /// ```
 /// use randflake_core::{Codec, Parts, Randflake, Sparx64};

@@ -11,32 +11,31 @@ pub enum GenerateError {
     ClockUnknown,
     /// The clock is before the next unissued position, by more than the tolerance.
     ClockBehind {
-        /// How long until an id can be issued, in milliseconds.
+        /// The time until an id can be issued, in milliseconds.
         behind_ms: u64,
     },
     /// Every sequence of the current tick has been issued.
     SequenceExhausted {
-        /// How long until the next tick, in milliseconds.
+        /// The time until the next tick, in milliseconds.
         retry_in_ms: u64,
     },
-    /// The lease has ended: another one is needed.
+    /// The lease has expired; a new one is needed.
     LeaseOver {
-        /// How long ago it ended, in milliseconds; 0 when ids were borrowed up to its end.
+        /// How long ago it expired, in milliseconds; 0 if ids were borrowed up to its end.
         since_ms: u64,
     },
-    /// The generator was sealed, for good.
+    /// The generator was sealed; it never issues again.
     Sealed,
-    /// The number of the machine's generation has changed: another copy of this machine or process may have the same
-    /// leases. Only handles of `randflake-std` return it, until they have acquired other leases.
+    /// The machine's generation number has changed: another copy of this machine or process may hold the same leases.
+    /// Only handles of `randflake-std` return it, until they have acquired other leases.
     Copied,
-    /// This process is a forked child of the one that made the handle, and must make its own. Only handles of
+    /// This process is a forked child of the one that built the handle. Build one in the child. Only handles of
     /// `randflake-std` return it.
     InForkedChild,
 }
 
 impl GenerateError {
-    /// How long to wait before another try can succeed, in milliseconds; `None` when waiting alone
-    /// does not help.
+    /// The time after which a retry can succeed, in milliseconds; `None` if waiting does not help.
     #[must_use]
     pub const fn retry_in_ms(self) -> Option<u64> {
         match self {
@@ -51,7 +50,7 @@ impl GenerateError {
         }
     }
 
-    /// The one that says more to the caller of a pool: what passes soonest, else what is not final.
+    /// The more useful error for the caller of a pool: the one that passes soonest, otherwise one that is not final.
     pub(crate) const fn sooner(self, other: Self) -> Self {
         let other_is_sooner = match (self.retry_in_ms(), other.retry_in_ms()) {
             (Some(mine), Some(others)) => others < mine,
@@ -161,14 +160,14 @@ impl Display for LeaseError {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ExtendError {
-    /// The extension has another layout, node id or start: it is not of this lease.
+    /// The extension has another layout, node id or start than the lease.
     Foreign,
-    /// The lease is already over; it needs a new one, with a generator of its own.
+    /// The lease has expired. A new lease needs a new generator.
     Expired {
-        /// How long ago it ended, in milliseconds.
+        /// How long ago it expired, in milliseconds.
         since_ms: u64,
     },
-    /// The clock does not know whether the lease is over.
+    /// The clock does not know whether the lease has expired.
     ClockUnknown,
     /// The extension has more ticks than the generator's word can count.
     TooLong {
@@ -193,7 +192,9 @@ impl Display for ExtendError {
                     "the lease expired {since_ms} ms ago and cannot be extended"
                 )
             }
-            Self::ClockUnknown => f.write_str("the clock does not know whether the lease is over"),
+            Self::ClockUnknown => {
+                f.write_str("the clock does not know the time, so the lease may have expired")
+            }
             Self::TooLong { ticks, max } => {
                 write!(
                     f,
@@ -210,33 +211,33 @@ impl Display for ExtendError {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum TicketError {
-    /// It has another length than a ticket.
+    /// The ticket does not have 32 bytes.
     Length {
         /// Its length in bytes.
         len: usize,
     },
-    /// It is of a version that is not known here.
+    /// The ticket's version is unknown.
     Version {
         /// Which.
         version: u8,
     },
-    /// Its tag is wrong: it was changed, or made with another key.
+    /// The tag is wrong: the ticket was changed, or made with another key.
     Forged,
-    /// It is another device's.
+    /// The ticket is for another device.
     Foreign {
         /// Whose.
         device_id: u64,
     },
-    /// It was accepted before, or is older than one that was.
+    /// The ticket, or a newer one, was accepted before.
     Replayed {
         /// Its counter.
         counter: u32,
         /// The counter of the last ticket that was accepted.
         last: u32,
     },
-    /// Its lease is none of the layout.
+    /// The lease is invalid for this layout.
     Malformed(LeaseError),
-    /// Its lease is over.
+    /// The lease has expired.
     Expired {
         /// For how long, in seconds.
         since_s: u64,
@@ -262,9 +263,9 @@ impl Display for TicketError {
                 f,
                 "the ticket's counter is {counter}: more than {last}, that of the last one, is allowed"
             ),
-            Self::Malformed(error) => write!(f, "the ticket's lease is none: {error}"),
+            Self::Malformed(error) => write!(f, "the ticket's lease is invalid: {error}"),
             Self::Expired { since_s } => {
-                write!(f, "the ticket's lease has been over for {since_s} s")
+                write!(f, "the ticket's lease expired {since_s} s ago")
             }
         }
     }
@@ -275,9 +276,9 @@ impl Display for TicketError {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum HorizonError<E> {
-    /// The grant is used up, or over by the clock: another one is needed.
+    /// The grant is used up or has expired; a new one is needed.
     GrantUsed,
-    /// The lease to extend is not that of the last block.
+    /// The lease to extend is not the last block's.
     Foreign,
     /// The block would end past 2106-02-07 06:28:15 UTC, the last horizon there is.
     OutOfRange,
@@ -330,7 +331,7 @@ impl Display for SetClockError {
     }
 }
 
-/// Why fields make no id.
+/// Why fields could not be composed to an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -407,7 +408,7 @@ fn out_of_range(f: &mut Formatter<'_>, name: &str, value: u64, max: u64) -> fmt:
     write!(f, "{name} {value} is out of range: 0 to {max} are allowed")
 }
 
-/// Why a text is no id.
+/// Why a text could not be decoded to an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -428,7 +429,7 @@ pub enum DecodeError {
         /// The byte.
         byte: u8,
     },
-    /// The number is over 64 bits.
+    /// The number exceeds 64 bits.
     Overflow,
     /// The end of the text is missing: padding, which only base64 has.
     Truncated,
@@ -484,7 +485,7 @@ impl Display for BufferTooShort {
     }
 }
 
-/// Why a layout cannot work.
+/// Why a layout is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -527,7 +528,7 @@ pub enum LayoutError {
     NoTimestamp,
     /// The tick lasts 0 ms.
     NoTick,
-    /// The last tick's time in milliseconds is over 64 bits.
+    /// The last tick's time in milliseconds exceeds 64 bits.
     TimeOverflow,
 }
 

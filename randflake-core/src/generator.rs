@@ -122,10 +122,10 @@ where
         Ok(self.codec.id(run.first()))
     }
 
-    /// Fills a buffer with ids from the front, and says how many: one exchange of the word and one
-    /// reading of the clock for each tick, and many encryptions at once.
+    /// Fills a buffer with ids from the front, and returns how many: one exchange of the word and one reading of the
+    /// clock for each tick, and many encryptions at once.
     ///
-    /// They are fewer than the buffer holds when there were no more to be had; the next call says why.
+    /// Returns fewer than the buffer holds when the tick is exhausted; the next call returns the error.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ where
         self.sequencer.extend(extended, &self.clock)
     }
 
-    /// Ends issuing for good; see [`Sequencer::seal`].
+    /// Stops issuing permanently: see [`Sequencer::seal`].
     pub fn seal(&self) -> Option<u64> {
         self.sequencer.seal()
     }

@@ -1,5 +1,4 @@
-//! Restart safety where there is no lease store: a device writes down how far it may have got before it
-//! goes there.
+//! Restart safety without a lease store: a device records how far it may have got before it goes there.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -50,10 +49,9 @@ pub const DEFAULT_BLOCK_S: u32 = 60;
 
 /// Cuts a device's grant into blocks, each written down as used before any of it is.
 ///
-/// A device that forgets everything else in a reset may so go on with the same grant: a node id given at
-/// the factory, or that of a ticket. All blocks of one grant and one horizon are
-/// disjoint, over any number of resets, whatever the clock shows; what a reset leaves unused of a block
-/// is skipped.
+/// A device that loses everything else in a reset can continue with the same grant: a node id given at the factory, or
+/// that of a ticket. All blocks of one grant and one horizon are disjoint, over any number of resets, whatever the
+/// clock shows; what a reset leaves unused of a block is skipped.
 ///
 /// ```
 /// use core::time::Duration;
@@ -119,7 +117,7 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
         &self.store
     }
 
-    /// The next block, for a new generator: after a reset, or when the lease of the former is over. It
+    /// Returns the next block, for a new generator: after a reset, or when the previous block's lease has expired. It
     /// begins at the horizon, or at `now` if that is later, and is durable when this returns.
     ///
     /// A wrong `now` burns the ticks up to it, so a clock that was set within
@@ -139,8 +137,8 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
         self.claim(start, start)
     }
 
-    /// The lease of the last block made a block longer, to pass to
-    /// [`Generator::extend`](crate::Generator::extend) before it is over; durable when this returns.
+    /// The lease of the last block made a block longer, to pass to [`Generator::extend`](crate::Generator::extend)
+    /// before it expires; durable when this returns.
     ///
     /// # Errors
     ///

@@ -4,8 +4,8 @@ use crate::{AnyLayout, LeaseError};
 
 /// A node id of layout `L` and the half-open interval of ticks in which it may be used.
 ///
-/// Uniqueness rests on one thing alone: all leases ever granted for a node id are disjoint. A lease
-/// store sees to that; whoever makes leases by hand must.
+/// Uniqueness rests on one thing alone: all leases ever granted for a node id are disjoint. A lease store ensures that;
+/// a program that makes leases itself must.
 ///
 /// ```
 /// use randflake_core::{Lease, LeaseError, Randflake};

@@ -201,7 +201,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     ///   [`new`](Sequencer::new);
     /// - [`Sealed`](ExtendError::Sealed): [`seal`](Sequencer::seal) was called;
     /// - [`ClockUnknown`](ExtendError::ClockUnknown): the clock has no time yet;
-    /// - [`Expired`](ExtendError::Expired): by the clock the lease is over.
+    /// - [`Expired`](ExtendError::Expired): by the clock, the lease has expired.
     pub fn extend(&self, extended: Lease<L>, clock: &impl Clock) -> Result<(), ExtendError> {
         let spec = self.spec();
         if extended.layout() != self.layout
@@ -238,8 +238,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         }
     }
 
-    /// Ends issuing for good, and gives the tick from which on nothing was issued, nor will be: the
-    /// lease may be released from there on, the lease's start if it was not used at all.
+    /// Stops issuing permanently, and returns the first tick of which nothing was or will be issued: the lease may be
+    /// released from there on, the lease's start if it was not used at all.
     ///
     /// `None` when it was sealed before.
     pub fn seal(&self) -> Option<u64> {

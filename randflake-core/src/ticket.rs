@@ -17,11 +17,10 @@ use crate::{AnyLayout, Layout, Lease, LeaseError, TicketError};
 ///  | u8   | u24      | u32      | u64        | u32      | u32      | 8 bytes |
 /// ```
 ///
-/// The first byte is the version. `start` and `end` are whole seconds of Unix time, in every layout; a
-/// lease of finer ticks is rounded inwards. The tag is the CMAC (NIST SP 800-38B) of the 24 bytes before it
-/// with SPARX-64/128 as the cipher, under a key of its own: never that of the ids, of which a tag would be
-/// one. Give each device a key of its own, since whoever has it can write tickets for it; a forgery
-/// succeeds with 2^-64 for each try.
+/// The first byte is the version. `start` and `end` are whole seconds of Unix time, in every layout; a lease of finer
+/// ticks is rounded inwards. The tag is the CMAC (NIST SP 800-38B) of the 24 bytes before it with SPARX-64/128 as the
+/// cipher, under a separate key: never that of the ids, because a tag would be an id. Give each device its own key,
+/// because anyone who has it can forge tickets for it; a forgery succeeds with 2^-64 for each try.
 ///
 /// ```
 /// use core::time::Duration;
@@ -209,13 +208,13 @@ impl TicketReader {
     ///
     /// Nothing has changed then; another ticket with the same counter may be accepted.
     ///
-    /// - [`Length`](TicketError::Length): it was cut, or is none;
+    /// - [`Length`](TicketError::Length): it does not have 32 bytes;
     /// - [`Version`](TicketError::Version): it is of another version than 1;
     /// - [`Forged`](TicketError::Forged): its tag is wrong, so it was changed or made with another key;
     /// - [`Foreign`](TicketError::Foreign): it is another device's;
     /// - [`Replayed`](TicketError::Replayed): its counter is not above that of the last one accepted;
-    /// - [`Malformed`](TicketError::Malformed): its lease is none of the layout;
-    /// - [`Expired`](TicketError::Expired): its lease is over.
+    /// - [`Malformed`](TicketError::Malformed): its lease is invalid for the layout;
+    /// - [`Expired`](TicketError::Expired): its lease has expired.
     pub fn accept<L: Layout>(
         &mut self,
         bytes: &[u8],

@@ -94,7 +94,7 @@ const fn low_half(bits: u128) -> u64 {
     bits as u64
 }
 
-/// Why a UUID is no id.
+/// Why a UUID could not be converted to an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]

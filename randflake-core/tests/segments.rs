@@ -1,4 +1,4 @@
-//! Dense numbers: every number of every segment is issued once, to one thread and to many.
+//! Sequential numbers: every number of every segment is issued once, to one thread and to many.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

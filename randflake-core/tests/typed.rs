@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use randflake_core::{DecodeError, Id, Kind, TypedIdError, typed_id};
+use proptest::prelude::*;
+use randflake_core::{DecodeError, Id, Kind, Typed, TypedIdError, typed_id};
 
 /// Has none of the traits that its ids have.
 struct User;
@@ -110,14 +111,29 @@ fn a_typed_id_is_an_id_whatever_its_kind_is() {
     assert_eq!(HashSet::from([low, high, low]).len(), 2);
     assert_eq!(format!("{high:?} {:?}", high.id()), "UserId(user_1) Id(1)");
     assert_eq!(size_of::<Option<UserId>>(), size_of::<Option<Id>>());
-    fn shared<T: Send + Sync + Copy + 'static>(_: T) {}
-    shared(Id::from_i64(1).typed::<*const u8>());
+    is_shared(Id::from_i64(1).typed::<*const u8>());
     assert_eq!((User::NAME, User::PREFIX), ("UserId", "user"));
 }
+
+fn is_shared<T: Send + Sync + Copy + 'static>(_: T) {}
 
 #[test]
 fn typed_ids_are_constants() {
     const ROOT: UserId = Id::from_u64(1).typed();
     const BITS: i64 = ROOT.id().to_i64();
     assert_eq!(BITS, 1);
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_is_written_the_same(text in "(user_|store_2_order_|_|é)?[0-9a-v_]{0,14}") {
+        if let Ok(id) = text.parse::<UserId>() {
+            prop_assert_eq!(id.to_string(), &text[..]);
+        }
+        if let Ok(id) = text.parse::<OrderId>() {
+            prop_assert_eq!(id.to_string(), &text[..]);
+        }
+        let message = text.parse::<MessageId>().map(Typed::id).ok();
+        prop_assert_eq!(message, text.parse::<Id>().ok(), "without a prefix it is an id's text");
+    }
 }

@@ -18,7 +18,7 @@ const HEX_LEN: usize = 2 * LEN;
 /// Longer than any hexadecimal secret with the white space around it.
 const MAX_FILE_LEN: u64 = 256;
 
-/// A 16-byte secret. It is wiped on drop and never shown.
+/// A 16-byte secret. Wiped on drop, never shown.
 ///
 /// ```
 /// use randflake_std::Secret;
@@ -31,7 +31,7 @@ const MAX_FILE_LEN: u64 = 256;
 pub struct Secret(Zeroizing<[u8; LEN]>);
 
 impl Secret {
-    /// The secret with these bytes.
+    /// Makes a secret of these bytes.
     #[must_use]
     pub fn from_bytes(bytes: [u8; LEN]) -> Self {
         Self(Zeroizing::new(bytes))
@@ -69,13 +69,13 @@ impl Secret {
     /// 0644), as Kubernetes and Docker mount it unless told otherwise. The last shows it to every user of the
     /// container: set `defaultMode: 0440` and `fsGroup`.
     ///
-    /// It may be reached through links: these and their directories belong to the same users, and others may not write
-    /// to the directories unless they are sticky.
+    /// The path may contain links. The same users must own them and their directories, and others must not be able to
+    /// write to the directories, unless they are sticky.
     ///
     /// # Errors
     ///
-    /// [`SecretError::Readable`], [`SecretError::Owner`] and [`SecretError::Writable`] when that is not so,
-    /// [`SecretError::File`] when it cannot be read, [`SecretError::Hex`] for other contents.
+    /// [`SecretError::Readable`], [`SecretError::Owner`] or [`SecretError::Writable`] if owner or mode is wrong,
+    /// [`SecretError::File`] if the file cannot be read, [`SecretError::Hex`] for other contents.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, SecretError> {
         Self::from_file_with_readers(path.as_ref()).map(|(secret, _)| secret)
     }
@@ -98,7 +98,7 @@ impl Secret {
     ///
     /// # Errors
     ///
-    /// [`SecretError::Unset`] when it is not set, [`SecretError::Hex`] for other contents.
+    /// [`SecretError::Unset`] if it is not set, [`SecretError::Hex`] for other contents.
     pub fn from_env(name: impl AsRef<OsStr>) -> Result<Self, SecretError> {
         let name = name.as_ref();
         let Some(value) = std::env::var_os(name) else {
@@ -110,22 +110,22 @@ impl Secret {
         Self::from_hex(value.trim())
     }
 
-    /// A new secret from the operating system's random source.
+    /// Makes a new secret from the operating system's random source.
     ///
     /// # Errors
     ///
-    /// [`SecretError::Random`] when the operating system has none.
+    /// [`SecretError::Random`] if the operating system has none.
     pub fn generate() -> Result<Self, SecretError> {
         let mut bytes = Zeroizing::new([0; LEN]);
         getrandom::fill(bytes.as_mut()).map_err(|error| SecretError::Random(error.into()))?;
         Ok(Self(bytes))
     }
 
-    /// Another secret, which follows from this one and a name: the same each time, and neither tells of the other.
+    /// Derives another secret from this one and a name: always the same one, and neither reveals the other.
     ///
-    /// Two namespaces under one secret give equal ids, because each leases its node ids by itself. So where one
-    /// secret is kept for several, each takes the one derived with its name. It is the first 16 bytes of HKDF-SHA256
-    /// (RFC 5869) without salt, with `randflake/` and the name as `info`.
+    /// Two namespaces under one secret issue equal ids, because each leases its own node ids. To keep a single secret
+    /// for several namespaces, derive one for each with its name. It is the first 16 bytes of HKDF-SHA256 (RFC 5869)
+    /// without salt, with `randflake/` and the name as `info`.
     ///
     /// ```
     /// use randflake_std::Secret;
@@ -136,8 +136,8 @@ impl Secret {
     /// # Ok::<(), randflake_std::SecretError>(())
     /// ```
     ///
-    /// [Typed ids](crate::Typed) need no secrets of their own while one handle generates all: no two of its ids are
-    /// equal. With a namespace for each kind, derive the secret by the kind's prefix, as `keygen --derive user` does:
+    /// [Typed ids](crate::Typed) need no separate secrets if one handle generates all of them: no two of its ids are
+    /// equal. With a namespace per kind, derive the secret with the kind's prefix, as `keygen --derive user` does:
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
@@ -174,7 +174,7 @@ impl Secret {
     ///
     /// # Errors
     ///
-    /// [`SecretError::File`] when the file exists already or cannot be written.
+    /// [`SecretError::File`] if the file already exists or cannot be written.
     pub fn write_new(&self, path: impl AsRef<Path>) -> Result<(), SecretError> {
         let path = path.as_ref();
         let write = || {
@@ -188,7 +188,7 @@ impl Secret {
         })
     }
 
-    /// The secret in hexadecimal, for handing it to its user.
+    /// Returns the secret in hexadecimal, to hand it to its user.
     #[must_use]
     pub fn to_hex(&self) -> Zeroizing<String> {
         let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
@@ -200,7 +200,7 @@ impl Secret {
         hex
     }
 
-    /// The cipher under this secret.
+    /// Returns the cipher under this secret.
     #[must_use]
     pub fn cipher(&self) -> Sparx64 {
         Sparx64::new(&self.0)
@@ -244,7 +244,7 @@ impl Debug for Secret {
     }
 }
 
-/// Why there is no secret.
+/// Why a secret could not be read, made or written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SecretError {
@@ -271,12 +271,12 @@ pub enum SecretError {
     Owner {
         /// Which of them.
         path: PathBuf,
-        /// To whom it belongs.
+        /// The uid of its owner.
         uid: u32,
-        /// As whom this process runs.
+        /// The uid of this process.
         process: u32,
     },
-    /// Others may write to the file's directory, and put another file there.
+    /// Others may write to the file's directory, and replace the file.
     Writable {
         /// Which directory.
         path: PathBuf,

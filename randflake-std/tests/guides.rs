@@ -75,17 +75,24 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
     let guide = fs::read_to_string(root().join("docs/operations.md")).unwrap();
     let key = |check: &str| format!("ids under the key of check value {check}");
     let seconds = Duration::from_secs;
+    let noon = 1_795_348_800; // 2026-11-22
+    let quarantined = |cause| {
+        let quarantine = Quarantine {
+            since: seconds(noon),
+            until: seconds(noon + 320),
+            cause,
+        };
+        let retry_in = seconds(320);
+        StoreError::Quarantined {
+            retry_in,
+            quarantine,
+        }
+        .to_string()
+    };
     let refused = std::io::Error::from_raw_os_error(111);
     for message in [
-        StoreError::Quarantined {
-            retry_in: seconds(320),
-            quarantine: Quarantine {
-                since: seconds(1_800_000_000),
-                until: seconds(1_800_000_320),
-                cause: QuarantineCause::New,
-            },
-        }
-        .to_string(),
+        quarantined(QuarantineCause::New),
+        quarantined(QuarantineCause::Lost),
         StoreError::Exhausted {
             retry_in: seconds(42),
         }
@@ -96,8 +103,8 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
         }
         .to_string(),
         StoreError::ClockSkew {
-            store: seconds(1_800_000_000),
-            here: seconds(1_800_000_015),
+            store: seconds(noon),
+            here: seconds(noon + 15),
         }
         .to_string(),
         StoreError::unavailable(refused).to_string(),
@@ -107,10 +114,8 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
         }
         .to_string(),
     ] {
-        assert!(
-            guide.contains(&format!("\n{message}\n")),
-            "not quoted: {message}"
-        );
+        let is_quoted = guide.contains(&format!("\n{message}\n"));
+        assert!(is_quoted, "not quoted: {message}");
     }
 }
 

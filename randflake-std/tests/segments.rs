@@ -1,4 +1,4 @@
-//! Handles of segments: dense numbers while all is well, and what they do when the store is away.
+//! Handles of segments: sequential numbers while all is well, and what they do when the store is away.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -234,7 +234,7 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
             .last_error
             .unwrap()
             .to_string()
-            .contains("below 21")
+            .contains("at least 21")
     });
     assert!(numbers.next().is_err());
     store.resume(1_000).unwrap();

@@ -96,7 +96,12 @@ const TESTS: &[Test] = &[
 /// Run by the part `integrations`, in another workspace.
 pub(crate) const DATABASES: Test = Test {
     name: "integrations",
-    tools: &[POSTGRES_PROGRAMS, MARIADB_SERVER, MARIADB_SETUP],
+    tools: &[
+        REDIS_SERVER,
+        POSTGRES_PROGRAMS,
+        MARIADB_SERVER,
+        MARIADB_SETUP,
+    ],
 };
 
 /// Run by the part `faults`.

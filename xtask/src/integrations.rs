@@ -17,7 +17,7 @@ pub(crate) fn run(report: &mut Report) {
     report.check("format", &mut inside(&["fmt", "--all", "--check"]));
     let mut tests = inside(&["test", "--locked", "--workspace", "--no-fail-fast"]);
     if DATABASES.tell(report, &mut tests) {
-        report.tests("columns and examples", &mut tests);
+        report.tests("columns, formats and examples", &mut tests);
     }
 }
 

@@ -152,7 +152,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "integrations",
-        about: "ids in other crates' traits and the examples for servers, on real databases (postgresql, mariadb)",
+        about: "ids in other crates' traits and the examples for servers, on real databases (postgresql, mariadb, redis)",
         needs: integrations::needs,
         run: integrations::run,
     },

@@ -10,50 +10,103 @@ const PADDING: u8 = b'=';
 /// Three bytes are four characters.
 pub(super) const MAX_LEN: usize = BASE10.max_len.div_ceil(3).wrapping_mul(4);
 
-/// Base64 of a number's decimal digits. What is copied has lengths that are known when this is compiled.
-pub(super) fn write(number: u64) -> Digits {
-    /// Room for the most digits, in whole threes.
-    const BYTES: usize = BASE10.max_len.next_multiple_of(3);
-    let all = decimal_digits(number);
-    let len = decimal_len(number);
-    // From the first digit on, with zeros behind the last.
-    let mut digits = [0; 2 * DECIMAL_LEN];
-    if let Some(place) = digits.first_chunk_mut() {
-        *place = all;
-    }
-    let first = digits.get(DECIMAL_LEN.wrapping_sub(len)..);
-    let bytes: [u8; BYTES] = first
-        .and_then(|first| first.first_chunk())
-        .copied()
-        .unwrap_or_default();
+/// What eight bytes of output are made of.
+const SIX: usize = 6;
+/// Room for what six bytes make at a time.
+pub(super) const ROOM: usize = BASE10
+    .max_len
+    .next_multiple_of(SIX)
+    .wrapping_div(SIX)
+    .wrapping_mul(8);
 
-    let mut characters = [0; MAX_LEN];
-    let (quads, _) = characters.as_chunks_mut();
-    let (triples, _) = bytes.as_chunks();
-    for (quad, &[a, b, c]) in quads.iter_mut().zip(triples) {
-        let block = u32::from_be_bytes([0, a, b, c]);
-        *quad = [18, 12, 6, 0].map(|shift| BASE64.digit((block >> shift & 63) as u8));
+/// Base64 of a number's decimal digits, from the front of an array on, and its length. What is copied has lengths that
+/// are known when this is compiled.
+#[inline]
+pub(super) fn characters(number: u64) -> ([u8; ROOM], usize) {
+    let len = decimal_len(number);
+    let digits = left_aligned(decimal_digits(number), len);
+    let mut characters = [0; ROOM];
+    let (places, _) = characters.as_chunks_mut();
+    for (place, six) in places.iter_mut().zip(digits) {
+        *place = eight(six);
     }
     let written = len.wrapping_mul(4).div_ceil(3);
     let len = len.div_ceil(3).wrapping_mul(4);
-    if let Some(padding) = characters.get_mut(written..len) {
-        for place in padding {
+    for padded in [len.wrapping_sub(1), len.wrapping_sub(2)] {
+        if padded >= written
+            && let Some(place) = characters.get_mut(padded)
+        {
             *place = PADDING;
         }
     }
-    // What stands behind the end is cut off.
-    let mut wide = [0; BUFFER_LEN.wrapping_add(MAX_LEN)];
+    (characters, len)
+}
+
+/// So many digits at the end, as digits from the front on and zeros behind them, six to a number. They are moved in
+/// registers: a processor waits for what is stored and then read at other places.
+#[inline]
+fn left_aligned(digits: [u8; DECIMAL_LEN], len: usize) -> [u64; DECIMAL_LEN / SIX] {
+    const MASK: u64 = (1 << 48) - 1;
+    let words = digits.as_chunks::<8>().0;
+    let word = |index: usize| words.get(index).map_or(0, |&word| u64::from_be_bytes(word));
+    let (upper, lower) = (
+        u128::from(word(0)) << 64 | u128::from(word(1)),
+        u128::from(word(2)) << 64,
+    );
+    // 32 bits at least: there are 20 digits at most.
+    #[expect(clippy::cast_possible_truncation, reason = "at most 184")]
+    let bits = DECIMAL_LEN.wrapping_sub(len).wrapping_mul(8) as u32;
+    let (upper, lower) = match bits.checked_sub(128) {
+        None => {
+            let carried = lower.checked_shr(128_u32.wrapping_sub(bits));
+            (upper << bits | carried.unwrap_or_default(), lower << bits)
+        }
+        Some(bits) => (lower << bits, 0),
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the lower half is asked for"
+    )]
+    let (first, second, third) = ((upper >> 64) as u64, upper as u64, (lower >> 64) as u64);
+    [
+        first >> 16,
+        (first << 32 | second >> 32) & MASK,
+        (second << 16 | third >> 48) & MASK,
+        third & MASK,
+    ]
+}
+
+/// The characters of six ASCII digits or zeros, all at once: bits are spread over eight bytes, and each of these becomes
+/// a letter or digit. There is no `+` or `/` in the base64 of digits.
+#[inline]
+fn eight(bits: u64) -> [u8; 8] {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // Halved three times, to 24, 12 and 6 bits.
+    let halves = bits & 0xFF_FFFF | (bits & 0xFFFF_FF00_0000) << 8;
+    let quarters = halves & 0x0000_0FFF_0000_0FFF | (halves & 0x00FF_F000_00FF_F000) << 4;
+    let values = quarters & 0x003F_003F_003F_003F | (quarters & 0x0FC0_0FC0_0FC0_0FC0) << 2;
+    // `A` to `Z` are 0 to 25, `a` to `z` follow, then the digits. A byte with this added is over ASCII from there on.
+    let from = |first: u8| {
+        values.wrapping_add(u64::from_ne_bytes([0x80_u8.wrapping_sub(first); 8])) >> 7 & ONES
+    };
+    let letters = values.wrapping_add(ONES.wrapping_mul(b'A'.into()));
+    let lower = from(26).wrapping_mul(u64::from(b'a' - b'Z' - 1));
+    let digits = from(52).wrapping_mul(u64::from(b'z' - b'0' + 1));
+    letters
+        .wrapping_add(lower)
+        .wrapping_sub(digits)
+        .to_be_bytes()
+}
+
+/// [`characters`] as a text on the stack.
+pub(super) fn write(number: u64) -> Digits {
+    let (characters, len) = characters(number);
     let start = BUFFER_LEN.wrapping_sub(len);
-    if let Some(place) = wide
-        .get_mut(start..)
-        .and_then(|places| places.first_chunk_mut())
-    {
-        *place = characters;
+    let mut buffer = [0; BUFFER_LEN];
+    if let (Some(places), Some(characters)) = (buffer.get_mut(start..), characters.get(..len)) {
+        places.copy_from_slice(characters);
     }
-    Digits {
-        buffer: *wide.first_chunk().unwrap_or(&[0; BUFFER_LEN]),
-        start,
-    }
+    Digits { buffer, start }
 }
 
 /// [`read`] for a text that is plainly one: whole groups of four, and as much padding as there must be.

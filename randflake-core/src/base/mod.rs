@@ -4,6 +4,7 @@
 //! `Base64` is the base64 of the decimal digits, so it is the decimal form written once more.
 
 mod base64;
+mod bulk;
 mod digits;
 mod fast;
 
@@ -211,19 +212,21 @@ fn decimal(bits: u64) -> Digits {
     }
 }
 
+/// No radix from 32 on has more digits of 64 bits.
+const MOST: usize = 16;
+
+/// The digits as the bytes of a number, the last in the lowest byte, and how many zeros stand before them.
+///
 /// The radix is known when this is compiled, so that nothing is divided by it. The digits do not wait for each other:
-/// each step splits all parts at the same time.
+/// each step splits all parts at the same time, and all stay in registers.
+#[inline]
 #[expect(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
     reason = "no radix is 0, and the division would not compile; digits are below 64"
 )]
-fn encode<const RADIX: u64>(table: &Table, bits: u64) -> Digits {
-    /// No radix here has more digits of 64 bits.
-    const MOST: usize = 16;
+fn digits<const RADIX: u64>(table: &Table, bits: u64) -> (u128, u32) {
     let (four, two) = const { (RADIX.pow(4), RADIX.pow(2)) };
-    let mut values = [0; MOST];
-    let (places, _) = values.as_chunks_mut::<4>();
     let parts = [
         // Twelve digits of most radices have more than 64 bits.
         const { RADIX.checked_pow(12) }.map_or(0, |twelve| bits / twelve),
@@ -231,17 +234,25 @@ fn encode<const RADIX: u64>(table: &Table, bits: u64) -> Digits {
         bits / four % four,
         bits % four,
     ];
-    for (place, part) in places.iter_mut().zip(parts) {
+    let (mut digits, mut values) = (0, 0);
+    for part in parts {
         // 62^4 is below 2^24.
-        let (part, two) = (part as u32, two as u32);
+        let (part, two, radix) = (part as u32, two as u32, RADIX as u32);
         let (high, low) = (part / two, part % two);
-        let radix = RADIX as u32;
-        *place = [high / radix, high % radix, low / radix, low % radix].map(|digit| digit as u8);
+        let four = [high / radix, high % radix, low / radix, low % radix].map(|digit| digit as u8);
+        values = values << 32 | u128::from(u32::from_be_bytes(four));
+        let four = four.map(|value| table.digit(value));
+        digits = digits << 32 | u128::from(u32::from_be_bytes(four));
     }
-    let zeros = (u128::from_be_bytes(values) | 1).leading_zeros() / 8;
+    // The last digit is there in any case.
+    (digits, (values | 1).leading_zeros() / 8)
+}
+
+fn encode<const RADIX: u64>(table: &Table, bits: u64) -> Digits {
+    let (digits, zeros) = digits::<RADIX>(table, bits);
     let mut buffer = [0; BUFFER_LEN];
     if let Some(places) = buffer.last_chunk_mut::<MOST>() {
-        *places = values.map(|value| table.digit(value));
+        *places = digits.to_be_bytes();
     }
     let start = const { BUFFER_LEN.wrapping_sub(MOST) }.wrapping_add(zeros as usize);
     Digits { buffer, start }
@@ -273,7 +284,7 @@ fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
     }
 }
 
-/// Why a text is no id in a base.
+/// Why a text could not be decoded to an id in a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BaseError {

@@ -9,8 +9,8 @@ use crate::TypedIdError;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum BorderError {
-    /// The program has not set the codec of the kind yet.
-    CodecMissing {
+    /// The program has not set the cipher of the kind yet.
+    CipherMissing {
         /// The name of the id's type.
         name: &'static str,
     },
@@ -27,9 +27,9 @@ impl From<TypedIdError> for BorderError {
 impl Display for BorderError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CodecMissing { name } => write!(
+            Self::CipherMissing { name } => write!(
                 f,
-                "the codec of {name} is missing: set it before ids are read or written"
+                "the cipher of {name} is missing: set it before ids are read or written"
             ),
             Self::Text(error) => Display::fmt(error, f),
         }
@@ -39,7 +39,7 @@ impl Display for BorderError {
 impl core::error::Error for BorderError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::CodecMissing { .. } => None,
+            Self::CipherMissing { .. } => None,
             Self::Text(error) => error.source(),
         }
     }

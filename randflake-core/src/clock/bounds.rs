@@ -1,10 +1,10 @@
-//! How far a device believes a time that it is told.
+//! How far a device trusts a time that it receives.
 
 use core::time::Duration;
 
 use crate::{Layout, Lease};
 
-/// What limits the time that a device takes from a real-time clock or from whoever talks to it.
+/// Limits for the time that a device accepts from a real-time clock or over the network.
 ///
 /// Uniqueness does not depend on it: a wrong time makes ids old, or burns the ticks of a lease. These are
 /// the rules that keep that small:
@@ -38,7 +38,7 @@ pub struct TimeBounds {
 }
 
 impl TimeBounds {
-    /// No time before the horizon's is believed. Pass zero where there is no horizon.
+    /// No time before the horizon is accepted. Pass zero without a horizon.
     #[must_use]
     pub const fn from_horizon(horizon: Duration) -> Self {
         Self {
@@ -48,8 +48,8 @@ impl TimeBounds {
         }
     }
 
-    /// No time outside the lease is believed: before its start, or past its end, at which generators
-    /// refuse. The lease must be authenticated, else whoever sends it sets the clock.
+    /// No time outside the lease is believed: before its start, or past its end, at which generators refuse. The lease
+    /// must be authenticated, otherwise its sender sets the clock.
     #[must_use]
     pub const fn within<L: Layout>(mut self, lease: &Lease<L>) -> Self {
         let start = Duration::from_millis(L::SPEC.unix_ms(lease.start()));
@@ -68,7 +68,7 @@ impl TimeBounds {
         self
     }
 
-    /// Where to begin without being told any time: the horizon, or the lease's start if that is later.
+    /// The time to start at without a time source: the horizon, or the lease's start if that is later.
     #[must_use]
     pub fn start(&self) -> Duration {
         match self.window {
@@ -77,7 +77,7 @@ impl TimeBounds {
         }
     }
 
-    /// What to take for the time when told one, while the clock shows `shown`.
+    /// The time to set when a time is received, while the clock shows `shown`.
     ///
     /// Steps back are believed down to the floor: a generator waits or refuses then.
     #[must_use]

@@ -59,7 +59,7 @@ mod manual {
 
     use super::Clock;
 
-    /// A clock that shows what it is told, for tests and simulations. Share it by reference.
+    /// A clock that is set by hand, for tests and simulations. Share it by reference.
     ///
     /// It counts milliseconds.
     ///

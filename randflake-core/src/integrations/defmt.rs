@@ -2,14 +2,19 @@
 
 use defmt::{Format, Formatter, write};
 
-use crate::Lease;
-use crate::integrations::for_ids;
+use super::{Form, for_ids};
+use crate::{Id, Lease};
 
 for_ids! {
     /// The text form.
     impl[] Format {
         fn format(&self, f: Formatter<'_>) {
-            write!(f, "{}", defmt::Display2Format(self));
+            // Without `core::fmt`, which is large.
+            let digits = Id::from_u64(self.to_u64()).to_text();
+            match Self::PREFIX {
+                "" => write!(f, "{=str}", digits.as_str()),
+                prefix => write!(f, "{=str}_{=str}", prefix, digits.as_str()),
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Dense numbers: ranges of a counter, reserved at once and issued one by one. No clock is needed.
+//! Sequential numbers: ranges of a counter, reserved at once and issued one by one. No clock is needed.
 
 pub(crate) mod buffer;
 pub(crate) mod error;

@@ -1,4 +1,4 @@
-//! Why a text is no id of a kind.
+//! Why a text could not be read as an id of a kind.
 
 use core::fmt::{self, Display, Formatter};
 

@@ -36,7 +36,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// use randflake_std::{ExactSystemClock, Handle, Randflake, Secret};
     /// use std::time::Duration;
     ///
-    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    /// # runtime.block_on(async {
     /// let store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
     /// let ids = Handle::builder(&Secret::generate()?, store).build_async().await?;
     /// let id = ids.generate()?; // no `await`: it never blocks
@@ -44,9 +46,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// assert_ne!(id, next);
     /// ids.close_async().await?;
     /// # Ok(())
+    /// # })
     /// # }
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    /// # runtime.block_on(example())
     /// ```
     pub async fn build_async(self) -> Result<Handle<L, P>, BuildError> {
         let (asking, asked) = mpsc::channel();

@@ -1,4 +1,4 @@
-//! Why no handle was made.
+//! Why no handle was built.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -14,7 +14,7 @@ use crate::lease::StoreError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The store was opened for the namespace of another layout.
+    /// The store was opened for a namespace with another layout.
     Layout {
         /// The namespace.
         namespace: String,
@@ -49,14 +49,14 @@ pub enum BuildError {
     },
     /// The store refused or failed.
     Store(StoreError),
-    /// It still did when the [time to wait](super::Builder::wait) was up.
+    /// The store still refused or failed when the [time to wait](super::Builder::wait) was up.
     Waited {
-        /// For how long it was asked again and again.
+        /// How long the build waited.
         waited: Duration,
-        /// Why it granted nothing the last time.
+        /// The last error.
         error: StoreError,
     },
-    /// The store granted what the layout does not have.
+    /// The store granted a lease that is invalid for the layout.
     Lease(LeaseError),
     /// The keeper's thread could not be started.
     Thread(io::Error),

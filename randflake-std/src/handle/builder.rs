@@ -19,9 +19,9 @@ use crate::generation::Generation;
 use crate::holder::is_name_allowed;
 use crate::lease::{LeaseStore, NodeIds, Seal, StoreError};
 
-/// How long a lease lasts unless it is renewed: 60 s.
+/// The default TTL, how long a lease lasts unless it is renewed: 60 s.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
-/// The largest tolerance of a handle, in milliseconds: an id's time is never further ahead.
+/// The maximum tolerance of a handle, in milliseconds: no id's time is further ahead.
 pub const MAX_TOLERANCE_MS: u64 = 5_000;
 
 /// A lease shorter than a second, or than three ticks, would end between two renewals.
@@ -44,16 +44,16 @@ pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> 
 }
 
 impl Handle<Randflake> {
-    /// A builder of a handle for Randflake ids under a secret, with leases from a store.
+    /// Returns a builder of a handle for Randflake ids under a secret, with leases from a store.
     pub fn builder(secret: &Secret, store: impl LeaseStore + 'static) -> Builder {
         Builder::new(Randflake, secret.cipher(), store)
     }
 }
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
-    /// A builder of a handle for ids of any layout under any permutation: `Builder::new(Snowflake, Plain, store)`
-    /// makes a `Handle<Snowflake>`, whose ids are plain, and `Builder::new(Snowflake, secret.cipher(), store)` a
-    /// `Handle<Snowflake, Sparx64>`, whose ids are encrypted.
+    /// Returns a builder for any layout and permutation. `Builder::new(Snowflake, Plain, store)` makes a
+    /// `Handle<Snowflake>` of plain ids, `Builder::new(Snowflake, secret.cipher(), store)` a `Handle<Snowflake,
+    /// Sparx64>` of encrypted ones.
     pub fn new(layout: L, permutation: P, store: impl LeaseStore + 'static) -> Self {
         Self {
             codec: Codec::new(layout, permutation),
@@ -68,26 +68,26 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         }
     }
 
-    /// How many node ids to lease, 1 unless set. Each issues a full tick's sequences: 131,072 ids a
-    /// second in the Randflake layout.
+    /// The number of node ids to lease. Default: 1. Each issues a full tick's sequences: 131,072 ids per second in the
+    /// Randflake layout.
     ///
-    /// With a range, such as `1..=64`, the number follows the load: for a service that needs one node id most of the
-    /// time and many in a burst. The handle begins with the smallest number.
+    /// With a range, such as `1..=64`, the number follows the load, for a service that needs one node id most of the
+    /// time and many in a burst. The handle begins with the minimum.
     ///
-    /// - **More** are taken as soon as a call finds no id left of a tick: as many again as are held, in the time of one
+    /// - **Taking more:** when a call finds the tick exhausted, the handle doubles its node ids, within the time of one
     ///   acquire. Until then calls borrow within the [tolerance](Builder::tolerance), wait, or are refused. With ticks
-    ///   of a second or longer, more are taken ahead of that when half of the ids of a tick were used: the keeper looks
-    ///   ten times a second.
-    /// - **Given back** are those that were not needed for one TTL: after one to two TTLs without load. What a node id
-    ///   has issued is never issued again: its lease is sealed, then released from its first unused tick on.
-    /// - **A namespace that is full** leaves the handle with what it has. It says so as [`Health::Short`], in
-    ///   [`LeaseStatus::shortage`], an event and a metric, and asks again after a pause of a sixth of the TTL at most.
+    ///   of a second or longer it takes more earlier, when half of a tick's ids are used: the keeper checks ten times
+    ///   per second.
+    /// - **Giving back:** node ids that were not needed for one TTL are released, so after one to two TTLs without
+    ///   load. No id is issued again: the lease is sealed, then released from its first unused tick on.
+    /// - **A full namespace** leaves the handle with what it has. It reports [`Health::Short`],
+    ///   [`LeaseStatus::shortage`], an event and a metric, and retries after at most a sixth of the TTL.
     ///
-    /// All node ids are renewed in one call. One that is lost is replaced if fewer than the smallest number would be
-    /// left, or when the load asks for it.
+    /// All node ids are renewed in one call. A lost one is replaced if fewer than the minimum would be left, or when
+    /// the load needs it.
     ///
-    /// Take a number instead where the load is known: then nothing is refused while the store is asked. The largest
-    /// number costs 8 bytes for each node id that is not leased.
+    /// Use a fixed number if the load is known: then nothing is refused while the store is called. The maximum costs 8
+    /// bytes per node id that is not leased.
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
@@ -113,10 +113,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// Leases these node ids and no others, such as those of a machine's address. They come from the same records
-    /// as free ones, so who chooses and who takes any that is free exclude each other: while another process
-    /// has one of them, the handle is refused as [`StoreError::Exhausted`]. After a crash they are free again when
-    /// their leases expire. [`node_ids`](Builder::node_ids) has no effect then.
+    /// Leases exactly these node ids, such as one derived from a machine's address. Chosen and free node ids exclude
+    /// each other: while another process holds one of them, the build fails with [`StoreError::Exhausted`]. After a
+    /// crash they are free again when their leases expire. Overrides [`node_ids`](Builder::node_ids).
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace, StoreError};
@@ -141,62 +140,60 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// How long a lease lasts unless it is renewed, 60 s unless set: how long issuing goes on without
-    /// the store, and how long the node ids of a killed process stay taken. At least a second and
-    /// three ticks, at most what the namespace allows.
+    /// How long a lease lasts unless it is renewed. Default: 60 s. It is how long issuing continues without the store,
+    /// and how long the node ids of a killed process stay taken. At least a second and three ticks, at most the
+    /// namespace's longest TTL.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
     }
 
-    /// How many ticks an id may be ahead of the clock, 0 unless set: to go on when a tick is
-    /// exhausted. At most 5 s.
+    /// How many ticks an id may be ahead of the clock, so that issuing continues when a tick is exhausted. Default: 0.
+    /// At most 5 s.
     pub fn tolerance(mut self, ticks: u32) -> Self {
         self.tolerance = ticks;
         self
     }
 
-    /// What the store's records call this process, `host/process id` unless set. A random number is
-    /// added, so that no two processes share a name.
+    /// The name of this process in the store's records. Default: `host/process id`. A random number is appended, so
+    /// that names are unique.
     ///
-    /// 1 to 96 bytes without control characters. `device` and names that begin with `device/` are refused:
-    /// the leases of devices have such.
+    /// 1 to 96 bytes without control characters. `device` and names that begin with `device/` are refused: they are
+    /// reserved for the leases of devices.
     pub fn holder(mut self, name: impl Into<String>) -> Self {
         self.holder = Some(name.into());
         self
     }
 
     /// Watches a number that changes when a copy of this machine or process is resumed, such as
-    /// [`Generation::of_virtual_machine`] or a word of the caller's. Without it two copies issue the same ids until
-    /// one of them renews its lease.
+    /// [`Generation::of_virtual_machine`] or a word of your own. Without it, two copies issue the same ids until one of
+    /// them renews its lease.
     ///
-    /// The number is read before a lease is acquired, and compared when an id is handed out, after it was taken. Once
-    /// it has changed nothing more is issued under the leases from before, nor are they renewed or released: they
-    /// may be in use by another copy. The keeper acquires others under another name; calls fail with
-    /// [`GenerateError::Copied`](crate::GenerateError::Copied) until it has.
+    /// The number is read before a lease is acquired, and compared after each id is taken, before it is returned. Once
+    /// it has changed, the handle issues nothing under its old leases, and neither renews nor releases them: another
+    /// copy may use them. The keeper acquires new leases under another name; until then calls fail with
+    /// [`GenerateError::Copied`](crate::GenerateError::Copied).
     ///
-    /// What it cannot take back are ids that a caller already had when the copy was made.
+    /// It cannot revoke ids that a caller already had when the copy was made.
     pub fn generation(mut self, number: impl Into<Generation>) -> Self {
         self.generation = number.into();
         self
     }
 
-    /// For how long [`build`](Builder::build) goes on while the store grants nothing, instead of failing: not at all
-    /// unless set.
+    /// How long [`build`](Builder::build) waits for a store that grants nothing, instead of failing. Default: zero.
     ///
-    /// It waits for what can pass without a change of settings: too few node ids are free, the store is
+    /// It waits for conditions that can pass without a change of settings: too few node ids are free, the store is
     /// [quarantined](StoreError::Quarantined) or does not answer, or its clock and this machine's differ, as they may
-    /// before a machine has set its own. The store is asked at least every 2.2 s, because a holder may release a lease, and
-    /// an operator end a quarantine, before the store expects it. Anything else fails at once.
+    /// before a machine has set its own. The store is asked at least every 2.2 s, because a holder may release a lease,
+    /// and an operator end a quarantine, before the store expects it. Any other error is returned at once.
     ///
-    /// A store's `open` fails by itself when a server cannot be reached;
-    /// [`lease::deferred`](crate::lease::deferred) makes opening a part of what is waited for.
+    /// A store's `open` fails if its server cannot be reached; with [`lease::deferred`](crate::lease::deferred),
+    /// `build` waits for that too.
     ///
-    /// It says so: with the feature `tracing` by the event `waiting for a lease`, and to
-    /// [`on_wait`](Builder::on_wait). There is no handle yet whose [health](Handle::health) could be asked, so a
-    /// service is not ready until `build` has returned.
+    /// Waiting is reported by the event `waiting for a lease` (feature `tracing`) and to [`on_wait`](Builder::on_wait).
+    /// There is no handle yet to ask for its [health](Handle::health), so a service is not ready until `build` returns.
     ///
-    /// When the time is up the error is [`BuildError::Waited`], with the last reason.
+    /// When the time is up, the error is [`BuildError::Waited`], with the last reason.
     ///
     /// ```
     /// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
@@ -216,8 +213,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// What to call when [`build`](Builder::build) begins to [wait](Builder::wait), and whenever the reason becomes
-    /// another: with the reason, and how long it waits at most from now on. It is called in the thread that builds.
+    /// Calls `tell` when [`build`](Builder::build) begins to [wait](Builder::wait), and whenever the reason changes:
+    /// with the reason, and the maximum wait from now on. It runs in the thread that builds.
     pub fn on_wait(mut self, tell: impl FnMut(&StoreError, Duration) + Send + 'static) -> Self {
         self.waiting.tell = Some(Box::new(tell));
         self
@@ -227,13 +224,13 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     ///
     /// # Blocking
     ///
-    /// It waits for the store: [as long as an acquire takes](crate::lease#how-long-calls-block), and if the store does not
-    /// answer, for three acquires and 0.3 s. With [`wait`](Builder::wait) it goes on for that time and one acquire more. In a
+    /// It waits for the store: [as long as an acquire takes](crate::lease#how-long-calls-block); if the store does not
+    /// answer, for three acquires and 0.3 s. With [`wait`](Builder::wait) it waits for that time plus one acquire. In a
     /// task call `build_async` (feature `tokio`).
     ///
     /// # Errors
     ///
-    /// [`BuildError`]; no lease is held then, unless the store has granted one and its answer was lost: that one ends by
+    /// [`BuildError`]. No lease is held then, unless the store granted one and its answer was lost; that one expires by
     /// itself.
     pub fn build(self) -> Result<Handle<L, P>, BuildError> {
         let (_wanted, asked) = mpsc::channel();

@@ -1,4 +1,4 @@
-//! The one entry: a handle that issues ids under leases which look after themselves.
+//! The handle: issues ids, and keeps its leases by itself.
 
 #[cfg(feature = "tokio")]
 mod asynchronous;
@@ -43,18 +43,19 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 
 /// Issues ids, from any thread. Clones are cheap and issue from the same leases.
 ///
-/// A thread of its own, the keeper, renews the leases and replaces lost ones. Generating never waits
-/// for it: at the end of its leases a handle refuses, whatever the keeper does.
+/// A background thread, the keeper, renews the leases and replaces lost ones. Generating never waits for it: when its
+/// leases have expired a handle refuses, whatever the keeper does.
 ///
 /// # The end
 ///
-/// [`close`](Handle::close) ends issuing, waits until the keeper has released the leases, and says whether that worked.
+/// [`close`](Handle::close) stops issuing, waits until the keeper has released the leases, and returns its error if
+/// that failed.
 ///
-/// Dropping the last clone ends issuing, too, and blocks its thread for one second at most while the keeper releases the
-/// leases. With the feature `tokio` it does not block a thread that runs a runtime's tasks: then a thread of
-/// `spawn_blocking` waits for that second, and the runtime waits for this thread before it ends, as at the end of an async
-/// `main`. A process that ends otherwise (`exit`, `Runtime::shutdown_background`) may be faster than the keeper. A lease that
-/// was not released ends by itself, within a TTL: until then its node id is taken.
+/// Dropping the last clone also stops issuing, and blocks for at most one second while the keeper releases the leases.
+/// With the feature `tokio`, inside a runtime, a `spawn_blocking` thread waits instead, and the runtime waits for that
+/// thread before it ends, as at the end of an async `main`. A process that ends in another way (`exit`,
+/// `Runtime::shutdown_background`) may be faster than the keeper. A lease that was not released expires within a TTL;
+/// until then its node id is taken.
 ///
 /// ```
 /// # #[cfg(feature = "sqlite")]
@@ -83,52 +84,51 @@ where
 struct Owner<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Shared<L, P>>);
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
-    /// The next id, of the current tick. It never blocks and never reads or writes a file or a socket.
+    /// Returns the next id, of the current tick. It takes no lock and does no I/O.
     ///
-    /// Of an encrypted layout each thread takes a block of the tick's ids and has them encrypted together, so that an
-    /// id costs a fraction of an encryption and threads hardly ever meet. In each tick a block begins with one id and
-    /// doubles, to 256 at most. All threads together hold at most 1/16 of what a node id has in a tick, in memory of 2
-    /// KiB for each thread and handle; ids that a thread does not ask for in their tick are dropped. So ids of one
-    /// thread follow each other, those of several do not.
+    /// With encryption, each thread takes a block of the tick's ids and encrypts them together, so that an id costs a
+    /// fraction of an encryption and threads rarely contend. In each tick a block begins with one id and doubles, to at
+    /// most 256. All threads together hold at most 1/16 of a node id's ids in a tick, in 2 KiB per thread and handle.
+    /// Ids that a thread does not use within their tick are dropped. So the sequences of one thread ascend; those of
+    /// several interleave.
     ///
     /// # Errors
     ///
-    /// Nothing is consumed by an error.
+    /// An error consumes nothing.
     ///
-    /// - [`GenerateError::SequenceExhausted`]: all ids of the tick are issued, for each node id;
+    /// - [`GenerateError::SequenceExhausted`]: all ids of the tick have been issued, on every node id;
     /// - [`GenerateError::ClockBehind`]: the store's clock stepped back;
     /// - [`GenerateError::LeaseOver`]: every lease has expired, and the keeper is replacing them;
     /// - [`GenerateError::Sealed`]: the handle was closed, or its leases were lost;
-    /// - [`GenerateError::Copied`] when the [generation number](Builder::generation) has changed, until the keeper has
-    ///   acquired other leases;
-    /// - [`GenerateError::InForkedChild`] in a forked child of the process that built the handle,
-    ///   which must build its own. Linux notices that at the cost of one load.
+    /// - [`GenerateError::Copied`]: the [generation number](Builder::generation) has changed, and the keeper has not
+    ///   acquired other leases yet;
+    /// - [`GenerateError::InForkedChild`]: this process is a forked child of the one that built the handle. Build one
+    ///   in the child.
     #[inline]
     pub fn generate(&self) -> Result<Id, GenerateError> {
         self.0.0.generate()
     }
 
-    /// Fills a buffer with ids from the front, and says how many. Many at once cost a fraction of what
-    /// they cost one by one.
+    /// Fills a buffer with ids from the front, and returns how many. Much cheaper per id than one by one.
     ///
-    /// They are fewer than the buffer holds when there were no more to be had; the next call says why.
+    /// Returns fewer than the buffer holds when the tick is exhausted; the next call returns the error.
     ///
     /// # Errors
     ///
-    /// As for [`generate`](Handle::generate), when there was not a single id.
+    /// As for [`generate`](Handle::generate), if there is not a single id.
     pub fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
         self.0.0.fill(ids)
     }
 
-    /// The next id, waiting for at most `limit` when there is none at once: for the next tick, for a
-    /// clock that stepped back a little, or for the keeper to replace a lost lease.
+    /// Returns the next id. If there is none, waits at most `limit`: for the next tick, for a clock that stepped back a
+    /// little, or for the keeper to replace a lost lease.
     ///
-    /// It blocks the thread meanwhile; in a task call `generate_wait_async` (feature `tokio`).
+    /// It blocks the thread; in a task call `generate_wait_async` (feature `tokio`).
     ///
     /// # Errors
     ///
-    /// As for [`generate`](Handle::generate): at once when waiting cannot help or the wait is known to
-    /// be longer than the limit, else when the limit is reached.
+    /// As for [`generate`](Handle::generate): at once if waiting cannot help or would exceed the limit, otherwise when
+    /// the limit is reached.
     pub fn generate_wait(&self, limit: Duration) -> Result<Id, GenerateError> {
         match self.generate() {
             Ok(id) => Ok(id),
@@ -136,9 +136,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
     }
 
-    /// [`fill`](Handle::fill), waiting for at most `limit` when there is not a single id at once.
+    /// [`fill`](Handle::fill), but waits at most `limit` if there is not a single id.
     ///
-    /// It blocks the thread meanwhile; in a task call `fill_wait_async` (feature `tokio`).
+    /// It blocks the thread; in a task call `fill_wait_async` (feature `tokio`).
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
     }
 
-    /// The leases as they are now.
+    /// Returns the current state of the leases.
     #[must_use]
     pub fn lease(&self) -> LeaseStatus<L> {
         let shared = &*self.0.0;
@@ -189,9 +189,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
     }
 
-    /// Whether the handle can issue, for a readiness probe.
+    /// Whether the handle can issue ids, for a readiness probe.
     ///
-    /// It asks nobody: not the store, nor the keeper.
+    /// It reads memory only: it calls neither the store nor the keeper.
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
@@ -245,20 +245,20 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
     }
 
-    /// The fields of an id: a debugging aid, not to be exposed to the public and never an access
-    /// check, because every 64-bit number has fields.
+    /// Returns the fields of an id, for debugging. Never use it as an access check, and do not expose it to the public:
+    /// every 64-bit number has fields.
     #[must_use]
     pub fn inspect(&self, id: Id) -> Parts {
         self.0.0.codec.inspect(id)
     }
 
-    /// Composes and inspects ids under the handle's secret.
+    /// The codec, which composes and inspects ids under the handle's secret.
     #[must_use]
     pub fn codec(&self) -> &Codec<L, P> {
         &self.0.0.codec
     }
 
-    /// Ends issuing, for every clone, and releases the leases.
+    /// Stops issuing, for every clone, and releases the leases.
     ///
     /// # Blocking
     ///
@@ -267,7 +267,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     ///
     /// # Errors
     ///
-    /// What the store answered. Nothing more is issued all the same, and the leases end by themselves.
+    /// The store's error. Issuing has stopped anyway, and the leases expire by themselves.
     pub fn close(&self) -> Result<(), StoreError> {
         let shared = &*self.0.0;
         if shared.begin_close() {
@@ -305,14 +305,14 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Debug for Handle<L, P
 pub struct LeaseStatus<L> {
     /// One lease for each node id.
     pub leases: Vec<Lease<L>>,
-    /// How long until the last of them ends, unless renewed; zero when all are over.
+    /// How long until the last of them expires, unless renewed; zero if all have expired.
     pub remaining: Duration,
     /// How many leases were lost because a copy of this process had renewed them: both have issued the same ids since
-    /// the copy was made. More than 0 calls for an operator: see [`Loss::Contested`](crate::lease::Loss::Contested).
+    /// the copy was made. Above 0, an operator must look: see [`Loss::Contested`](crate::lease::Loss::Contested).
     pub contested: u64,
-    /// Why the last call of the store failed; `None` when it succeeded.
+    /// Why the last call of the store failed; `None` if it succeeded.
     pub last_error: Option<Arc<StoreError>>,
-    /// Why the store has not granted as many node ids as the load asks for, of a
-    /// [range that is allowed](Builder::node_ids); `None` when it has.
+    /// Why the store has not granted as many node ids of the [allowed range](Builder::node_ids) as the load needs;
+    /// `None` if it has.
     pub shortage: Option<Arc<StoreError>>,
 }

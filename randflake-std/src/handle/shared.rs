@@ -84,7 +84,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
             cursor: AtomicU64::new(0),
             phase: Mutex::default(),
             changed: Condvar::new(),
-            tasks: Tasks::default(),
+            tasks: Tasks::new(),
         }
     }
 

@@ -47,7 +47,6 @@ mod volume;
 
 use core::time::Duration;
 
-pub use crate::holder::holder_of_process;
 #[doc(hidden)] // The engines under the stores.
 pub use assigned::StaticFile;
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
@@ -97,6 +96,8 @@ pub use token::Token;
 pub use url::StoreUrl;
 pub use url::{find, namespaces, open};
 
+#[doc(hidden)] // For the command line tool.
+pub use crate::holder::holder_of_process;
 #[doc(inline)]
 pub use crate::ledger::Loss;
 #[doc(hidden)] // What a handle tells its store of its permutation.

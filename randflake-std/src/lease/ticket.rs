@@ -125,7 +125,7 @@ impl DeviceLease {
         let number = record.holder.strip_prefix(DEVICE)?;
         let device_id = u64::from_str_radix(number, 16).ok()?;
         // No other spelling: other holders may have names that look like it.
-        (record.holder == holder_of(device_id)).then(|| Self {
+        (record.holder == holder_of(device_id)).then_some(Self {
             layout: spec,
             device_id,
             grant: record.grant,
@@ -242,7 +242,7 @@ impl Display for DeviceLeaseError {
             }
             Self::Lost { node_id } => write!(
                 f,
-                "the lease of node id {node_id} is over or was released: its device needs another one"
+                "the lease of node id {node_id} has expired or was released: its device needs another one"
             ),
             Self::Store(error) => Display::fmt(error, f),
         }

@@ -1,9 +1,9 @@
 //! The rules of leases, once: pure functions over what a store holds.
 //!
-//! An [`Engine`] keeps texts under keys, and writes them *if what was read is still so*. All else is here: how texts
-//! are [`Records`] and free node ids are found, what a namespace means ([`Terms`]), who gets a node id ([`acquire`]), how long it lasts ([`renew`]), how it ends
-//! ([`release`]), and when nothing is granted ([`Standing`]). None of it has a clock, a random source or an engine's
-//! type, so the model checker runs exactly this.
+//! An [`Engine`] keeps texts under keys, and writes them *if what was read has not changed*. All else is here: how
+//! texts become [`Records`] and free node ids are found, what a namespace means ([`Terms`]), who gets a node id
+//! (`acquire`), how long it lasts (`renew`), how it ends (`release`), and when nothing is granted ([`Standing`]). None of
+//! it uses a clock, a random source or an engine's type, so the model checker runs exactly this.
 //!
 //! The promise: **for one node id, all granted intervals of ticks are disjoint**, over all holders and restarts,
 //! under any clock.

@@ -69,14 +69,13 @@ impl Display for CounterError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost { reached: 1 } => f.write_str(
-                "the store has no such counter, or has forgotten it: say where it begins, above every \
-                 number ever reserved",
+                "the store has no such counter, or has forgotten it: start it with a number above every number ever \
+                 reserved",
             ),
             Self::Lost { reached } => write!(
                 f,
-                "the store lost its continuity (restarted, restored or replaced), so its counter may have \
-                 gone back: say where to go on, above every number ever reserved; it knows of those \
-                 below {reached}"
+                "the store was restarted, restored or replaced, so its counter may have gone back: resume it with a \
+                 number above every number ever reserved, at least {reached}"
             ),
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),

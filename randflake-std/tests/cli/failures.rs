@@ -21,7 +21,7 @@ fn an_unknown_word_is_said_with_what_it_may_mean() {
         (
             "generate --fromat json",
             "unexpected argument '--fromat' found; tip: a similar argument exists: '--format'; \
-             usage: randflake generate --format <FORMAT>",
+             usage: randflake generate --format <FORM>",
         ),
         (
             "generate 5",
@@ -69,7 +69,8 @@ fn a_wrong_choice_is_said_with_all_there_are() {
     assert_said(&[
         (
             "generate --format xml",
-            "invalid value 'xml' for '--format <FORMAT>' [possible values: text, int, json]",
+            "invalid value 'xml' for '--format <FORM>' [possible values: text, int, json, uint, hex, base2, base32, \
+             base36, base58, base62, base64, bytes, uuid]",
         ),
         (
             "convert --to rot13 v",
@@ -93,12 +94,6 @@ fn a_wrong_number_is_said_with_its_range() {
         (
             "generate -n -1",
             "-1",
-            "--count <N>",
-            "0 to 18446744073709551615",
-        ),
-        (
-            "generate -n 1e6",
-            "1e6",
             "--count <N>",
             "0 to 18446744073709551615",
         ),
@@ -146,7 +141,7 @@ fn a_wrong_number_is_said_with_its_range() {
     }
     for number in ["0", "131073", "abc"] {
         let said = format!(
-            "invalid value '{number}' for '--node-ids <K>': 1 to 131072 are allowed, or a range such as 1..=8"
+            "invalid value '{number}' for '--node-ids <K>': a number from 1 to 131072 is allowed, or a range such as 1..=8"
         );
         assert_said(&[(&format!("generate --node-ids {number}"), &said)]);
     }

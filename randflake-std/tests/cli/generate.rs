@@ -7,7 +7,7 @@ use std::process::Stdio;
 use randflake_std::Randflake;
 use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, SqliteStore, Token};
 
-use crate::user::{Answer, KEY, User, objects, tells_of_a_quarantine};
+use crate::user::{Answer, KEY, User, objects, tells_of_a_quarantine, words};
 
 #[track_caller]
 fn assert_distinct<'a>(ids: impl IntoIterator<Item = &'a str>, count: usize) {
@@ -43,6 +43,62 @@ fn ids_are_printed_in_each_format() {
     assert_eq!(
         [0, 1, 2].map(|index| ids[index]["sequence"].as_u64()),
         [Some(0), Some(1), Some(2)]
+    );
+}
+
+/// `--json` is `--format json` wherever ids are made, and every form of `convert` is one of `--format`.
+#[test]
+fn formats_mean_the_same_everywhere() {
+    let user = User::new();
+    let forms = [
+        "text", "int", "uint", "hex", "base2", "base32", "base36", "base58", "base62", "base64",
+        "bytes", "uuid",
+    ];
+    let compose = words("compose --time 1733706297 --node 42 --sequence 1");
+    let id = user.run_keyed(&compose).ok();
+    for form in forms {
+        let composed = user.run_keyed(&[&compose[..], &["--format", form]].concat());
+        let converted = user.run_keyed(&["convert", "--to", form, id.trim()]);
+        assert_eq!(composed.ok(), converted.ok());
+        for command in [&["generate"][..], &["segment"], &["segment", "--encrypt"]] {
+            let made = user.run_keyed(&[command, &["-n", "2", "--format", form]].concat());
+            let back = ["convert", "--from", form, "--to", form];
+            let made = made.ok();
+            assert_eq!(user.run_on(made.as_bytes(), &back).ok(), made);
+        }
+    }
+    let long = user.run_keyed(&[&compose[..], &["--format", "json"]].concat());
+    assert_eq!(
+        user.run_keyed(&[&compose[..], &["--json"]].concat()).ok(),
+        long.ok()
+    );
+    let made = objects(&user.run_keyed(&["generate", "-n", "2", "--json"]).ok());
+    assert_eq!(made[1]["sequence"], 1);
+
+    let resume = ["segment", "resume", "1000"];
+    user.run(&resume).ok();
+    let plain = user.run_keyed(&["segment", "-n", "2", "--json"]).ok();
+    assert_eq!(
+        plain,
+        "{\"text\":\"v8\",\"int\":\"1000\",\"raw\":\"1000\"}\n\
+         {\"text\":\"v9\",\"int\":\"1001\",\"raw\":\"1001\"}\n"
+    );
+    let encrypted = user.run_keyed(&["segment", "--encrypt", "--json"]).ok();
+    let encrypted = &objects(&encrypted)[0];
+    assert_eq!(encrypted["raw"], "1002");
+    let decrypt = [
+        "convert",
+        "--decrypt",
+        "--to",
+        "int",
+        encrypted["text"].as_str().unwrap(),
+    ];
+    assert_eq!(user.run_keyed(&decrypt).ok(), "1002\n");
+    let both = ["generate", "--json", "--format", "int"];
+    let said = user.run_keyed(&both).fails(2);
+    assert!(
+        said.starts_with("the argument '--json' cannot be used with '--format <FORM>'"),
+        "{said}"
     );
 }
 
@@ -211,8 +267,8 @@ fn a_store_without_free_node_ids_says_when_to_try_again() {
     store.acquire(&request).unwrap();
     let said = user.run_keyed(&["generate"]).fails(1);
     let wait = said.strip_prefix("too few node ids are free: try again in ");
-    let wait = wait.and_then(|wait| wait.strip_suffix(" s")).unwrap();
-    assert!(wait.parse::<u32>().unwrap() <= 300, "{said}");
+    let wait = humantime::parse_duration(wait.unwrap()).unwrap();
+    assert!(wait <= Duration::from_secs(300), "{said}");
 }
 
 #[test]

@@ -158,7 +158,10 @@ fn wrong_input_is_named() {
         .fails(1);
     assert!(error.contains("no namespace \"elsewhere\""), "{error}");
     for (arguments, said) in [
-        (&["--ttl", "soon"][..], "a time such as 90s"),
+        (
+            &["--ttl", "soon"][..],
+            "a duration is allowed, such as 90, 90s",
+        ),
         (&["--ttl", "1h"], "1 s to 300 s are allowed"),
         (&["--holder", "device/7"], "`randflake lease ticket`"),
         (&["--node-id", "131072"], "0 to 131071 are allowed"),

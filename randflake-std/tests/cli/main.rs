@@ -19,6 +19,8 @@ mod segments;
 #[cfg(unix)]
 mod signals;
 mod streams;
+#[cfg(unix)]
+mod terminal;
 mod tickets;
 mod user;
 mod waits;

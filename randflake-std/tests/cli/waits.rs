@@ -50,7 +50,7 @@ fn a_ticket_waits_for_the_end_of_a_quarantine() {
         .unwrap();
     let said = first_line(&mut waiting);
     assert!(said.contains("waiting for at most 10m: "), "{said}");
-    user.run(&["lease", "init"]).ok();
+    user.run(&["lease", "quarantine", "--end"]).ok();
     assert_eq!(output(waiting).trim().len(), 64);
 }
 
@@ -91,5 +91,5 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
     holder.stop_reading().ok();
 
     let said = user.run_keyed(&["generate", "--wait", "soon"]).fails(2);
-    assert!(said.contains("--wait <DURATION>"), "{said}");
+    assert!(said.contains("--wait <TIME>"), "{said}");
 }

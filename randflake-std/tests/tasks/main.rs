@@ -62,7 +62,9 @@ fn current_thread() -> Runtime {
 
 /// A task that lets the store answer once it has been polled a hundred times while a call of the store hung.
 async fn ticks_until_it_opens(gate: Arc<Gate>) {
+    let started = Instant::now();
     while !gate.is_waited_for() {
+        assert!(started.elapsed() < PATIENCE, "nothing calls the store");
         sleep(Duration::from_millis(1)).await;
     }
     for _ in 0..100 {

@@ -6,12 +6,12 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use randflake_std::lease::{Namespace, PostgresStore};
+use randflake_std::lease::{self, Namespace, PostgresStore};
 use randflake_std::{Handle, Randflake, Secret, typed_id};
 use serde::Serialize;
 use sqlx::{FromRow, PgPool};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::{net::TcpListener, task::spawn_blocking};
 use utoipa::{OpenApi, ToSchema};
 
 enum Customer {}
@@ -73,8 +73,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     sqlx::query(table).execute(&rows).await?;
     let secret = Secret::from_file(env::var("SHOP_KEY_FILE")?)?;
     let namespace = Namespace::new("shop", Randflake)?;
-    let store = spawn_blocking(move || PostgresStore::open(&url, &namespace)).await??;
-    let ids = spawn_blocking(move || Handle::builder(&secret, store).build()).await??;
+    let store = lease::deferred(&namespace, move |of| PostgresStore::open(&url, of));
+    let ids = Handle::builder(&secret, store).build_async().await?;
     let shop = Shop { rows, ids };
     let router = Router::new()
         .route("/customers/{id}/orders", post(place))
@@ -86,5 +86,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server = axum::serve(listener, router.with_state(shop.clone()));
     let stop = async move { drop(terminate.recv().await) };
     server.with_graceful_shutdown(stop).await?;
-    Ok(spawn_blocking(move || shop.ids.close()).await??) // Gives the node id back.
+    Ok(shop.ids.close_async().await?) // Gives the node id back.
 }

@@ -7,7 +7,8 @@ use randflake_std::randflake_core::{FieldError, LayoutSpec};
 
 use crate::date;
 use crate::failure::Failure;
-use crate::form::Format;
+use crate::form::Form;
+use crate::format::FormatArgs;
 use crate::layout::LayoutArgs;
 use crate::number::{check, wrong};
 use crate::output::stdout;
@@ -35,9 +36,8 @@ pub(crate) struct Args {
     /// Sequence, 0 to 131071 in the Randflake layout
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     sequence: String,
-    /// What to print
-    #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    #[command(flatten)]
+    format: FormatArgs,
     #[command(flatten)]
     layout: LayoutArgs,
     #[command(flatten)]
@@ -60,7 +60,8 @@ impl Args {
             .map_err(Failure::usage)?;
         let mut out = stdout();
         let mut records = Records::new(&codec, Shape::Json);
-        self.format.write(&mut out, &mut records, &[id])?;
+        let format = self.format.or(Form::Text);
+        format.write(&mut out, &mut records, &[id])?;
         Ok(out.flush()?)
     }
 

@@ -4,6 +4,7 @@ use core::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
 use std::{env, io};
 
+use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use randflake_std::BuildError;
 use randflake_std::lease::{DeviceLeaseError, StoreError};
@@ -128,9 +129,11 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Writes one line to standard error, whatever the message has in it.
+/// Writes one line to standard error, whatever the message has in it; its beginning is coloured on a terminal.
 pub(crate) fn say(message: &str) {
-    eprintln!("randflake: {}", visible(&one_line(message)));
+    const NAME: Style = AnsiColor::Red.on_default().bold();
+    let message = visible(&one_line(message));
+    anstream::eprintln!("{NAME}randflake:{NAME:#} {message}");
 }
 
 pub(crate) fn one_line(message: &str) -> String {

@@ -11,7 +11,6 @@ use uuid::fmt::Hyphenated;
 use crate::hex;
 use crate::mistake;
 use crate::output::Output;
-use crate::record::Records;
 
 /// How an id is written: each is the same 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -98,14 +97,19 @@ impl Form {
     /// Writes a line for each id.
     pub(crate) fn write(self, out: &mut Output, ids: &[Id]) -> io::Result<()> {
         let in_base = |out: &mut Output, base: Base| {
-            out.lines(base.max_len(), ids, |id, place| {
-                copy(id.to_base(base).as_bytes(), place)
+            out.blocks(base.max_len(), ids, |ids, place| {
+                base.write(ids, b'\n', place)
+            })
+        };
+        let notation = |out: &mut Output, notation: Notation| {
+            out.blocks(notation.max_len(), ids, |ids, place| {
+                notation.write(ids, b'\n', place)
             })
         };
         match self {
-            Self::Text => out.ids(Notation::Text, ids),
-            Self::Int => out.ids(Notation::Signed, ids),
-            Self::Uint | Self::Bytes => out.ids(Notation::Unsigned, ids),
+            Self::Text => notation(out, Notation::Text),
+            Self::Int => notation(out, Notation::Signed),
+            Self::Uint | Self::Bytes => notation(out, Notation::Unsigned),
             Self::Hex => out.lines(hex::LEN, ids, |id, place| {
                 copy(&hex::digits(id.to_u64()), place)
             }),
@@ -146,33 +150,6 @@ fn read_uuid(text: &str) -> Result<Id, String> {
 
 fn read_base(base: Base, text: &str) -> Result<Id, String> {
     Id::from_base(base, text.as_bytes()).map_err(|error| error.to_string())
-}
-
-/// What is printed of a made id.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Format {
-    /// Base32hex, 1 to 13 digits of 0-9a-v
-    Text,
-    /// Signed, as a database's bigint
-    Int,
-    /// An object with all fields
-    Json,
-}
-
-impl Format {
-    /// Writes a line for each id.
-    pub(crate) fn write(
-        self,
-        out: &mut Output,
-        records: &mut Records<'_>,
-        ids: &[Id],
-    ) -> io::Result<()> {
-        match self {
-            Self::Text => Form::Text.write(out, ids),
-            Self::Int => Form::Int.write(out, ids),
-            Self::Json => records.write(out, ids),
-        }
-    }
 }
 
 #[cfg(test)]

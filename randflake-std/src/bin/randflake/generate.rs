@@ -7,7 +7,8 @@ use randflake_std::randflake_core::{LayoutSpec, Sparx64};
 use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::failure::{Failure, say};
-use crate::form::Format;
+use crate::form::Form;
+use crate::format::FormatArgs;
 use crate::input::BLOCK;
 use crate::interrupt::Interrupt;
 use crate::number::{check, within, wrong};
@@ -36,7 +37,7 @@ const WAIT_LIMIT: Duration = Duration::from_secs(10);
 Examples:
   randflake generate
   randflake generate -n 1000000 > ids.txt
-  randflake generate -n 3 --format json
+  randflake generate -n 3 --json
   randflake generate --layout snowflake --format int
   randflake generate --layout snowflake --node-id 7
   randflake generate --store redis://ids.internal --wait 2m
@@ -53,9 +54,8 @@ pub(crate) struct Args {
         allow_negative_numbers = true
     )]
     count: u64,
-    /// What to print of each
-    #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    #[command(flatten)]
+    format: FormatArgs,
     /// How many node ids to lease: each issues 131072 ids a second in the Randflake layout [default: as many
     /// as issue all in a second, at most 64]
     ///
@@ -148,12 +148,10 @@ impl Args {
         };
         let Some((least, most)) = asked.split_once("..=") else {
             let number = within::<u32>(1..=all)(asked);
-            let number = number.map_err(|allowed| {
-                wrong(
-                    ARGUMENT,
-                    asked,
-                    &format!("{allowed}, or a range such as 1..=8"),
-                )
+            let number = number.map_err(|_| {
+                let allowed =
+                    format!("a number from 1 to {all} is allowed, or a range such as 1..=8");
+                wrong(ARGUMENT, asked, &allowed)
             });
             return Ok(number?.into());
         };
@@ -170,13 +168,14 @@ impl Args {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         let mut records = Records::new(handle.codec(), Shape::Json);
+        let format = self.format.or(Form::Text);
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;
         while done < self.count {
             interrupt.check()?;
             let left = usize::try_from(self.count - done).unwrap_or(usize::MAX);
             let made = next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
-            self.format.write(&mut out, &mut records, &block[..made])?;
+            format.write(&mut out, &mut records, &block[..made])?;
             done += made as u64;
             progress.show(done);
         }

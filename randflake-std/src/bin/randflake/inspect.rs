@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// Print an object for each id
     #[arg(long)]
     json: bool,
+    /// Show the bits of each field, too, as a terminal does with one id; in an object, or with one id
+    #[arg(long)]
+    bits: bool,
     #[command(flatten)]
     layout: LayoutArgs,
     #[command(flatten)]
@@ -49,6 +52,9 @@ impl Args {
         };
         let mut out = stdout();
         let mut records = Records::new(&codec, shape);
+        if self.bits || !self.json && out.is_terminal() {
+            records = records.with_bits(out.is_coloured() && !self.json);
+        }
         for_each_block(
             &self.ids,
             self.from,

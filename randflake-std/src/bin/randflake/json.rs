@@ -20,10 +20,12 @@ const PIECE: usize = 64;
 
 /// An id, with the fields that change from one to the next.
 #[derive(Clone, Copy)]
-pub(crate) struct Fields {
+pub(crate) struct Fields<'a> {
     pub(crate) id: Id,
     pub(crate) raw: u64,
     pub(crate) sequence: u32,
+    /// More members, each after a comma.
+    pub(crate) more: &'a [u8],
 }
 
 /// Writes objects of ids in blocks.
@@ -64,10 +66,15 @@ impl Objects {
 
     /// Writes the next id of the block.
     #[inline]
-    pub(crate) fn write(&mut self, out: &mut Output, fields: Fields) -> io::Result<()> {
+    pub(crate) fn write(&mut self, out: &mut Output, fields: Fields<'_>) -> io::Result<()> {
         const FIXED: usize = TEXT.len() + INT.len() + RAW.len() + END.len() + 4 * WORD;
-        let Fields { id, raw, sequence } = fields;
-        out.put(FIXED + self.common.len(), |place| {
+        let Fields {
+            id,
+            raw,
+            sequence,
+            more,
+        } = fields;
+        out.put(FIXED + self.common.len() + more.len(), |place| {
             let mut line = Line { place, len: 0 };
             line.literal(TEXT);
             let len = Notation::Text.len(id);
@@ -81,6 +88,9 @@ impl Objects {
             self.raw.write(&mut line, raw);
             line.pieces(&self.common, self.common_len);
             self.sequence.write(&mut line, sequence.into());
+            if !more.is_empty() {
+                line.literal(more);
+            }
             line.literal(END);
             Ok(line.len)
         })
@@ -95,7 +105,7 @@ struct Line<'a> {
 
 impl Line<'_> {
     #[inline]
-    fn literal(&mut self, text: &'static [u8]) {
+    fn literal(&mut self, text: &[u8]) {
         self.place[self.len..][..text.len()].copy_from_slice(text);
         self.len += text.len();
     }

@@ -239,15 +239,12 @@ pub(crate) fn described(namespace: &Namespace) -> String {
 
 impl Chosen {
     /// How its ids become public, unless that takes a secret that is not known here.
-    pub(crate) fn known_permutation(
-        &self,
-        secret: &SecretArgs,
-    ) -> Result<Option<Option<Sparx64>>, Failure> {
+    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<Seal>, Failure> {
         if !self.encrypted {
-            return Ok(Some(None));
+            return Ok(Some(Seal::Plain));
         }
         let secret = secret.source()?.read()?;
-        Ok(secret.map(|secret| Some(secret.cipher())))
+        Ok(secret.map(|secret| Seal::of(&secret.cipher())))
     }
 
     pub(crate) fn spec(&self) -> LayoutSpec {

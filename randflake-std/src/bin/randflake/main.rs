@@ -5,6 +5,7 @@
     reason = "the doc comments of arguments are the help texts, shown as they are"
 )]
 
+mod bits;
 mod cli;
 mod completions;
 mod compose;
@@ -13,6 +14,7 @@ mod date;
 mod doctor;
 mod failure;
 mod form;
+mod format;
 mod generate;
 mod hardening;
 mod hex;

@@ -3,9 +3,10 @@
 use core::fmt::Write as _;
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
+use anstream::{AutoStream, ColorChoice};
 use memchr::memrchr;
 use randflake_std::Id;
-use randflake_std::randflake_core::Notation;
+use randflake_std::randflake_core::BufferTooShort;
 
 const CAPACITY: usize = 64 * 1024;
 /// A pipe takes so much at once or nothing of it (POSIX: 512 at least, Linux: 4096). So what is written of whole lines
@@ -51,12 +52,26 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// A line for each id.
-    pub(crate) fn ids(&mut self, notation: Notation, ids: &[Id]) -> io::Result<()> {
-        let line = notation.max_len() + 1;
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// A terminal that shows colours, unless `NO_COLOR` is set; anything with `CLICOLOR_FORCE`.
+    pub(crate) fn is_coloured(&self) -> bool {
+        AutoStream::choice(&self.stdout) != ColorChoice::Never
+    }
+
+    /// A line of at most `most` bytes for each id: `write` puts those of many to the front of a place.
+    pub(crate) fn blocks(
+        &mut self,
+        most: usize,
+        ids: &[Id],
+        write: impl Fn(&[Id], &mut [u8]) -> Result<usize, BufferTooShort>,
+    ) -> io::Result<()> {
+        let line = most + 1;
         for ids in ids.chunks(CAPACITY / line) {
             self.put(ids.len() * line, |place| {
-                notation.write(ids, b'\n', place).map_err(io::Error::other)
+                write(ids, place).map_err(io::Error::other)
             })?;
         }
         self.end_of_piece()

@@ -8,6 +8,7 @@ use itoa::Integer;
 use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
 use randflake_std::{AnyLayout, Id, Parts};
 
+use crate::bits::Bits;
 use crate::json::{Fields, Objects};
 use crate::output::Output;
 use crate::utc::Utc;
@@ -32,6 +33,7 @@ pub(crate) struct Records<'a> {
     raws: Vec<u64>,
     text: Vec<u8>,
     objects: Objects,
+    bits: Option<Bits>,
 }
 
 impl<'a> Records<'a> {
@@ -43,7 +45,14 @@ impl<'a> Records<'a> {
             raws: Vec::new(),
             text: Vec::new(),
             objects: Objects::default(),
+            bits: None,
         }
+    }
+
+    /// Shows the bits of each field, too.
+    pub(crate) fn with_bits(mut self, is_coloured: bool) -> Self {
+        self.bits = Some(Bits::new(&self.codec.layout().spec(), is_coloured));
+        self
     }
 
     pub(crate) fn write(&mut self, out: &mut Output, ids: &[Id]) -> io::Result<()> {
@@ -66,7 +75,15 @@ impl<'a> Records<'a> {
                 self.objects.change(&self.common.before);
             }
             let sequence = parts.sequence;
-            self.objects.write(out, Fields { id, raw, sequence })?;
+            let bits = self.bits.as_ref().map(|bits| bits.member(raw));
+            let more = bits.as_deref().unwrap_or_default().as_bytes();
+            let fields = Fields {
+                id,
+                raw,
+                sequence,
+                more,
+            };
+            self.objects.write(out, fields)?;
         }
         out.end_of_piece()
     }
@@ -78,6 +95,7 @@ impl<'a> Records<'a> {
             common,
             raws,
             text,
+            bits,
             ..
         } = self;
         let spec = codec.layout().spec();
@@ -101,6 +119,9 @@ impl<'a> Records<'a> {
             text.extend_from_slice(&common.before);
             number(text, parts.sequence);
             add(text, common.behind);
+            if let (Some(bits), Shape::Block) = (&*bits, &*shape) {
+                add(text, &bits.rows(raw));
+            }
         }
         out.write_all(text)
     }

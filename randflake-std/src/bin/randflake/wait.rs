@@ -7,14 +7,15 @@ use std::thread;
 use randflake_std::patience::{Patience, Retry};
 
 use crate::failure::{Failure, say};
+use crate::number::span;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WaitArgs {
-    /// How long to wait for a store that grants nothing yet, such as 30s or 2m [default: fail at once]
+    /// How long to wait for a store that grants nothing yet: seconds, or a time such as 90s or 2m [default: fail at once]
     ///
     /// It waits while the store cannot be reached, all node ids are leased, the store is in quarantine, or its clock and
     /// this machine's differ. Anything else fails at once.
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = span)]
     wait: Option<Duration>,
 }
 

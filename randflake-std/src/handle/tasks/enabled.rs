@@ -4,10 +4,14 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 /// The tasks that wait for a change.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::handle) struct Tasks(Notify);
 
 impl Tasks {
+    pub(in crate::handle) fn new() -> Self {
+        Self(Notify::new())
+    }
+
     pub(in crate::handle) fn wake(&self) {
         self.0.notify_waiters();
     }

@@ -67,8 +67,8 @@ use crate::segment::SegmentStore;
 ///
 /// # Blocking
 ///
-/// It asks the server, and waits for the answer: see [how long](super#how-long-calls-block).
-/// [`deferred`](super::deferred) leaves that to the first acquire.
+/// It asks the server, and waits for the answer: see [how long](crate::lease#how-long-calls-block).
+/// [`deferred`](crate::lease::deferred()) leaves that to the first acquire.
 ///
 /// # Errors
 ///

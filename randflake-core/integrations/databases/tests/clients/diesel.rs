@@ -4,15 +4,15 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
 use diesel_async::{
-    AsyncConnection as _, AsyncMysqlConnection, AsyncPgConnection, RunQueryDsl as _,
+    AsyncConnection as _, AsyncMysqlConnection, AsyncPgConnection, RunQueryDsl,
     SimpleAsyncConnection as _,
 };
 use randflake_core::Id;
 
 use crate::kinds::{
-    CODEC_MISSING, ForgottenColumn, NUMBERS, OrderColumn, UserId, ids, orders, sorted, whole,
+    CIPHER_MISSING, ForgottenColumn, NUMBERS, OrderColumn, UserId, ids, orders, sorted, whole,
 };
-use crate::servers::{mariadb, postgresql};
+use crate::servers::{in_memory, mariadb, postgresql};
 
 diesel::table! {
     users (id) {
@@ -47,11 +47,11 @@ struct Order {
 
 /// The same test for a type of connections.
 macro_rules! database {
-    ($name:ident, $connection:ty, $database:expr, $url:expr) => {
+    ($name:ident, $connection:ty, $database:expr) => {
         #[tokio::test]
         async fn $name() {
             let database = $database;
-            let mut connection = <$connection>::establish(($url)(&database)).await.unwrap();
+            let mut connection = <$connection>::establish(&database.url).await.unwrap();
             for table in [
                 "CREATE TABLE users (id bigint PRIMARY KEY, parent bigint)",
                 "CREATE TABLE orders (id bigint PRIMARY KEY, user_id bigint NOT NULL)",
@@ -82,7 +82,9 @@ macro_rules! database {
                 row.execute(&mut connection).await.unwrap();
             }
             for (raw, id) in NUMBERS.into_iter().zip(orders()) {
-                let found = orders::table.inner_join(users::table).filter(orders::id.eq(id));
+                let found = orders::table
+                    .inner_join(users::table)
+                    .filter(orders::id.eq(id));
                 let found = found.select((orders::all_columns, users::parent, orders::id));
                 let (order, of, stored) = found
                     .first::<(Order, Option<UserId>, i64)>(&mut connection)
@@ -95,18 +97,17 @@ macro_rules! database {
             let found = users::table.select(users::id).limit(1);
             let found = found.load::<ForgottenColumn>(&mut connection).await;
             let said = whole(&found.unwrap_err());
-            assert!(said.contains(CODEC_MISSING), "{said}");
+            assert!(said.contains(CIPHER_MISSING), "{said}");
         }
     };
 }
 
-database!(rows_of_postgresql, AsyncPgConnection, postgresql(), |database| &database.url);
-database!(rows_of_mariadb, AsyncMysqlConnection, mariadb(), |database| &database.url);
+database!(rows_of_postgresql, AsyncPgConnection, postgresql());
+database!(rows_of_mariadb, AsyncMysqlConnection, mariadb());
 database!(
     rows_of_sqlite,
     SyncConnectionWrapper<SqliteConnection>,
-    ":memory:",
-    |url: &&'static str| *url
+    in_memory(":memory:")
 );
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use randflake_core::{Border, Codec, Id, Randflake, Sparx64, StoredRaw, typed_id};
+use randflake_core::{Border, Id, Sparx64, StoredRaw, typed_id};
 
 pub(crate) struct User;
 typed_id!(pub(crate) UserId = Typed<User>, "user");
@@ -12,30 +12,26 @@ typed_id!(pub(crate) OrderId = Typed<Order>, "order");
 pub(crate) type OrderColumn = StoredRaw<Order>;
 
 impl Border for Order {
-    type Layout = Randflake;
-
-    fn codec() -> Option<&'static Codec<Randflake>> {
-        static CODEC: OnceLock<Codec<Randflake>> = OnceLock::new();
-        Some(CODEC.get_or_init(|| Codec::new(Randflake, Sparx64::new(&[7; 16]))))
+    fn cipher() -> Option<&'static Sparx64> {
+        static CIPHER: OnceLock<Sparx64> = OnceLock::new();
+        Some(CIPHER.get_or_init(|| Sparx64::new(&[7; 16])))
     }
 }
 
-/// Of a program that forgot to set the codec.
+/// Of a program that forgot to set the cipher.
 #[derive(Debug)]
 pub(crate) struct Forgotten;
 typed_id!(pub(crate) ForgottenId = Typed<Forgotten>);
 pub(crate) type ForgottenColumn = StoredRaw<Forgotten>;
 
 impl Border for Forgotten {
-    type Layout = Randflake;
-
-    fn codec() -> Option<&'static Codec<Randflake>> {
+    fn cipher() -> Option<&'static Sparx64> {
         None
     }
 }
 
 /// What an error of such a program says, in the end.
-pub(crate) const CODEC_MISSING: &str = "the codec of ForgottenId is missing";
+pub(crate) const CIPHER_MISSING: &str = "the cipher of ForgottenId is missing";
 
 /// In no order, and of all signs and sizes.
 pub(crate) const NUMBERS: [i64; 5] = [1, i64::MIN, i64::MAX, -1, 0];

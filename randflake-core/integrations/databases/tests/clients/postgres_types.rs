@@ -4,7 +4,7 @@ use postgres::{Client, NoTls};
 use randflake_core::Id;
 
 use crate::kinds::{
-    CODEC_MISSING, ForgottenColumn, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted,
+    CIPHER_MISSING, ForgottenColumn, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted,
     whole,
 };
 use crate::servers::{Database, postgresql};
@@ -46,7 +46,8 @@ fn typed_ids_join_and_may_be_null() {
     let order = OrderId::from_i64(-5);
     let insert = "INSERT INTO orders VALUES ($1, $2)";
     client.execute(insert, &[&order, &child]).unwrap();
-    let question = "SELECT o.id, u.id, parent FROM orders o JOIN users u ON user_id = u.id WHERE u.id = $1";
+    let question =
+        "SELECT o.id, u.id, parent FROM orders o JOIN users u ON user_id = u.id WHERE u.id = $1";
     let row = client.query_one(question, &[&child]).unwrap();
     let found: (OrderId, UserId, Option<UserId>) = (row.get(0), row.get(1), row.get(2));
     assert_eq!(found, (order, child, Some(parent)));
@@ -72,12 +73,12 @@ fn the_raw_id_is_stored_and_the_encrypted_one_comes_back() {
 }
 
 #[test]
-fn a_missing_codec_and_another_column_are_told() {
+fn a_missing_cipher_and_another_column_are_told() {
     let database = postgresql();
     let mut client = client(&database);
     let row = client.query_one("SELECT 1::bigint, 'v'", &[]).unwrap();
     let said = whole(&row.try_get::<_, ForgottenColumn>(0).unwrap_err());
-    assert!(said.contains(CODEC_MISSING), "{said}");
+    assert!(said.contains(CIPHER_MISSING), "{said}");
     let said = whole(&row.try_get::<_, UserId>(1).unwrap_err());
     assert!(said.contains("text"), "{said}");
 }

@@ -4,7 +4,7 @@ use randflake_core::Id;
 use rusqlite::{Connection, params};
 
 use crate::kinds::{
-    CODEC_MISSING, ForgottenColumn, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted,
+    CIPHER_MISSING, ForgottenColumn, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted,
     whole,
 };
 
@@ -79,9 +79,9 @@ fn the_raw_id_is_stored_and_the_encrypted_one_comes_back() {
 }
 
 #[test]
-fn a_missing_codec_is_told() {
+fn a_missing_cipher_is_told() {
     let connection = database();
     let found = connection.query_one("SELECT 1", [], |row| row.get::<_, ForgottenColumn>(0));
     let said = whole(&found.unwrap_err());
-    assert!(said.contains(CODEC_MISSING), "{said}");
+    assert!(said.contains(CIPHER_MISSING), "{said}");
 }

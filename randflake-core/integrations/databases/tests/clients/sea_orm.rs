@@ -4,7 +4,9 @@ use randflake_core::Id;
 use sea_orm::entity::prelude::*;
 use sea_orm::{Database, DatabaseConnection, QueryOrder, QuerySelect, Schema, Set};
 
-use crate::kinds::{CODEC_MISSING, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted, whole};
+use crate::kinds::{
+    CIPHER_MISSING, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted, whole,
+};
 use crate::servers::{mariadb, postgresql};
 
 mod thing {
@@ -40,7 +42,7 @@ mod user {
         Order,
     }
 
-    impl Related<super::order::Entity> for Entity {
+    impl Related<order::Entity> for Entity {
         fn to() -> RelationDef {
             Relation::Order.def()
         }
@@ -70,7 +72,7 @@ mod order {
         User,
     }
 
-    impl Related<super::user::Entity> for Entity {
+    impl Related<user::Entity> for Entity {
         fn to() -> RelationDef {
             Relation::User.def()
         }
@@ -93,8 +95,13 @@ async fn connect(url: &str) -> DatabaseConnection {
 }
 
 async fn ids_come_back_in_their_order(connection: &DatabaseConnection) {
-    let rows = ids().into_iter().map(|id| thing::ActiveModel { id: Set(id) });
-    thing::Entity::insert_many(rows).exec(connection).await.unwrap();
+    let rows = ids()
+        .into_iter()
+        .map(|id| thing::ActiveModel { id: Set(id) });
+    thing::Entity::insert_many(rows)
+        .exec(connection)
+        .await
+        .unwrap();
     let rows = thing::Entity::find().order_by_asc(thing::Column::Id);
     let found = rows.all(connection).await.unwrap().into_iter();
     assert_eq!(found.map(|row| row.id).collect::<Vec<_>>(), sorted(ids()));
@@ -107,12 +114,18 @@ async fn ids_come_back_in_their_order(connection: &DatabaseConnection) {
 async fn typed_ids_join_and_may_be_null(connection: &DatabaseConnection) {
     let [child, parent] = [31, 32].map(UserId::from_i64);
     for (id, of) in [(parent, None), (child, Some(parent))] {
-        let row = user::ActiveModel { id: Set(id), parent: Set(of) };
+        let row = user::ActiveModel {
+            id: Set(id),
+            parent: Set(of),
+        };
         let inserted = row.insert(connection).await.unwrap();
         assert_eq!(inserted, user::Model { id, parent: of });
     }
     for id in orders() {
-        let row = order::ActiveModel { id: Set(id), user_id: Set(child) };
+        let row = order::ActiveModel {
+            id: Set(id),
+            user_id: Set(child),
+        };
         row.insert(connection).await.unwrap();
     }
     for (raw, id) in NUMBERS.into_iter().zip(orders()) {
@@ -120,27 +133,40 @@ async fn typed_ids_join_and_may_be_null(connection: &DatabaseConnection) {
         let (found, of) = found.one(connection).await.unwrap().unwrap();
         assert_eq!(found, order::Model { id, user_id: child });
         assert_eq!(found.id.id(), id.id());
-        assert_eq!(of, Some(user::Model { id: child, parent: Some(parent) }));
-        let stored = order::Entity::find_by_id(id).select_only().column(order::Column::Id);
+        assert_eq!(
+            of,
+            Some(user::Model {
+                id: child,
+                parent: Some(parent)
+            })
+        );
+        let stored = order::Entity::find_by_id(id)
+            .select_only()
+            .column(order::Column::Id);
         let stored: Option<i64> = stored.into_tuple().one(connection).await.unwrap();
         assert_eq!(stored, Some(raw));
     }
 }
 
-async fn a_missing_codec_is_told(connection: &DatabaseConnection) {
-    let row = order::Entity::find().select_only().column(order::Column::Id);
-    let found = row.into_tuple::<crate::kinds::ForgottenColumn>().one(connection).await;
+async fn a_missing_cipher_is_told(connection: &DatabaseConnection) {
+    let row = order::Entity::find()
+        .select_only()
+        .column(order::Column::Id);
+    let found = row
+        .into_tuple::<crate::kinds::ForgottenColumn>()
+        .one(connection)
+        .await;
     let said = whole(&found.unwrap_err());
-    assert!(said.contains(CODEC_MISSING), "{said}");
+    assert!(said.contains(CIPHER_MISSING), "{said}");
 }
 
 async fn all(url: &str) {
     let connection = connect(url).await;
     ids_come_back_in_their_order(&connection).await;
     typed_ids_join_and_may_be_null(&connection).await;
-    a_missing_codec_is_told(&connection).await;
+    a_missing_cipher_is_told(&connection).await;
     let id = OrderId::from_i64(-5);
-    assert_eq!(sea_orm::Value::from(id), sea_orm::Value::BigInt(Some(-5)));
+    assert_eq!(Value::from(id), Value::BigInt(Some(-5)));
 }
 
 #[tokio::test]

@@ -52,6 +52,14 @@ pub(crate) fn mariadb() -> Database<MariadbServer> {
     }
 }
 
+/// SQLite needs none.
+pub(crate) fn in_memory(url: &str) -> Database<()> {
+    Database {
+        url: url.to_owned(),
+        _server: Arc::new(()),
+    }
+}
+
 fn unused_name() -> String {
     static DATABASES: AtomicU32 = AtomicU32::new(0);
     format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed))

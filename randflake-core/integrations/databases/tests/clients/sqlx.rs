@@ -4,17 +4,17 @@ use randflake_core::Id;
 use sqlx::{Connection as _, MySqlConnection, PgConnection, SqliteConnection};
 
 use crate::kinds::{
-    CODEC_MISSING, ForgottenColumn, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted,
+    CIPHER_MISSING, ForgottenColumn, NUMBERS, OrderColumn, OrderId, UserId, ids, orders, sorted,
     whole,
 };
-use crate::servers::{mariadb, postgresql};
+use crate::servers::{in_memory, mariadb, postgresql};
 
 const TABLES: &str = "CREATE TABLE users (id bigint PRIMARY KEY, parent bigint);
     CREATE TABLE orders (id bigint PRIMARY KEY, user_id bigint NOT NULL)";
 
 /// The same tests for a database: how it is made, the type of its connections, and how statements name parameters.
 macro_rules! database {
-    ($name:ident, $connection:ty, $database:expr, $url:expr, $first:literal, $second:literal) => {
+    ($name:ident, $connection:ty, $database:expr, $first:literal, $second:literal) => {
         mod $name {
             use super::*;
 
@@ -27,7 +27,7 @@ macro_rules! database {
             #[tokio::test]
             async fn ids_come_back_in_their_order() {
                 let database = $database;
-                let mut connection = connect(($url)(&database)).await;
+                let mut connection = connect(&database.url).await;
                 for id in ids() {
                     let insert = concat!("INSERT INTO users VALUES (", $first, ", NULL)");
                     let insert = sqlx::query(insert).bind(id);
@@ -41,7 +41,7 @@ macro_rules! database {
             #[tokio::test]
             async fn typed_ids_join_and_may_be_null() {
                 let database = $database;
-                let mut connection = connect(($url)(&database)).await;
+                let mut connection = connect(&database.url).await;
                 let [child, parent] = [31, 32].map(UserId::from_i64);
                 for (id, of) in [(parent, None), (child, Some(parent))] {
                     let insert = concat!("INSERT INTO users VALUES (", $first, ", ", $second, ")");
@@ -71,7 +71,7 @@ macro_rules! database {
             #[tokio::test]
             async fn the_raw_id_is_stored_and_the_encrypted_one_comes_back() {
                 let database = $database;
-                let mut connection = connect(($url)(&database)).await;
+                let mut connection = connect(&database.url).await;
                 for id in orders() {
                     let insert = concat!("INSERT INTO orders VALUES (", $first, ", 1)");
                     let insert = sqlx::query(insert).bind(id);
@@ -88,16 +88,16 @@ macro_rules! database {
             }
 
             #[tokio::test]
-            async fn a_missing_codec_and_another_column_are_told() {
+            async fn a_missing_cipher_and_another_column_are_told() {
                 let database = $database;
-                let mut connection = connect(($url)(&database)).await;
+                let mut connection = connect(&database.url).await;
                 let question = concat!("INSERT INTO users VALUES (", $first, ", NULL)");
                 let insert = sqlx::query(question).bind(UserId::from_i64(1));
                 insert.execute(&mut connection).await.unwrap();
                 let question = sqlx::query_scalar("SELECT id FROM users");
                 let found: Result<ForgottenColumn, _> = question.fetch_one(&mut connection).await;
                 let said = whole(&found.unwrap_err());
-                assert!(said.contains(CODEC_MISSING), "{said}");
+                assert!(said.contains(CIPHER_MISSING), "{said}");
                 let question = sqlx::query_scalar("SELECT 'v'");
                 let found: Result<UserId, _> = question.fetch_one(&mut connection).await;
                 let said = whole(&found.unwrap_err());
@@ -107,15 +107,24 @@ macro_rules! database {
     };
 }
 
-database!(postgresql_database, PgConnection, postgresql(), |database| &database.url, "$1", "$2");
-database!(mariadb_database, MySqlConnection, mariadb(), |database| &database.url, "?", "?");
-database!(sqlite_database, SqliteConnection, "sqlite::memory:", |url: &&'static str| *url, "?1", "?2");
+database!(postgresql_database, PgConnection, postgresql(), "$1", "$2");
+database!(mariadb_database, MySqlConnection, mariadb(), "?", "?");
+database!(
+    sqlite_database,
+    SqliteConnection,
+    in_memory("sqlite::memory:"),
+    "?1",
+    "?2"
+);
 
 #[tokio::test]
 async fn arrays_of_postgresql() {
     let database = postgresql();
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
-    sqlx::raw_sql(TABLES).execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(TABLES)
+        .execute(&mut connection)
+        .await
+        .unwrap();
     let users: Vec<UserId> = ids().into_iter().map(Id::typed).collect();
     let insert = sqlx::query("INSERT INTO users SELECT unnest($1)").bind(&users);
     insert.execute(&mut connection).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use randflake_core::{Border, Codec, Id, Randflake, Sparx64, typed_id};
+use randflake_core::{Border, Id, Sparx64, typed_id};
 
 pub(crate) struct User;
 typed_id!(pub(crate) UserId = Typed<User>, "user");
@@ -14,13 +14,11 @@ typed_id!(pub(crate) MessageId = Typed<Message>);
 pub(crate) enum Order {}
 typed_id!(pub(crate) OrderId = Typed<Order>, "order");
 
-static CODEC: OnceLock<Codec<Randflake>> = OnceLock::new();
+static CIPHER: OnceLock<Sparx64> = OnceLock::new();
 
 impl Border for Order {
-    type Layout = Randflake;
-
-    fn codec() -> Option<&'static Codec<Randflake>> {
-        Some(CODEC.get_or_init(|| Codec::new(Randflake, Sparx64::new(&[7; 16]))))
+    fn cipher() -> Option<&'static Sparx64> {
+        Some(CIPHER.get_or_init(|| Sparx64::new(&[7; 16])))
     }
 }
 
@@ -47,7 +45,7 @@ pub(crate) const NO_USERS: [(&str, &str); 8] = [
     ("3vgoe12ccb8gh", "no prefix"),
     ("order_3vgoe12ccb8gh", "\"order\": \"user\" is required"),
     ("user_", "empty"),
-    ("user_3VGOE12CCB8GH", "'V' at position 1"),
+    ("user_3VGOE12CCB8GH", "is not a digit"),
     ("user_0v", "leading zero"),
     ("user_g000000000000", "64 bits"),
     ("user_11111111111111", "14 characters"),

@@ -5,8 +5,13 @@ mod borsh;
 mod bytemuck;
 mod kinds;
 mod random;
+#[cfg(unix)]
+mod redis;
 mod schemars;
 mod serde;
+#[cfg(unix)]
+#[expect(dead_code, reason = "the tests of leases do more to servers")]
+mod servers;
 mod stored_raw;
 mod utoipa;
 mod uuid;

@@ -1,3 +1,5 @@
+#![expect(unused_qualifications, reason = "what the macro of utoipa writes")]
+
 use randflake_core::{Id, StoredRaw};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, OpenApi, PartialSchema, ToSchema};

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use randflake_std::DEFAULT_TTL;
 use randflake_std::lease::{AcquireRequest, Acquired, LeaseStore, NodeIds, StoreError, Token};
-use randflake_std::ledger::Seal;
 
 use super::document::{Document, caller};
 use crate::failure::{Failure, say};
-use crate::number::{check, span, within};
+use crate::number::{check, within};
 use crate::secret::SecretArgs;
+use crate::span;
 use crate::store::LeaseArgs;
 
 /// Lease node ids for another program
@@ -46,14 +46,14 @@ pub(crate) struct Args {
     /// This node id, instead of any that is free
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node_id: Option<String>,
-    /// How long the lease lasts unless it is renewed: seconds, or a time such as 90s or 5m [default: 60s]
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    /// How long the lease lasts unless it is renewed: seconds, or a time such as 90s or 5m [default: 1m]
+    #[arg(long, value_name = "TIME", value_parser = span::read)]
     ttl: Option<Duration>,
     /// Who has it, for `lease list` [default: host, process that runs this command, a random number]
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
     /// Wait up to so long while too few node ids are free, or for the end of a quarantine
-    #[arg(long, value_name = "TIME", value_parser = span, default_value = "0")]
+    #[arg(long, value_name = "TIME", value_parser = span::read, default_value = "0")]
     wait: Duration,
     /// Print an object
     #[arg(long)]
@@ -84,8 +84,8 @@ impl Args {
             None => caller()?,
         };
         let mut store = self.store.open()?;
-        if let Some(permutation) = layout.known_permutation(&self.secret)? {
-            store.seal(Seal::of(&permutation));
+        if let Some(seal) = layout.known_seal(&self.secret)? {
+            store.seal(seal);
         }
         let namespace = store.namespace();
         let shortest = Duration::from_millis(namespace.spec().tick_ms());

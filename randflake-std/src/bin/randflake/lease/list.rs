@@ -16,7 +16,7 @@ use crate::store::StoreArgs;
 /// A holder is shown as host, process number and a random number.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Also those that are over
+    /// Also expired ones
     #[arg(long)]
     all: bool,
     /// Print an object for each lease

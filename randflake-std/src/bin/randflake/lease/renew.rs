@@ -7,7 +7,7 @@ use randflake_std::lease::Acquired;
 
 use super::document::{GrantArgs, Lost};
 use crate::failure::Failure;
-use crate::number::span;
+use crate::span;
 use crate::store::StoreArgs;
 
 /// Renew leases that `lease acquire` gave
@@ -26,8 +26,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     grant: GrantArgs,
-    /// How long they last from now: seconds, or a time such as 90s or 5m [default: 60s]
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    /// How long they last from now: seconds, or a time such as 90s or 5m [default: 1m]
+    #[arg(long, value_name = "TIME", value_parser = span::read)]
     ttl: Option<Duration>,
     /// Print an object
     #[arg(long)]

@@ -55,7 +55,7 @@ impl Snapshot {
         Duration::from_millis(self.spec.unix_ms(record.grant.end))
     }
 
-    /// How long until the lease ends, unless it is renewed; zero when it is over.
+    /// How long until the lease expires, unless it is renewed; zero if it has expired.
     pub(crate) fn remaining(&self, record: &Record) -> Duration {
         self.end(record).saturating_sub(self.now)
     }

@@ -1,6 +1,6 @@
 //! `randflake segment` itself.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use randflake_std::randflake_core::Permutation;
 use randflake_std::segment::SegmentStore;
@@ -8,10 +8,11 @@ use randflake_std::{Id, Plain};
 
 use crate::failure::Failure;
 use crate::form::Form;
+use crate::format::{Format, FormatArgs};
 use crate::input::BLOCK;
 use crate::interrupt::Interrupt;
 use crate::number::within;
-use crate::output::stdout;
+use crate::output::{Output, stdout};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
@@ -36,9 +37,8 @@ pub(crate) struct Issue {
     /// Encrypt them under the secret, so that they give nothing away
     #[arg(long)]
     encrypt: bool,
-    /// What to print of each [default: int, and text with --encrypt]
-    #[arg(long, value_enum)]
-    format: Option<Form>,
+    #[command(flatten)]
+    format: FormatArgs,
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
@@ -63,7 +63,7 @@ impl Issue {
     }
 
     fn print(&self, default: Form, permutation: &impl Permutation) -> Result<(), Failure> {
-        let form = self.format.unwrap_or(default);
+        let format = self.format.or(default);
         let interrupt = Interrupt::watch()?;
         let mut store = self.store.open_counter_within(&self.wait)?;
         let mut out = stdout();
@@ -80,14 +80,27 @@ impl Issue {
                 interrupt.check()?;
                 block.clear();
                 block.extend(numbers.by_ref().take(BLOCK));
+                let first = block.first().copied().unwrap_or_default();
                 permutation.permute_all(&mut block);
                 ids.clear();
                 ids.extend(block.iter().copied().map(Id::from_u64));
-                form.write(&mut out, &ids)?;
+                match format {
+                    Format::Id(form) => form.write(&mut out, &ids)?,
+                    Format::Json => write_objects(&mut out, first, &ids)?,
+                }
                 done += ids.len() as u64;
                 progress.show(done);
             }
         }
         Ok(out.flush()?)
     }
+}
+
+/// The objects of ids, without the fields that a layout would give them: `raw` is the number.
+fn write_objects(out: &mut Output, first: u64, ids: &[Id]) -> io::Result<()> {
+    for (raw, id) in (first..).zip(ids) {
+        let (text, int) = (id.to_text(), id.to_i64());
+        writeln!(out, r#"{{"text":"{text}","int":"{int}","raw":"{raw}"}}"#)?;
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use crate::failure::Failure;
 
-/// Make dense numbers: 1, 2, 3 and so on
+/// Issue sequential numbers: 1, 2, 3 and so on
 ///
 /// The numbers are unique within a namespace, over restarts and all processes at once, and no clock is
 /// needed. The store counts them; a run that is killed leaves a gap of at most 65536.

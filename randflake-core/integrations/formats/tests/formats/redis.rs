@@ -1,0 +1,74 @@
+use std::fmt::Debug;
+
+use randflake_core::{Id, StoredRaw};
+use redis::{Client, Commands, Connection, FromRedisValue, RedisResult, ToSingleRedisArg};
+
+use crate::kinds::{ID, IDS, NO_USERS, Order, UserId};
+use crate::servers::RedisServer;
+
+fn connect(server: &RedisServer) -> Connection {
+    Client::open(server.url())
+        .unwrap()
+        .get_connection()
+        .unwrap()
+}
+
+fn round_trips<T>(redis: &mut Connection)
+where
+    T: From<Id>
+        + Copy
+        + Debug
+        + PartialEq
+        + ToString
+        + FromRedisValue
+        + ToSingleRedisArg
+        + Send
+        + Sync,
+{
+    for id in IDS.map(T::from) {
+        () = redis.set(id, id).unwrap();
+        assert_eq!(redis.get::<_, T>(id).unwrap(), id);
+        assert_eq!(
+            redis.get::<_, String>(id.to_string()).unwrap(),
+            id.to_string()
+        );
+    }
+    let ids: Vec<T> = IDS.map(T::from).into();
+    () = redis.rpush("list", &ids).unwrap();
+    assert_eq!(redis.lrange::<_, Vec<T>>("list", 0, -1).unwrap(), ids);
+    assert_eq!(redis.mget::<_, Vec<T>>(&ids).unwrap(), ids);
+    assert_eq!(redis.get::<_, Option<T>>("nothing").unwrap(), None);
+    () = redis.del("list").unwrap();
+}
+
+#[test]
+fn ids_are_text_in_keys_and_values() {
+    let server = RedisServer::start();
+    let mut redis = connect(&server);
+    round_trips::<Id>(&mut redis);
+    round_trips::<UserId>(&mut redis);
+
+    let stored = StoredRaw::<Order>::new(ID).unwrap();
+    () = redis.set("order", stored).unwrap();
+    assert_eq!(
+        redis.get::<_, String>("order").unwrap(),
+        "order_3vgoe12ccb8gh"
+    );
+    assert_eq!(redis.get::<_, StoredRaw<Order>>("order").unwrap(), stored);
+}
+
+#[test]
+fn other_values_are_refused() {
+    let server = RedisServer::start();
+    let mut redis = connect(&server);
+    let refused = |result: RedisResult<UserId>| result.unwrap_err().to_string();
+    for (text, why) in NO_USERS {
+        () = redis.set("user", text).unwrap();
+        let error = refused(redis.get("user"));
+        assert!(error.contains(why), "{text}: {error}");
+    }
+    let error = refused(redis.incr("counter", 1));
+    assert!(error.contains("as user_3vgoe12ccb8gh"), "{error}");
+    let error = refused(redis.get("nothing"));
+    assert!(error.contains("as user_3vgoe12ccb8gh"), "{error}");
+}

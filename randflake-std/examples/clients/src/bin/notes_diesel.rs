@@ -1,0 +1,71 @@
+//! Notes, with `diesel`. The column keeps ids raw, so that new rows go to the end of the table; the program sees and
+//! shows encrypted ids alone.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::{env, io};
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use randflake_std::lease::{Namespace, SqliteStore};
+use randflake_std::{Border, Handle, Randflake, Secret, Sparx64, StoredRaw, typed_id};
+
+diesel::table! {
+    notes (id) {
+        id -> BigInt,
+        follows -> Nullable<BigInt>,
+        text -> Text,
+    }
+}
+
+#[derive(Insertable, Queryable)]
+#[diesel(table_name = notes)]
+struct Note {
+    id: StoredRaw<Note>,
+    follows: Option<StoredRaw<Note>>,
+    text: String,
+}
+
+typed_id!(NoteId = Typed<Note>, "note");
+
+static CIPHER: OnceLock<Sparx64> = OnceLock::new();
+
+impl Border for Note {
+    fn cipher() -> Option<&'static Sparx64> {
+        CIPHER.get()
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = PathBuf::from(env::var("DATA")?);
+    let secret = Secret::from_file(folder.join("randflake.key"))?;
+    CIPHER.get_or_init(|| secret.cipher());
+    let namespace = Namespace::new("notes", Randflake)?;
+    let store = SqliteStore::open(folder.join("leases.db"), &namespace)?;
+    let ids = Handle::builder(&secret, store).build()?;
+
+    let file = folder.join("notes.db");
+    let mut rows =
+        SqliteConnection::establish(file.to_str().ok_or(io::ErrorKind::InvalidFilename)?)?;
+    let table = "CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, follows INTEGER, text TEXT NOT NULL)";
+    diesel::sql_query(table).execute(&mut rows)?;
+    let first = Note {
+        id: ids.generate()?.try_into()?,
+        follows: None,
+        text: "Buy milk".to_owned(),
+    };
+    let second = Note {
+        id: ids.generate()?.try_into()?,
+        follows: Some(first.id),
+        text: "Drink it".to_owned(),
+    };
+    diesel::insert_into(notes::table)
+        .values([first, second])
+        .execute(&mut rows)?;
+
+    let last: Note = notes::table.order(notes::id.desc()).first(&mut rows)?;
+    let follows = last.follows.ok_or("the last note follows none")?;
+    println!("{} follows {follows}: {}", last.id, last.text);
+    Ok(ids.close()?)
+}

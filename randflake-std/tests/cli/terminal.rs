@@ -1,0 +1,147 @@
+//! What a terminal shows: the bits of an id, and colours
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::user::{Answer, KEY, User, objects};
+
+const BITS: &str = "\
+bits      000000001110001000110110111001..................................  time
+          ..............................00000000000101010.................  node
+          ...............................................00000000000000001  sequence
+";
+
+/// What is printed on a pseudoterminal, with lines as a terminal ends them.
+fn on_terminal(user: &User, variables: &[(&str, &str)], arguments: &[&str]) -> String {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let terminal = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let mut command = user.command(arguments);
+    command
+        .env("RANDFLAKE_KEY", KEY)
+        .env("TERM", "xterm")
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .stderr(terminal.try_clone().unwrap())
+        .stdout(terminal);
+    let mut child = command.spawn().unwrap();
+    // Else it would never be closed.
+    drop(command);
+    let mut shown = Vec::new();
+    // The last read fails on Linux, when nobody has the other side any more.
+    _ = File::from(master).read_to_end(&mut shown);
+    child.wait().unwrap();
+    String::from_utf8(shown).unwrap().replace("\r\n", "\n")
+}
+
+/// Without what sets colours.
+fn plain(shown: &str) -> String {
+    let mut pieces = shown.split('\u{1b}');
+    let first = pieces.next().unwrap().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once('m').unwrap().1)
+}
+
+#[test]
+fn a_terminal_shows_the_bits_of_an_id_in_colours() {
+    let user = User::new();
+    let inspect = ["inspect", "3vgoe12ccb8gh"];
+    let piped = user.run_keyed(&inspect).ok();
+    let shown = on_terminal(&user, &[], &inspect);
+    assert!(shown.contains("\u{1b}["), "{shown:?}");
+    assert_eq!(plain(&shown), piped.clone() + BITS);
+    for variables in [
+        &[("NO_COLOR", "1")][..],
+        &[("TERM", "dumb")],
+        &[("CLICOLOR", "0")],
+    ] {
+        assert_eq!(
+            on_terminal(&user, variables, &inspect),
+            piped.clone() + BITS
+        );
+    }
+    // Lines of several ids, and objects, are what they are elsewhere.
+    for arguments in [
+        &["inspect", "3vgoe12ccb8gh", "v"][..],
+        &["inspect", "--json", "3vgoe12ccb8gh"],
+        &[
+            "compose",
+            "--time",
+            "1733706297",
+            "--node",
+            "42",
+            "--sequence",
+            "1",
+        ],
+    ] {
+        let shown = on_terminal(&user, &[], arguments);
+        assert_eq!(shown, user.run_keyed(arguments).ok());
+    }
+    let wrong = on_terminal(&user, &[], &["inspect", "V"]);
+    assert!(
+        wrong.starts_with("\u{1b}[") && wrong.contains("randflake:\u{1b}"),
+        "{wrong:?}"
+    );
+    assert!(plain(&wrong).starts_with("randflake: \"V\": 'V', character 1,"));
+}
+
+#[test]
+fn bits_are_shown_elsewhere_when_asked_for() {
+    let user = User::new();
+    let told = user.run_keyed(&["inspect", "--bits", "3vgoe12ccb8gh"]).ok();
+    assert!(told.ends_with(BITS), "{told}");
+    let forced = [("RANDFLAKE_KEY", KEY), ("CLICOLOR_FORCE", "1")];
+    let told = user
+        .run_in(&forced, &["inspect", "--bits", "3vgoe12ccb8gh"])
+        .ok();
+    assert!(
+        told.contains("\u{1b}[") && plain(&told).ends_with(BITS),
+        "{told:?}"
+    );
+
+    let discord = ["inspect", "--layout", "discord", "--from", "int", "--bits"];
+    let told = user
+        .run(&[&discord[..], &["175928847299117063"]].concat())
+        .ok();
+    let rows: Vec<_> = told.lines().skip(6).collect();
+    assert_eq!(rows.len(), 4);
+    let digits = |row: &&str| row[10..74].to_owned();
+    let rows: Vec<_> = rows.iter().map(digits).collect();
+    // Together they are the whole.
+    let all: String = (0..64)
+        .map(|place| {
+            rows.iter()
+                .map(|row| &row[place..=place])
+                .find(|&digit| digit != ".")
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(u64::from_str_radix(&all, 2), Ok(175_928_847_299_117_063));
+    let told = user
+        .run(&[&discord[..], &["--json", "175928847299117063", "1"]].concat())
+        .ok();
+    let told = objects(&told);
+    let value =
+        |name: &str| u64::from_str_radix(told[0]["bits"][name].as_str().unwrap(), 2).unwrap();
+    assert_eq!(
+        (value("worker"), value("process"), value("sequence")),
+        (1, 0, 7)
+    );
+    assert_eq!(told[1]["bits"]["sequence"], "000000000001");
+}
+
+/// Standard output may have gone before a message is written, too.
+#[test]
+fn a_closed_error_stream_does_no_harm() {
+    let user = User::new();
+    let mut child = user.start(&["inspect"]);
+    drop(child.stderr.take());
+    child.stdin.take().unwrap().write_all(b"V\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(Answer::of(output).status, Some(2));
+}
