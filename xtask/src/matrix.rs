@@ -27,16 +27,19 @@ impl Library {
     pub(crate) fn integrations(&self) -> impl Iterator<Item = &'static &'static str> + use<> {
         self.integrations.iter().copied().flatten()
     }
-
-    /// All features that go together, as `--features` takes them.
-    pub(crate) fn all_features(&self) -> String {
-        self.features.join(",")
-    }
 }
 
 /// All that go together in the whole workspace.
 pub(crate) fn all_features() -> String {
     united(|library| library.features.iter().chain(library.integrations()))
+}
+
+/// Those of some libraries, without integrations, as `--features` takes them.
+pub(crate) fn features_of(packages: &[&str]) -> String {
+    united(|library| match library {
+        Library { name, features, .. } if packages.contains(name) => features.iter(),
+        _ => [].iter(),
+    })
 }
 
 fn united<F: Iterator<Item = &'static &'static str>>(features: impl Fn(&Library) -> F) -> String {
@@ -46,14 +49,6 @@ fn united<F: Iterator<Item = &'static &'static str>>(features: impl Fn(&Library)
     };
     let all: Vec<String> = LIBRARIES.iter().flat_map(names).collect();
     all.join(",")
-}
-
-/// Those of a library, without integrations, as `--features` takes them.
-pub(crate) fn features_of(package: &str) -> String {
-    LIBRARIES
-        .iter()
-        .find(|library| library.name == package)
-        .map_or_else(String::new, Library::all_features)
 }
 
 /// Tests of this machine: of all libraries, with all features but integrations. Cargo unites the features of what it
@@ -88,7 +83,7 @@ pub(crate) fn optimised(level: u8, command: &mut Command) -> &mut Command {
 }
 
 /// The libraries whose tests run on other machines too.
-const LIGHT: [&str; 2] = ["sparx64", "randflake-core"];
+pub(crate) const LIGHT: [&str; 2] = ["sparx64", "randflake-core"];
 
 /// Their tests, built for one of these machines.
 pub(crate) fn light_tests(target: &str, features: &str) -> Command {
@@ -96,14 +91,6 @@ pub(crate) fn light_tests(target: &str, features: &str) -> Command {
     command.args(LIGHT.iter().flat_map(|name| ["--package", name]));
     optimised(1, command.args(["--features", features]));
     command
-}
-
-/// All that they have.
-pub(crate) fn light_features() -> String {
-    united(|library| match library {
-        Library { name, features, .. } if LIGHT.contains(name) => features.iter(),
-        _ => [].iter(),
-    })
 }
 
 /// Of `randflake-core`, which `randflake-std` passes on.
