@@ -1,7 +1,7 @@
 //! Decimal digits of 64-bit numbers.
 
 /// 20 digits, and zeros before them.
-const LEN: usize = 24;
+pub(crate) const LEN: usize = 24;
 const TEN_TO_16: u64 = 10_000_000_000_000_000;
 const TEN_TO_8: u64 = 100_000_000;
 

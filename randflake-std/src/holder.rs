@@ -17,6 +17,18 @@ pub(crate) fn process_name() -> String {
     format!("{host}/{}", std::process::id())
 }
 
+/// What `lease list` calls the holder for whom a process of this machine stands: its leases are not released by hand while
+/// it runs.
+///
+/// # Errors
+///
+/// When the operating system has no random number.
+#[doc(hidden)]
+pub fn holder_of_process(process: u32) -> io::Result<String> {
+    let host = host_name().replace(char::is_control, "?");
+    unique(&format!("{host}/{process}"))
+}
+
 /// Whether a store may keep it: it is shown to people.
 pub(crate) fn is_allowed(holder: &str) -> bool {
     holder.len() <= MAX_LEN && !holder.contains(char::is_control)

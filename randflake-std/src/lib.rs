@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod clock;
+mod date;
 mod fork_guard;
 mod generation;
 mod handle;

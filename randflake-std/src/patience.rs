@@ -3,6 +3,8 @@
 use core::time::Duration;
 use std::time::Instant;
 
+#[cfg(feature = "ticket")]
+use crate::lease::DeviceLeaseError;
 use crate::lease::StoreError;
 use crate::segment::CounterError;
 
@@ -28,7 +30,7 @@ impl From<&StoreError> for Retry {
     fn from(error: &StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::Soon,
-            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in } => {
+            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
                 Self::Later(Some(*retry_in))
             }
             // A machine that has just started has yet to set its clock.
@@ -48,6 +50,16 @@ impl From<&CounterError> for Retry {
             CounterError::Lost { .. } | CounterError::Invalid(_) | CounterError::Unusable(_) => {
                 Self::Never
             }
+        }
+    }
+}
+
+#[cfg(feature = "ticket")]
+impl From<&DeviceLeaseError> for Retry {
+    fn from(error: &DeviceLeaseError) -> Self {
+        match error {
+            DeviceLeaseError::Store(error) => error.into(),
+            _ => Self::Never,
         }
     }
 }

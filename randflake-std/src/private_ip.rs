@@ -23,8 +23,7 @@ use std::io;
 ///
 /// # Errors
 ///
-/// What the system says when it does not tell its addresses, and [`io::ErrorKind::NotFound`] when none of
-/// them is a private one.
+/// The system's error if it does not list its addresses, and [`io::ErrorKind::NotFound`] if none of them is private.
 pub fn private_ip_node_id() -> Result<u32, io::Error> {
     let interfaces = if_addrs::get_if_addrs()?;
     let addresses = interfaces.iter().map(if_addrs::Interface::ip);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use randflake_core::Sparx64;
 use zeroize::Zeroizing;
 
-use crate::private_file::{self, Reason, Refusal};
+use crate::private_file::{self, Readers, Reason, Refusal};
 
 const LEN: usize = 16;
 const HEX_LEN: usize = 2 * LEN;
@@ -63,18 +63,27 @@ impl Secret {
 
     /// Reads a file of 32 hexadecimal digits, with or without a newline.
     ///
-    /// On Unix only its owner may read or write it, who is this process's user or root; a file of root's may be
-    /// readable by a group, for a process that is not root's. It may be reached through links, as
-    /// Kubernetes mounts it: these and their directories belong to the same users, and others may not write to
-    /// the directories unless they are sticky.
+    /// On Unix its owner is this process's user or root, and only the owner may read or write it (mode 0600 or 0400),
+    /// with two exceptions for secrets that are mounted: root's file may be readable by a group (0640 or 0440), as with
+    /// the `fsGroup` of a Kubernetes pod or systemd's credentials; and a file in a read-only mount by all (0444 or
+    /// 0644), as Kubernetes and Docker mount it unless told otherwise. The last shows it to every user of the
+    /// container: set `defaultMode: 0440` and `fsGroup`.
+    ///
+    /// It may be reached through links: these and their directories belong to the same users, and others may not write
+    /// to the directories unless they are sticky.
     ///
     /// # Errors
     ///
     /// [`SecretError::Readable`], [`SecretError::Owner`] and [`SecretError::Writable`] when that is not so,
     /// [`SecretError::File`] when it cannot be read, [`SecretError::Hex`] for other contents.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, SecretError> {
-        let path = path.as_ref();
-        let file = private_file::open_key(path)?;
+        Self::from_file_with_readers(path.as_ref()).map(|(secret, _)| secret)
+    }
+
+    /// [`from_file`](Secret::from_file), and who may read the file.
+    #[doc(hidden)] // For the command line tool, which warns.
+    pub fn from_file_with_readers(path: &Path) -> Result<(Self, Readers), SecretError> {
+        let (file, readers) = private_file::open_key(path)?;
         let mut text = Zeroizing::new(String::new());
         file.take(MAX_FILE_LEN)
             .read_to_string(&mut text)
@@ -82,7 +91,7 @@ impl Secret {
                 path: path.to_owned(),
                 source,
             })?;
-        Self::from_hex(text.trim())
+        Ok((Self::from_hex(text.trim())?, readers))
     }
 
     /// Reads 32 hexadecimal digits from an environment variable.
@@ -138,7 +147,7 @@ impl Secret {
     /// typed_id!(UserId = Typed<User>, "user");
     ///
     /// let secret = Secret::generate()?;
-    /// let namespace = Namespace::of::<Randflake>(User::PREFIX)?;
+    /// let namespace = Namespace::new(User::PREFIX, Randflake)?;
     /// # let store = MemoryStore::new(namespace, ExactSystemClock.into());
     /// let ids = Handle::builder(&secret.derive(User::PREFIX), store).build()?;
     /// let user = User { id: ids.generate()?.typed() };

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use randflake_core::ManualClock;
-use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
+use randflake_std::lease::{self, EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract};
@@ -57,6 +57,16 @@ impl Backend for Etcd {
             .insert(namespace.name().to_owned());
         let store = EtcdStore::open_with_clock(&self.cluster.url(), namespace, clock)?;
         Ok(Box::new(store))
+    }
+
+    fn names(&self) -> Vec<String> {
+        lease::namespaces(&self.cluster.url())
+            .unwrap()
+            .unwrap_or_default()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        lease::find(&self.cluster.url(), name).unwrap()
     }
 
     fn step_clock(&self, _: usize, ms: i64) {

@@ -37,6 +37,14 @@ impl Backend for Memory {
         Ok(Box::new(self.store.open(namespace.clone())?))
     }
 
+    fn names(&self) -> Vec<String> {
+        self.store.clone().namespaces().unwrap().unwrap_or_default()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        self.store.clone().find(name).unwrap()
+    }
+
     fn step_clock(&self, _: usize, ms: i64) {
         step(&self.clock, ms);
     }
@@ -122,6 +130,14 @@ impl Backend for Unread {
     }
 
     /// Of the store, and of the machine's wall clock with it.
+    fn names(&self) -> Vec<String> {
+        self.memory.names()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        self.memory.find(name)
+    }
+
     fn step_clock(&self, client: usize, ms: i64) {
         self.memory.step_clock(client, ms);
     }

@@ -18,7 +18,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
+use randflake_std::lease::{self, LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract};
@@ -66,6 +66,16 @@ impl Mysql {
 impl Backend for Mysql {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         Ok(Box::new(self.store(namespace)?))
+    }
+
+    fn names(&self) -> Vec<String> {
+        lease::namespaces(&self.server.url(&self.database))
+            .unwrap()
+            .unwrap_or_default()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        lease::find(&self.server.url(&self.database), name).unwrap()
     }
 
     fn step_clock(&self, _: usize, ms: i64) {

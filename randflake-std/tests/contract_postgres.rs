@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 
 use postgres::Client;
 use randflake_std::lease::{
-    Database as Engine, LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError,
+    self, Database as Engine, LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError,
 };
 use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
@@ -70,6 +70,16 @@ impl Database {
 impl Backend for Database {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         Ok(Box::new(self.client(namespace)?))
+    }
+
+    fn names(&self) -> Vec<String> {
+        lease::namespaces(&self.server.url(&self.name))
+            .unwrap()
+            .unwrap_or_default()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        lease::find(&self.server.url(&self.name), name).unwrap()
     }
 
     fn step_clock(&self, _: usize, ms: i64) {

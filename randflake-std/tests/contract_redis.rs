@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
+use randflake_std::lease::{self, LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract};
@@ -58,6 +58,16 @@ impl Backend for Redis {
             store.end_quarantine()?;
         }
         Ok(Box::new(store))
+    }
+
+    fn names(&self) -> Vec<String> {
+        lease::namespaces(&self.server.url())
+            .unwrap()
+            .unwrap_or_default()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        lease::find(&self.server.url(), name).unwrap()
     }
 
     fn step_clock(&self, _: usize, ms: i64) {

@@ -16,7 +16,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
+use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError};
 use randflake_std::segment::SegmentStore;
 use tempfile::TempDir;
 
@@ -55,6 +55,23 @@ impl Backend for Sqlite {
         Ok(Box::new(SqliteStore::open_with_clock(
             path, namespace, clock,
         )?))
+    }
+
+    fn names(&self) -> Vec<String> {
+        lease::namespaces(&format!(
+            "sqlite:{}",
+            self.folder.path().join("leases.db").display()
+        ))
+        .unwrap()
+        .unwrap_or_default()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        lease::find(
+            &format!("sqlite:{}", self.folder.path().join("leases.db").display()),
+            name,
+        )
+        .unwrap()
     }
 
     fn pass(&self, span: Duration) {
@@ -134,6 +151,14 @@ impl Restored {
 }
 
 impl Backend for Restored {
+    fn names(&self) -> Vec<String> {
+        self.sqlite.names()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        self.sqlite.find(name)
+    }
+
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         self.sqlite.open(namespace)
     }

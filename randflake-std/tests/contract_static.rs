@@ -20,8 +20,8 @@ use randflake_core::ManualClock;
 use randflake_std::Layout;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, NodeIds, StaticStore,
-    StoreError, StoreErrorKind, Verdict,
+    self, AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, NodeIds,
+    StaticStore, StoreError, StoreErrorKind, Verdict,
 };
 use randflake_std::segment::{CounterErrorKind, SegmentStore};
 use tempfile::TempDir;
@@ -84,6 +84,20 @@ impl Backend for Place {
         Ok(Box::new(self.try_store(NODE, namespace)?))
     }
 
+    fn names(&self) -> Vec<String> {
+        lease::namespaces(&format!("static:{}?node={NODE}", self.path().display()))
+            .unwrap()
+            .unwrap_or_default()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        lease::find(
+            &format!("static:{}?node={NODE}", self.path().display()),
+            name,
+        )
+        .unwrap()
+    }
+
     fn step_clock(&self, _: usize, ms: i64) {
         if ms < 0 {
             self.clock.turn_back_ms(ms.unsigned_abs());
@@ -108,6 +122,11 @@ contract! { Place::used();
     a_clock_outside_the_layout_is_refused,
     the_last_tick_cuts_a_lease_short,
     a_diagnosis_tells_of_the_quarantine_and_changes_nothing,
+    a_dropped_namespace_begins_in_quarantine,
+}
+
+contract! { Place::new();
+    namespaces_are_found_as_they_were_made,
 }
 
 fn unused(grant: Grant) -> Grant {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use randflake_std::SecretError;
-use randflake_std::lease::StoreError;
+use randflake_std::lease::{Quarantine, QuarantineCause, StoreError};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -79,6 +79,11 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
     for message in [
         StoreError::Quarantined {
             retry_in: seconds(320),
+            quarantine: Quarantine {
+                since: seconds(1_800_000_000),
+                until: seconds(1_800_000_320),
+                cause: QuarantineCause::New,
+            },
         }
         .to_string(),
         StoreError::Exhausted {
@@ -116,9 +121,11 @@ fn commands_of_the_guides_are_there_with_their_options() {
         if path.ends_with("CHANGELOG.md") {
             continue;
         }
-        let spans =
-            between(&text, "`randflake ", '`').chain(between(&text, "$ cargo randflake ", '\n'));
-        shown.extend(spans.map(|span| span.split(['#', '|']).next().unwrap().trim().to_owned()));
+        let typed = text.lines().filter(|line| line.starts_with("$ "));
+        let spans = between(&text, "`randflake ", '`')
+            .chain(typed.flat_map(|line| between(line, "randflake ", '\n')));
+        let ends = ['#', '|', '>'];
+        shown.extend(spans.map(|span| span.split(ends).next().unwrap().trim().to_owned()));
     }
     assert!(shown.len() > 15, "{shown:?}");
     for line in shown {

@@ -364,7 +364,7 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
     );
     assert_eq!(
         message(builder(&store()).ttl(Duration::from_secs(301))),
-        "a TTL of 301 ticks asked for: 1 to 300 ticks of 1000 ms are allowed"
+        "a TTL of 301 s was asked for: 1 s to 300 s are allowed in this namespace"
     );
     assert_eq!(
         message(builder(&store()).tolerance(6)),

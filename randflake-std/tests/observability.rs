@@ -13,7 +13,7 @@ use std::time::Instant;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use randflake_core::{Clock, ManualClock};
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, occupancy};
-use randflake_std::{Builder, ExactSystemClock, Health, Id, Plain, Snowflake};
+use randflake_std::{BuildError, Builder, ExactSystemClock, Health, Id, Plain, Snowflake};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -102,6 +102,9 @@ fn short_of_node_ids(lines: &Lines) -> u64 {
     }
     lines.wait_for(&["node ids held", "held=2", "wanted=2", "namespace=\"full\""]);
     assert!(matches!(handle.health(), Health::Short { .. }));
+    let waiting = builder().wait(Duration::from_secs(1)).build();
+    assert!(matches!(waiting, Err(BuildError::Waited { .. })));
+    lines.wait_for(&["waiting for a lease", "limit_s=", "too few"]);
     handle.close().unwrap();
     others.close().unwrap();
     issued

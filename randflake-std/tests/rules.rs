@@ -11,7 +11,7 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::ledger::{
-    self, Acquire, Asking, Continuity, Loss, NamespaceRecord, Node, NodeRecord, Seen, View,
+    self, Acquire, Asking, Continuity, Loss, NamespaceRecord, Node, NodeRecord, Reason, Seen, View,
 };
 use randflake_std::{ExactSystemClock, Randflake};
 
@@ -98,6 +98,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
             origin: 1,
             writes: 1,
             quarantine: 0,
+            reason: Reason::default(),
             fingerprint: String::new(),
         }),
         nodes: vec![Node {

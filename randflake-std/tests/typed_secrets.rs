@@ -19,7 +19,7 @@ const SAME: Parts = Parts {
 
 fn codec<K: Kind>() -> Codec<Randflake> {
     let secret = Secret::from_hex(KEY).unwrap();
-    Codec::new(secret.derive(K::PREFIX).cipher())
+    Codec::new(Randflake, secret.derive(K::PREFIX).cipher())
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn equal_raw_ids_of_two_kinds_differ() {
     let order: OrderId = codec::<Order>().compose(SAME).unwrap().typed();
     assert_ne!(user.id(), order.id());
 
-    let shared = Codec::<Randflake>::new(Secret::from_hex(KEY).unwrap().cipher());
+    let shared = Codec::new(Randflake, Secret::from_hex(KEY).unwrap().cipher());
     let id = shared.compose(SAME).unwrap();
     assert!(
         id != user.id() && id != order.id(),
@@ -39,7 +39,7 @@ fn equal_raw_ids_of_two_kinds_differ() {
 #[test]
 fn a_handle_generates_the_ids_of_its_kind() {
     let secret = Secret::from_hex(KEY).unwrap().derive(User::PREFIX);
-    let namespace = Namespace::of::<Randflake>(User::PREFIX).unwrap();
+    let namespace = Namespace::new(User::PREFIX, Randflake).unwrap();
     let store = MemoryStore::new(namespace, ExactSystemClock.into());
     let ids = Handle::builder(&secret, store).build().unwrap();
 

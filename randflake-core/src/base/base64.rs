@@ -1,43 +1,59 @@
 //! The base64 of an id's decimal digits.
 
 use super::digits::BUFFER_LEN;
-use super::{BASE10, BASE64, Digits, FOREIGN, decimal, decode, fast};
+use super::{BASE10, BASE64, Digits, FOREIGN, decode, fast};
 use crate::DecodeError;
+use crate::decimal::{LEN as DECIMAL_LEN, decimal_digits, decimal_len};
 
 /// What the last four characters are filled up with.
 const PADDING: u8 = b'=';
 /// Three bytes are four characters.
 pub(super) const MAX_LEN: usize = BASE10.max_len.div_ceil(3).wrapping_mul(4);
 
-/// Base64 of some digits.
-pub(super) fn write(digits: &Digits) -> Digits {
+/// Base64 of a number's decimal digits. What is copied has lengths that are known when this is compiled.
+pub(super) fn write(number: u64) -> Digits {
     /// Room for the most digits, in whole threes.
     const BYTES: usize = BASE10.max_len.next_multiple_of(3);
-    let digits = digits.as_bytes();
-    let mut bytes = [0; BYTES];
-    for (byte, digit) in bytes.iter_mut().zip(digits) {
-        *byte = *digit;
+    let all = decimal_digits(number);
+    let len = decimal_len(number);
+    // From the first digit on, with zeros behind the last.
+    let mut digits = [0; 2 * DECIMAL_LEN];
+    if let Some(place) = digits.first_chunk_mut() {
+        *place = all;
     }
+    let first = digits.get(DECIMAL_LEN.wrapping_sub(len)..);
+    let bytes: [u8; BYTES] = first
+        .and_then(|first| first.first_chunk())
+        .copied()
+        .unwrap_or_default();
+
     let mut characters = [0; MAX_LEN];
     let (quads, _) = characters.as_chunks_mut();
     let (triples, _) = bytes.as_chunks();
     for (quad, &[a, b, c]) in quads.iter_mut().zip(triples) {
         let block = u32::from_be_bytes([0, a, b, c]);
-        *quad = [18, 12, 6, 0].map(|shift| BASE64.digit(u64::from(block >> shift & 63)));
+        *quad = [18, 12, 6, 0].map(|shift| BASE64.digit((block >> shift & 63) as u8));
     }
-    let len = digits.len().div_ceil(3).wrapping_mul(4);
-    let written = digits.len().wrapping_mul(4).div_ceil(3);
+    let written = len.wrapping_mul(4).div_ceil(3);
+    let len = len.div_ceil(3).wrapping_mul(4);
     if let Some(padding) = characters.get_mut(written..len) {
         for place in padding {
             *place = PADDING;
         }
     }
-    let mut buffer = [0; BUFFER_LEN];
+    // What stands behind the end is cut off.
+    let mut wide = [0; BUFFER_LEN.wrapping_add(MAX_LEN)];
     let start = BUFFER_LEN.wrapping_sub(len);
-    if let (Some(places), Some(characters)) = (buffer.get_mut(start..), characters.get(..len)) {
-        places.copy_from_slice(characters);
+    if let Some(place) = wide
+        .get_mut(start..)
+        .and_then(|places| places.first_chunk_mut())
+    {
+        *place = characters;
     }
-    Digits { buffer, start }
+    Digits {
+        buffer: *wide.first_chunk().unwrap_or(&[0; BUFFER_LEN]),
+        start,
+    }
 }
 
 /// [`read`] for a text that is plainly one: whole groups of four, and as much padding as there must be.
@@ -124,7 +140,7 @@ pub(super) fn read(text: &[u8]) -> Result<u64, DecodeError> {
     })?;
     // One number has one text: what else there is (bits after the last byte, missing or further
     // padding) is found by writing it again.
-    let canonical = write(&decimal(number));
+    let canonical = write(number);
     let mut both = text.iter().zip(canonical.as_bytes()).enumerate();
     match both.find(|(_, (given, right))| given != right) {
         Some((index, (&byte, _))) => Err(DecodeError::InvalidDigit { index, byte }),

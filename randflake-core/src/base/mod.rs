@@ -58,6 +58,8 @@ pub enum Base {
 /// The digits of a base, from 0 on, and the same the other way round.
 struct Table {
     digits: &'static [u8],
+    /// The same, and zeros: without a length to compare with.
+    padded: [u8; 64],
     /// By character; [`FOREIGN`] where it is no digit.
     values: [u8; 256],
     /// Digits of 2^64 - 1.
@@ -69,8 +71,10 @@ const FOREIGN: u8 = 0x80;
 impl Table {
     const fn new(digits: &'static [u8]) -> Self {
         let mut values = [FOREIGN; 256];
+        let mut padded = [0; 64];
         let mut value: u8 = 0;
         while (value as usize) < digits.len() {
+            padded[value as usize] = digits[value as usize];
             values[digits[value as usize] as usize] = value;
             value = value.wrapping_add(1);
         }
@@ -85,17 +89,16 @@ impl Table {
         }
         Self {
             digits,
+            padded,
             values,
             max_len,
         }
     }
 
-    /// Of a number below the radix: the default is for none.
+    /// Of a number below the radix.
     #[inline]
-    fn digit(&self, number: u64) -> u8 {
-        #[expect(clippy::cast_possible_truncation, reason = "far below 2^32")]
-        let digit = self.digits.get(number as usize);
-        digit.copied().unwrap_or_default()
+    fn digit(&self, number: u8) -> u8 {
+        self.padded[usize::from(number & 63)]
     }
 
     fn value(&self, byte: u8) -> u8 {
@@ -143,11 +146,11 @@ impl Base {
                 start: (bits | 1).leading_zeros() as usize,
             },
             Self::Base10 => decimal(bits),
-            Self::Base32 => encode::<32, 7>(&BASE32, bits),
-            Self::Base36 => encode::<36, 6>(&BASE36, bits),
-            Self::Base58 => encode::<58, 6>(&BASE58, bits),
-            Self::Base62 => encode::<62, 6>(&BASE62, bits),
-            Self::Base64 => base64::write(&decimal(bits)),
+            Self::Base32 => encode::<32>(&BASE32, bits),
+            Self::Base36 => encode::<36>(&BASE36, bits),
+            Self::Base58 => encode::<58>(&BASE58, bits),
+            Self::Base62 => encode::<62>(&BASE62, bits),
+            Self::Base64 => base64::write(bits),
         }
     }
 
@@ -208,47 +211,40 @@ fn decimal(bits: u64) -> Digits {
     }
 }
 
-/// The radix is known when this is compiled, so that nothing is divided by it. Two parts are taken apart at the same
-/// time, the lower of `LOW` digits.
+/// The radix is known when this is compiled, so that nothing is divided by it. The digits do not wait for each other:
+/// each step splits all parts at the same time.
 #[expect(
     clippy::arithmetic_side_effects,
-    reason = "no radix is 0, and the division would not compile"
+    clippy::cast_possible_truncation,
+    reason = "no radix is 0, and the division would not compile; digits are below 64"
 )]
-fn encode<const RADIX: u64, const LOW: usize>(table: &Table, bits: u64) -> Digits {
-    let split = const { power(RADIX, LOW) };
-    let (mut high, mut low) = (bits / split, bits % split);
+fn encode<const RADIX: u64>(table: &Table, bits: u64) -> Digits {
+    /// No radix here has more digits of 64 bits.
+    const MOST: usize = 16;
+    let (four, two) = const { (RADIX.pow(4), RADIX.pow(2)) };
+    let mut values = [0; MOST];
+    let (places, _) = values.as_chunks_mut::<4>();
+    let parts = [
+        // Twelve digits of most radices have more than 64 bits.
+        const { RADIX.checked_pow(12) }.map_or(0, |twelve| bits / twelve),
+        bits / const { RADIX.pow(8) } % four,
+        bits / four % four,
+        bits % four,
+    ];
+    for (place, part) in places.iter_mut().zip(parts) {
+        // 62^4 is below 2^24.
+        let (part, two) = (part as u32, two as u32);
+        let (high, low) = (part / two, part % two);
+        let radix = RADIX as u32;
+        *place = [high / radix, high % radix, low / radix, low % radix].map(|digit| digit as u8);
+    }
+    let zeros = (u128::from_be_bytes(values) | 1).leading_zeros() / 8;
     let mut buffer = [0; BUFFER_LEN];
-    let (places, low_places) = buffer.split_at_mut(const { BUFFER_LEN.wrapping_sub(LOW) });
-    for place in low_places.iter_mut().rev() {
-        *place = table.digit(low % RADIX);
-        low /= RADIX;
+    if let Some(places) = buffer.last_chunk_mut::<MOST>() {
+        *places = values.map(|value| table.digit(value));
     }
-    let mut start = places.len();
-    for place in places.iter_mut().rev() {
-        if high == 0 {
-            break;
-        }
-        *place = table.digit(high % RADIX);
-        high /= RADIX;
-        start = start.wrapping_sub(1);
-    }
-    if start == places.len() {
-        // All are in the lower part, which has its zeros before them.
-        let zero = table.digit(0);
-        let zeros = low_places.iter().take_while(|&&digit| digit == zero);
-        start = start.wrapping_add(zeros.count().min(const { LOW.wrapping_sub(1) }));
-    }
+    let start = const { BUFFER_LEN.wrapping_sub(MOST) }.wrapping_add(zeros as usize);
     Digits { buffer, start }
-}
-
-const fn power(radix: u64, exponent: usize) -> u64 {
-    let mut power: u64 = 1;
-    let mut times = 0;
-    while times < exponent {
-        power = power.wrapping_mul(radix);
-        times = times.wrapping_add(1);
-    }
-    power
 }
 
 fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {

@@ -63,7 +63,7 @@ impl Notation {
     ) -> Result<usize, BufferTooShort> {
         let most = ids.len().saturating_mul(self.max_len().saturating_add(1));
         if buffer.len() < most {
-            let needed = self.len(ids);
+            let needed = self.len_of_all(ids);
             if buffer.len() < needed {
                 return Err(BufferTooShort {
                     len: buffer.len(),
@@ -75,13 +75,16 @@ impl Notation {
     }
 
     /// The bytes that the ids and their separators take.
-    fn len(self, ids: &[Id]) -> usize {
+    fn len_of_all(self, ids: &[Id]) -> usize {
         ids.iter()
-            .map(|&id| self.len_of(id).saturating_add(1))
+            .map(|&id| self.len(id).saturating_add(1))
             .fold(0, usize::saturating_add)
     }
 
-    fn len_of(self, id: Id) -> usize {
+    /// The bytes that an id takes without its separator: where the next one begins.
+    #[must_use]
+    #[inline]
+    pub fn len(self, id: Id) -> usize {
         match self {
             Self::Text => text::len(id.to_u64()) as usize,
             Self::Unsigned => decimal_len(id.to_u64()),

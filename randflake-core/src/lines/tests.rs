@@ -51,6 +51,8 @@ fn assert_written(notation: Notation, ids: &[Id]) {
     let mut buffer = vec![b'#'; ids.len() * 21];
     assert_eq!(notation.write(ids, b'\n', &mut buffer), Ok(expected.len()));
     assert_eq!(buffer[..expected.len()], expected, "{notation:?} {ids:?}");
+    let lens = ids.iter().map(|&id| notation.len(id) + 1);
+    assert_eq!(lens.sum::<usize>(), expected.len());
     let len = scalar::write(notation, ids, b'\n', &mut buffer);
     assert_eq!(buffer[..len], expected, "{notation:?} {ids:?}");
 }

@@ -17,9 +17,9 @@ use other as os;
 
 /// The operating system's wall clock at the cost of a few nanoseconds.
 ///
-/// On Linux it is `CLOCK_REALTIME_COARSE`, five times cheaper than the exact clock: it moves in steps
-/// of 1 to 10 ms, which loses nothing for ticks of a second. For layouts of shorter ticks take
-/// [`ExactSystemClock`]. Elsewhere the two are the same.
+/// On Linux it is `CLOCK_REALTIME_COARSE`, five times cheaper than the exact clock: it advances in steps of 1 to 10 ms,
+/// precise enough for ticks of a second. For layouts with shorter ticks use [`ExactSystemClock`]. On other systems the
+/// two are the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

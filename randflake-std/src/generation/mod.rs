@@ -16,9 +16,9 @@ use other as os;
 /// A number that changes when a copy of this machine or process is resumed: see
 /// [`Builder::generation`](crate::Builder::generation).
 ///
-/// It is a word in memory, so that looking costs one load. Which numbers it holds does not matter, as long as no
-/// number comes back: each resumption brings another. Whoever restores a process from an image, without a machine
-/// around it, changes a word of its own before anything else runs:
+/// It is a word in memory, so reading it costs one load. Its values do not matter, as long as each resumption brings a
+/// new one. A program that restores processes from an image, without a virtual machine, changes a word of its own
+/// before anything else runs:
 ///
 /// ```
 /// use core::sync::atomic::{AtomicU64, Ordering};
@@ -44,8 +44,8 @@ use other as os;
 pub struct Generation(&'static AtomicU64);
 
 impl Generation {
-    /// The number that a hypervisor changes whenever it resumes this virtual machine from a saved state: the
-    /// `vm_generation_counter` of `/dev/vmclock0`. It needs Linux 7.0 and a hypervisor that offers it, such as
+    /// Maps the number that a hypervisor changes whenever it resumes this virtual machine from a saved state: the
+    /// `vm_generation_counter` of `/dev/vmclock0`. It needs Linux 7.0 and a hypervisor that provides it, such as
     /// Firecracker.
     ///
     /// The page stays mapped until the process ends.
@@ -53,11 +53,10 @@ impl Generation {
     /// # Errors
     ///
     /// - [`NotFound`](io::ErrorKind::NotFound): the machine has no such device;
-    /// - [`PermissionDenied`](io::ErrorKind::PermissionDenied): only root reads it, unless a rule of udev says
-    ///   otherwise;
+    /// - [`PermissionDenied`](io::ErrorKind::PermissionDenied): only root can read it, unless a udev rule changes that;
     /// - [`Unsupported`](io::ErrorKind::Unsupported): the hypervisor does not maintain the number, or this is not
     ///   Linux;
-    /// - [`InvalidData`](io::ErrorKind::InvalidData): the device is none of this kind.
+    /// - [`InvalidData`](io::ErrorKind::InvalidData): the device is of another kind.
     pub fn of_virtual_machine() -> Result<Self, io::Error> {
         os::map().map(Self)
     }

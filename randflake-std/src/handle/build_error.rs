@@ -105,11 +105,7 @@ impl Display for BuildError {
             }
             Self::Store(source) => Display::fmt(source, f),
             Self::Waited { waited, error } => {
-                write!(
-                    f,
-                    "no lease after a wait of {:.1} s: {error}",
-                    waited.as_secs_f64()
-                )
+                write!(f, "gave up after {:.1} s: {error}", waited.as_secs_f64())
             }
             Self::Lease(source) => write!(f, "the store's grant cannot be used: {source}"),
             Self::Thread(source) => write!(f, "the keeper's thread cannot be started: {source}"),

@@ -9,32 +9,32 @@ use crate::lease::StoreError;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Health {
-    /// It issues, and the store answers.
+    /// Issues ids, and the store answers.
     Ready {
-        /// How long until the last lease ends, unless it is renewed.
+        /// How long until the last lease expires, unless it is renewed.
         remaining: Duration,
     },
-    /// It issues and its leases are renewed, but the load asks for more node ids than the store has granted of the
-    /// [range that is allowed](super::Builder::node_ids): a namespace is full. Calls are refused, or wait, where a tick
-    /// runs out.
+    /// Issues ids and renews its leases, but the load needs more node ids of the [allowed
+    /// range](super::Builder::node_ids) than are free: the namespace is full. Calls are refused, or wait, when a tick
+    /// is exhausted.
     Short {
         /// How long until the last lease ends, unless it is renewed.
         remaining: Duration,
         /// Why the store granted no more.
         error: Arc<StoreError>,
     },
-    /// It issues, until its leases end: the last call of the store failed.
+    /// Issues ids until its leases expire: the last call of the store failed.
     Degraded {
         /// How long until the last lease ends.
         remaining: Duration,
         /// Why the call failed.
         error: Arc<StoreError>,
     },
-    /// No lease can be used now; the keeper sees to others.
+    /// Has no lease that can be used now; the keeper is acquiring one.
     NotReady {
-        /// How long until a lease begins that is held already; `None` if there is none.
+        /// How long until a lease that is already held begins; `None` if there is none.
         begins_in: Option<Duration>,
-        /// Why the last call of the store failed; `None` when it succeeded.
+        /// Why the last call of the store failed; `None` if it succeeded.
         error: Option<Arc<StoreError>>,
     },
     /// The handle was closed.
@@ -42,7 +42,7 @@ pub enum Health {
 }
 
 impl Health {
-    /// Whether the handle can issue now: what a readiness probe asks.
+    /// Whether the handle can issue ids now, for a readiness probe.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
         matches!(

@@ -299,7 +299,7 @@ impl Holding {
 pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Duration) -> Duration {
     let longest = ttl / LONGEST_PAUSE_PER_TTL;
     let pause = match error {
-        StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in } => *retry_in,
+        StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => *retry_in,
         _ => FIRST_PAUSE * 2_u32.saturating_pow(former_failures.min(16)),
     };
     with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))

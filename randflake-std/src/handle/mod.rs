@@ -46,9 +46,15 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 /// A thread of its own, the keeper, renews the leases and replaces lost ones. Generating never waits
 /// for it: at the end of its leases a handle refuses, whatever the keeper does.
 ///
-/// Dropping the last clone ends issuing and gives the keeper one second to release the leases;
-/// [`close`](Handle::close) waits for it and says whether that worked. What was not released ends by
-/// itself.
+/// # The end
+///
+/// [`close`](Handle::close) ends issuing, waits until the keeper has released the leases, and says whether that worked.
+///
+/// Dropping the last clone ends issuing, too, and blocks its thread for one second at most while the keeper releases the
+/// leases. With the feature `tokio` it does not block a thread that runs a runtime's tasks: then a thread of
+/// `spawn_blocking` waits for that second, and the runtime waits for this thread before it ends, as at the end of an async
+/// `main`. A process that ends otherwise (`exit`, `Runtime::shutdown_background`) may be faster than the keeper. A lease that
+/// was not released ends by itself, within a TTL: until then its node id is taken.
 ///
 /// ```
 /// # #[cfg(feature = "sqlite")]
@@ -117,6 +123,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// The next id, waiting for at most `limit` when there is none at once: for the next tick, for a
     /// clock that stepped back a little, or for the keeper to replace a lost lease.
     ///
+    /// It blocks the thread meanwhile; in a task call `generate_wait_async` (feature `tokio`).
+    ///
     /// # Errors
     ///
     /// As for [`generate`](Handle::generate): at once when waiting cannot help or the wait is known to
@@ -129,6 +137,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     }
 
     /// [`fill`](Handle::fill), waiting for at most `limit` when there is not a single id at once.
+    ///
+    /// It blocks the thread meanwhile; in a task call `fill_wait_async` (feature `tokio`).
     ///
     /// # Errors
     ///
@@ -248,7 +258,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         &self.0.0.codec
     }
 
-    /// Ends issuing, for every clone, and releases the leases. It waits for the store.
+    /// Ends issuing, for every clone, and releases the leases.
+    ///
+    /// # Blocking
+    ///
+    /// It waits for the store: for the request that the keeper may be in, and the release, each
+    /// [as long as a request takes](crate::lease#how-long-calls-block). In a task call `close_async` (feature `tokio`).
     ///
     /// # Errors
     ///

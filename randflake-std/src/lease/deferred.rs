@@ -4,7 +4,8 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 
 use super::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Quarantine, Record, Renewed,
+    StoreError,
 };
 use crate::ledger::Seal;
 
@@ -119,6 +120,14 @@ where
 
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
         self.store()?.end_quarantine()
+    }
+
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.store()?.quarantined()
+    }
+
+    fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        self.store()?.drop_namespace()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::private_file::{Reason, Refusal};
 
-/// Why an engine did not read or write: a sentence for people, a [kind](EngineError::kind) for programs, and what the
-/// engine itself said as the [source](Error::source).
+/// Why an engine did not read or write: a message for people, a [kind](EngineError::kind) for programs, and the
+/// engine's own error as the [source](Error::source).
 #[derive(Debug)]
 pub struct EngineError {
     kind: EngineErrorKind,
@@ -20,9 +20,9 @@ pub struct EngineError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EngineErrorKind {
-    /// It failed or did not answer; what was asked may have been done. Another try may succeed.
+    /// The engine failed or did not answer; the operation may have been done. A retry may succeed.
     Unavailable,
-    /// It does not fit what it is used for, and will not without a change; nothing was done.
+    /// The engine cannot be used until something is changed. Nothing was done.
     Unusable,
 }
 

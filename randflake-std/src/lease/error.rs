@@ -4,21 +4,25 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use super::{EngineError, EngineErrorKind, MAX_SKEW};
+use crate::date::{span, utc};
+
+use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine, QuarantineCause};
 
 /// Why a store did not do what was asked.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Fewer node ids are free than were asked for.
+    /// Fewer node ids are free than were requested.
     Exhausted {
         /// How long until enough leases end, unless they are renewed.
         retry_in: Duration,
     },
-    /// The store may have forgotten leases, and grants nothing until all of them have expired.
+    /// The store is in quarantine: it may have forgotten leases, and grants nothing until all of them have expired.
     Quarantined {
         /// How long that takes.
         retry_in: Duration,
+        /// Since when and until when, and why.
+        quarantine: Quarantine,
     },
     /// The clocks of the store and of this machine differ too much.
     ClockSkew {
@@ -34,11 +38,11 @@ pub enum StoreError {
         /// The same, as it was asked for.
         asked: String,
     },
-    /// What was asked is outside the allowed range: the sentence says what is allowed.
+    /// The request is out of range; the message says what is allowed.
     Invalid(String),
-    /// The engine does not fit what it is used for, and will not without a change. Nothing was done.
+    /// The engine cannot be used until something is changed; the message says what. Nothing was done.
     Unusable(EngineError),
-    /// The engine failed or did not answer: whether it was done is not known.
+    /// The engine failed or did not answer. Whether the operation was done is unknown.
     Unavailable(EngineError),
 }
 
@@ -103,29 +107,35 @@ impl Display for StoreError {
             Self::Exhausted { retry_in } => {
                 write!(
                     f,
-                    "too few node ids are free: try again in {} s",
-                    retry_in.as_millis().div_ceil(1_000)
+                    "too few node ids are free: try again in {}",
+                    span(*retry_in)
                 )
             }
-            Self::Quarantined { retry_in } => write!(
-                f,
-                "the lease store is new or lost its continuity (restored, replaced or deleted): it grants nothing for \
-                 another {} s, until every lease that it may have forgotten has expired; if no lease was ever granted \
-                 here, `randflake lease init` ends that",
-                retry_in.as_millis().div_ceil(1_000)
-            ),
+            Self::Quarantined {
+                retry_in,
+                quarantine,
+            } => {
+                write!(f, "{quarantine}: wait {}", span(*retry_in))?;
+                if quarantine.cause == QuarantineCause::New {
+                    f.write_str(
+                        ", or run `randflake lease init` if no lease was ever granted in this namespace",
+                    )?;
+                }
+                Ok(())
+            }
             Self::ClockSkew { store, here } => write!(
                 f,
-                "the store's clock is {} ms {} what this machine expects: at most {} ms are allowed, and less \
-                 between two answers",
-                store.abs_diff(*here).as_millis(),
+                "the store's clock shows {}, {} {} what this machine expects: at most {} are allowed, and less \
+                 between two answers; set the clock that is wrong",
+                utc(*store),
+                span(store.abs_diff(*here)),
                 if store > here { "ahead of" } else { "behind" },
-                MAX_SKEW.as_millis()
+                span(MAX_SKEW)
             ),
             Self::Terms { stored, asked } => write!(
                 f,
-                "the namespace is stored with other terms: {stored}, and {asked} asked for; ids could repeat, so take \
-                 another name"
+                "the namespace has other terms: it is stored with {stored}, and opened with {asked}. Ids could repeat, so \
+                 nothing is granted: use what is stored, or another namespace"
             ),
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),

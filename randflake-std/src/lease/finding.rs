@@ -1,4 +1,4 @@
-//! What a store says of itself.
+//! What a store reports about itself.
 
 #[cfg(any(
     feature = "sqlite",
@@ -9,10 +9,12 @@
 use core::fmt::Display;
 use core::time::Duration;
 
-/// One thing that a store has found about itself and the server behind it.
+use super::Quarantine;
+use crate::date::utc;
+
+/// One fact that a store reports about itself or its server.
 ///
-/// A store's [`diagnose`](super::LeaseStore::diagnose) tells these, in this order, and leaves out what
-/// it does not have:
+/// A store's [`diagnose`](super::LeaseStore::diagnose) returns these, in this order, and omits what does not apply:
 ///
 /// | name                                      | value                                              |
 /// |-------------------------------------------|----------------------------------------------------|
@@ -24,8 +26,8 @@ use core::time::Duration;
 /// | a promise that cannot be kept, in a word  | when it is broken, as a [`Verdict::Caution`]       |
 /// | `quarantine`                              | none, or how long nothing is granted               |
 ///
-/// Not among them, because whoever asks can see it from outside: the store's latency, the skew of its
-/// clock, its occupancy, and whether an acquire and a release work. No value holds a password.
+/// Latency, clock skew, occupancy, and whether an acquire and a release work are not included: the caller can measure
+/// them. No value contains a password.
 ///
 /// ```
 /// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Verdict};
@@ -42,11 +44,11 @@ use core::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at.
+    /// What was checked.
     pub name: &'static str,
-    /// What is so.
+    /// The observed value.
     pub value: String,
-    /// What that means.
+    /// What it means.
     pub verdict: Verdict,
 }
 
@@ -54,12 +56,12 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It is as it should be.
+    /// As it should be.
     Fine,
-    /// The promise holds on a condition that the store cannot see, or nothing can be granted for now:
-    /// the sentence says on which, or why.
+    /// The promise depends on a condition that the store cannot check, or nothing can be granted now. The sentence says
+    /// which condition, or why.
     Caution(String),
-    /// The promise is broken, or can be at any time: the sentence says what to change.
+    /// The promise is broken, or may be at any time. The sentence says what to change.
     Wrong(String),
 }
 
@@ -74,7 +76,7 @@ impl Finding {
         }
     }
 
-    /// It holds on a condition.
+    /// Depends on a condition.
     pub fn caution(
         name: &'static str,
         value: impl Into<String>,
@@ -86,7 +88,7 @@ impl Finding {
         }
     }
 
-    /// It must be changed.
+    /// Must be changed.
     pub fn wrong(
         name: &'static str,
         value: impl Into<String>,
@@ -121,14 +123,14 @@ impl Finding {
     }
 
     /// The finding `quarantine`, of how long nothing is granted.
-    pub(crate) fn quarantine(left: Duration) -> Self {
-        if left.is_zero() {
-            return Self::fine("quarantine", "none");
+    pub(crate) fn quarantine(quarantine: Option<Quarantine>, left: Duration) -> Self {
+        match quarantine {
+            None => Self::fine("quarantine", "none"),
+            Some(quarantine) => {
+                let seconds = left.as_millis().div_ceil(1_000);
+                let until = format!("until {}, another {seconds} s", utc(quarantine.until));
+                Self::caution("quarantine", until, quarantine.to_string())
+            }
         }
-        Self::caution(
-            "quarantine",
-            format!("for another {} s", left.as_millis().div_ceil(1_000)),
-            "nothing is granted until every lease has expired that the store may have forgotten",
-        )
     }
 }

@@ -1,9 +1,12 @@
 //! Leases: who may use which node id, and when.
 //!
-//! Uniqueness rests on one promise of the store (it is checked by the contract that every store's
-//! tests run): **for one node id, all intervals of ticks ever granted are disjoint**, over all
-//! holders and all restarts. Ids of a holder that was paused past its lease's end carry ticks of its
-//! own interval alone, so disjoint intervals are all the fencing there is to do.
+//! **Start here:** [`open`] opens a store by its URL, for a [`Namespace`]; a [`Builder`](crate::Builder) takes it.
+//! Without a server, use `SqliteStore`; with assigned node ids, [`StaticStore`]; in tests, [`MemoryStore`].
+//!
+//! Uniqueness rests on one promise of the store, which the contract tests check for each: **all intervals of ticks ever
+//! granted for one node id are disjoint**, over all holders and all restarts. A holder that was paused past the end of
+//! its lease can stamp only ticks of its own interval, so no other fencing is needed.
+#![doc = include_str!("blocking.md")]
 #![doc = include_str!("faults.md")]
 
 mod assigned;
@@ -30,6 +33,7 @@ mod namespace;
 mod occupancy;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod quarantine;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "sqlite")]
@@ -43,6 +47,7 @@ mod volume;
 
 use core::time::Duration;
 
+pub use crate::holder::holder_of_process;
 #[doc(hidden)] // The engines under the stores.
 pub use assigned::StaticFile;
 pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
@@ -73,6 +78,7 @@ pub use occupancy::{Occupancy, occupancy};
 pub use postgres::Postgres;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+pub use quarantine::{Quarantine, QuarantineCause};
 #[cfg(feature = "redis")]
 #[doc(hidden)]
 pub use redis::Redis;
@@ -89,7 +95,7 @@ pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
 #[doc(hidden)] // For the command line tool.
 pub use url::StoreUrl;
-pub use url::open;
+pub use url::{find, namespaces, open};
 
 pub use crate::ledger::{Loss, Seal};
 

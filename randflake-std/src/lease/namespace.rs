@@ -1,4 +1,4 @@
-//! What a store must know of the ids whose node ids it leases.
+//! What a store must know about the ids whose node ids it leases.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -57,6 +57,11 @@ impl Namespace {
         Self::checked(name.to_owned(), terms)
     }
 
+    /// One that a store keeps.
+    pub(crate) fn stored(name: &str, terms: Terms) -> Result<Self, NamespaceError> {
+        Self::checked(name.to_owned(), terms)
+    }
+
     fn checked(name: String, terms: Terms) -> Result<Self, NamespaceError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
@@ -67,8 +72,8 @@ impl Namespace {
 
     /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.
     ///
-    /// It is stored when the namespace is created, and kept then. After a store has lost its memory
-    /// nothing is granted for this long, so a shorter one recovers sooner.
+    /// It is stored when the namespace is created, and cannot be changed. After a data loss the store grants nothing
+    /// for this long, so a shorter one recovers sooner.
     #[must_use]
     pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
         self.terms.max_ttl_ms = Some(ms(max_ttl).max(self.spec().tick_ms()));
@@ -87,7 +92,7 @@ impl Namespace {
         self.terms.spec
     }
 
-    /// How many node ids it has; they count from 0.
+    /// The number of node ids; they count from 0.
     #[must_use]
     pub fn node_ids(&self) -> u64 {
         u64::from(self.spec().max_node_id()) + 1

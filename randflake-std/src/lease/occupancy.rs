@@ -6,16 +6,16 @@ use crate::observability::metrics;
 /// How many node ids of a namespace are leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Node ids whose leases are not over.
+    /// Node ids whose leases have not expired.
     pub live: u64,
     /// All node ids of the namespace.
     pub total: u64,
 }
 
-/// Counts the leases that are not over, and sets the metric `randflake_occupancy_ratio` if this build
-/// has the feature `metrics`.
+/// Counts the live leases, and sets the metric `randflake_occupancy_ratio` with the feature `metrics`.
 ///
-/// It reads every record, so it is for one process of a fleet to call now and then, not for each.
+/// It reads every record: call it every few minutes in one process of a fleet, not in each. It blocks: see
+/// [how long](super#how-long-calls-block).
 ///
 /// # Errors
 ///

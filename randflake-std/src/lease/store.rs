@@ -5,28 +5,28 @@ use core::time::Duration;
 
 use randflake_core::{AnyLayout, Lease, LeaseError};
 
-use super::{Finding, Namespace, StoreError, Token};
+use super::{Finding, Namespace, Quarantine, StoreError, Token};
 use crate::ledger::{Loss, Seal};
 
 /// The leases of one namespace, as a handle asks for them.
 ///
 /// Every store is a [`Ledger`](crate::ledger::Ledger) over an engine; the rules are in [`ledger`](crate::ledger), and
-/// what an engine must do is the contract of [`Engine`](crate::ledger::Engine). This trait is for those who
-/// do not care which engine it is.
+/// what an engine must do is the contract of [`Engine`](crate::ledger::Engine). Use this trait where the engine does
+/// not matter.
 ///
-/// It is synchronous: one thread of a process, its keeper, calls it. A call may block for as long as the engine
-/// takes; its time limit is well below the TTL.
+/// It is synchronous: one thread of a process, its keeper, calls it. Every method but `namespace` and `seal` blocks while
+/// the engine works; its time limit is well below the TTL: see [how long calls block](super#how-long-calls-block).
 pub trait LeaseStore: Send + Debug {
     /// The namespace that this store was opened for.
     fn namespace(&self) -> &Namespace;
 
-    /// Says whether ids are plain or under which key, so that an acquire is refused where the namespace has others.
+    /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
     fn seal(&mut self, seal: Seal);
 
     /// Grants all that the request asks for at once, or nothing.
     ///
-    /// After [`StoreError::Unavailable`] the outcome is unknown; the same request, made again here, gets what the
-    /// lost one was granted.
+    /// After [`StoreError::Unavailable`] the outcome is unknown. The operation is idempotent: the same request,
+    /// repeated here, gets what the lost one was granted.
     ///
     /// # Errors
     ///
@@ -42,36 +42,55 @@ pub trait LeaseStore: Send + Debug {
     /// made again.
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError>;
 
-    /// Ends each grant at its `end`, which the caller has set to the first tick that was not used. What is not held
-    /// any more stays as it is.
+    /// Ends each grant at its `end`, which the caller has set to the first unused tick. Grants that are no longer held
+    /// stay as they are.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`]; the same release may be made again.
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError>;
 
-    /// Every record, in the order of node ids, also of leases that have expired.
+    /// Returns every record in order of node ids, including leases that have expired.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`].
     fn list(&mut self) -> Result<Vec<Record>, StoreError>;
 
-    /// Grants nothing until every lease granted so far, also any that the store does not know of, has expired; says
-    /// how long that takes. For an administrator who has restored a backup in a way that the store cannot notice.
+    /// Starts a quarantine: grants nothing until every lease granted so far has expired, including any that the store
+    /// does not know. Returns how long that takes. For an operator who has restored a backup in a way that the store
+    /// cannot detect.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
     fn quarantine(&mut self) -> Result<Duration, StoreError>;
 
-    /// Grants again at once, for an administrator who knows that no lease lives that the store has forgotten: on a
-    /// new server, or after a quarantine that was set by a wrong clock.
+    /// Ends a quarantine, for an operator who knows that no forgotten lease is alive: on a new server, or after a
+    /// quarantine that was set by a wrong clock.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
     fn end_quarantine(&mut self) -> Result<(), StoreError>;
+
+    /// The quarantine, if the namespace is in one. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError>;
+
+    /// Removes the namespace's leases and terms; its counter stays. Whoever opens it again may bring another layout and
+    /// secret, and waits in quarantine, as in a store that has lost its memory, until every lease of before has expired.
+    /// Does nothing where the namespace is not there.
+    ///
+    /// Live leases are removed too: their holders go on until these leases end, and cannot renew them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    fn drop_namespace(&mut self) -> Result<(), StoreError>;
 
     /// The store's clock, as time since the Unix epoch.
     ///
@@ -80,12 +99,11 @@ pub trait LeaseStore: Send + Debug {
     /// [`StoreError::Unavailable`].
     fn now(&mut self) -> Result<Duration, StoreError>;
 
-    /// What the store says of itself, for `randflake doctor` and its like: see [`Finding`].
+    /// Checks the store and its settings, for `randflake doctor` and similar tools: see [`Finding`].
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`]. What can be asked and is not as it should be is a finding, not an
-    /// error.
+    /// [`StoreError::Unavailable`]. A wrong setting is a finding, not an error.
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError>;
 }
 
@@ -122,6 +140,14 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
         (**self).end_quarantine()
     }
 
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        (**self).quarantined()
+    }
+
+    fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        (**self).drop_namespace()
+    }
+
     fn now(&mut self) -> Result<Duration, StoreError> {
         (**self).now()
     }
@@ -134,10 +160,9 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 /// What an acquire asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct AcquireRequest<'a> {
-    /// Names the request; new for each, the same when it is repeated.
+    /// Names the request: new for each one, the same when it is repeated.
     pub token: Token,
-    /// Who asks: names one process, for people and against repetition by a copy of it. At most 128 bytes,
-    /// without control characters.
+    /// Names the process, for people and to tell it from a copy. At most 128 bytes, without control characters.
     pub holder: &'a str,
     /// Which node ids.
     pub nodes: NodeIds<'a>,
@@ -182,8 +207,8 @@ pub struct Grant {
     pub start: u64,
     /// The first tick after the grant.
     pub end: u64,
-    /// Higher than that of any earlier grant of this node id, and at least `start`: what a resource
-    /// compares to refuse a holder that was overtaken.
+    /// Higher than that of any earlier grant of this node id, and at least `start`. A resource compares it to refuse a
+    /// stale holder.
     pub fencing_token: u64,
     /// The acquire that it came from.
     pub token: Token,
@@ -209,10 +234,10 @@ pub struct Acquired {
     pub now: Duration,
 }
 
-/// What became of a renewal.
+/// The outcome of a renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renewed {
-    /// For each grant, in the order given, its end now, or why it is not held any more.
+    /// For each grant, in the order given, its new end, or why it is no longer held.
     pub ends: Vec<Result<u64, Loss>>,
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,
@@ -223,7 +248,7 @@ pub struct Renewed {
 pub struct Record {
     /// Node id, interval and tokens.
     pub grant: Grant,
-    /// A copy of its holder has tried to renew it: both have issued the same ids since they were copied.
+    /// A copy of its holder has tried to renew it: both have issued the same ids since the copy was made.
     pub contested: bool,
     /// Who acquired it.
     pub holder: String,

@@ -10,13 +10,13 @@ use super::{AcquireRequest, Grant, LeaseStore, NodeIds, Record, StoreError, Toke
 use crate::Secret;
 use crate::holder::DEVICE;
 
-/// A node id leased for a device: a server holds the lease and hands the device [tickets](Ticket) of it,
-/// over whatever channel there is.
+/// A node id leased for a device: a server holds the lease and sends the device [tickets](Ticket) for it, over any
+/// channel.
 ///
-/// The server renews it as any holder does, and sends a ticket after each renewal; the device's ids end
-/// with its last ticket. After a restart, or on another server, [`find`](Self::find) and [`all`](Self::all) give
-/// the leases that are not over, from the store. What the server keeps itself is the counter of each device's last
-/// ticket: the next one has a higher.
+/// The server renews the lease like any holder, and sends a ticket after each renewal; the device can issue until its
+/// last ticket expires. After a restart, or on another server, [`find`](Self::find) and [`all`](Self::all) return the
+/// live leases from the store. The server itself stores only the counter of each device's last ticket: the next one
+/// must be higher.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -58,13 +58,14 @@ fn holder_of(device_id: u64) -> String {
 }
 
 impl DeviceLease {
-    /// Leases a node id for a device, for a time of at least a tick and at most the namespace's longest
-    /// TTL. The store's records name the holder `device/` and the device's number in hex.
+    /// Leases a node id for a device, for at least one tick and at most the namespace's longest TTL. The store's
+    /// records name the holder `device/` and the device's number in hex.
+    ///
+    /// It blocks, as all functions with a store: see [how long](super#how-long-calls-block).
     ///
     /// # Errors
     ///
-    /// The store's. After [`Unavailable`](StoreError::Unavailable) a node id may be leased that nobody
-    /// uses, until it ends by itself.
+    /// The store's. After [`Unavailable`](StoreError::Unavailable) an unused node id may stay leased until it expires.
     pub fn acquire(
         store: &mut dyn LeaseStore,
         device_id: u64,
@@ -87,14 +88,14 @@ impl DeviceLease {
         })
     }
 
-    /// A device's lease, of which any server of the namespace may have acquired and renewed it last. If the device
-    /// has several, it is the one that began last.
+    /// Finds a device's lease, whichever server of the namespace acquired or renewed it last. If the device has
+    /// several, returns the one that began last.
     ///
-    /// It reads the whole list of leases: to go on with many devices, [`all`](Self::all) reads it once.
+    /// It reads the whole list of leases; for many devices, [`all`](Self::all) reads it once.
     ///
     /// # Errors
     ///
-    /// - [`NotLeased`](DeviceLeaseError::NotLeased): it has none that is not over;
+    /// - [`NotLeased`](DeviceLeaseError::NotLeased): it has no live lease;
     /// - [`Store`](DeviceLeaseError::Store).
     pub fn find(store: &mut dyn LeaseStore, device_id: u64) -> Result<Self, DeviceLeaseError> {
         let leases = Self::all(store)?.into_iter();
@@ -103,7 +104,7 @@ impl DeviceLease {
         last.ok_or(DeviceLeaseError::NotLeased { device_id })
     }
 
-    /// The leases of all devices that are not over, in the order of their node ids.
+    /// Returns the live leases of all devices, in order of node ids.
     ///
     /// # Errors
     ///
@@ -131,13 +132,14 @@ impl DeviceLease {
         })
     }
 
-    /// Moves the end of the lease to `ttl` from now, never back; a ticket tells the device.
+    /// Moves the end of the lease to `ttl` from now, never back. Send the device a new [ticket](Self::ticket)
+    /// afterwards.
     ///
     /// # Errors
     ///
-    /// The lease is as it was.
+    /// The lease is unchanged.
     ///
-    /// - [`Lost`](DeviceLeaseError::Lost): it is over or was released, so the device needs another one;
+    /// - [`Lost`](DeviceLeaseError::Lost): it has expired or was released, so the device needs another one;
     /// - [`Store`](DeviceLeaseError::Store).
     pub fn renew(
         &mut self,
@@ -155,15 +157,15 @@ impl DeviceLease {
         Ok(())
     }
 
-    /// Ends the lease at a time of the device's clock, as time since the Unix epoch, from which on the device
-    /// **will never use it**. What comes after is free for others at once.
+    /// Ends the lease at a time since the Unix epoch, by the device's clock, from which on the device **will never use
+    /// it**. Later ticks are free for others at once.
     ///
-    /// Only the device knows that time: its horizon
-    /// ([`HorizonStore::unix_s`](randflake_core::HorizonStore::unix_s)), if it has one and begins no block of the
-    /// lease any more. Without its word let the lease end by itself. Releasing a lease that is over does nothing.
+    /// Only the device knows that time: its horizon ([`HorizonStore::unix_s`](randflake_core::HorizonStore::unix_s)),
+    /// if it has one and begins no further block of the lease. If the device does not report it, let the lease expire.
+    /// Releasing an expired lease does nothing.
     ///
-    /// Another server that has found the lease does not hear of it, and its tickets would go on to the old end. Where
-    /// several serve one device, each [renews](Self::renew) before it makes a ticket.
+    /// Another server that has found the lease does not notice, and its tickets would still have the old end. If
+    /// several servers serve one device, each must [renew](Self::renew) before it makes a ticket.
     ///
     /// # Errors
     ///
@@ -181,11 +183,11 @@ impl DeviceLease {
         store.release(&[Grant { end, ..self.grant }])
     }
 
-    /// The ticket of the lease as it is now, under the key of the device's tickets. The device refuses a
-    /// counter that is not above that of the ticket before.
+    /// Makes a ticket of the lease as it is now, under the key of the device's tickets. The device refuses a counter
+    /// that is not higher than the last one.
     ///
-    /// The key must not be that of ids. Whoever has both compares them (`key == ids_key`, in constant time), as
-    /// `randflake lease ticket` does; this function has one of them only.
+    /// The key must not be that of ids. A caller that has both must compare them (`key == ids_key`, in constant time),
+    /// as `randflake lease ticket` does; this function sees only one.
     ///
     /// # Errors
     ///
@@ -218,12 +220,12 @@ impl DeviceLease {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DeviceLeaseError {
-    /// The device has no lease that is not over.
+    /// The device has no live lease.
     NotLeased {
         /// The device.
         device_id: u64,
     },
-    /// The lease is over, or was released.
+    /// The lease has expired or was released.
     Lost {
         /// Its node id.
         node_id: u32,

@@ -2,8 +2,8 @@
 
 use core::fmt::{self, Display, Formatter};
 
-/// A random 128-bit number that names one acquire, so that it can be repeated when its reply was
-/// lost. It is no secret.
+/// A random 128-bit number that makes an acquire idempotent: it can be repeated when its reply was lost. It is not
+/// secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Token([u8; 16]);
 

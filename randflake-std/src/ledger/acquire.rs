@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Asking, Decision, NodeChange, NodeRecord, Standing, StoreTime, View};
-use crate::lease::{NodeIds, StoreError, Token};
+use crate::lease::{NodeIds, QuarantineCause, StoreError, Token};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ fn grants(
         let former = node.record.as_ref();
         if now.tick < asking.seen.end_of(node.node_id) && !view.is_sole {
             // The store has forgotten a lease of this very process.
-            standing.quarantine(view, asking.seen);
+            standing.quarantine(view, asking.seen, QuarantineCause::Lost);
             standing.check_quarantine()?;
         }
         let start = standing.start(former)?;

@@ -51,6 +51,24 @@ pub trait Engine: Send + Debug {
     /// As for `read`.
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError>;
 
+    /// The text of [`Key::Namespace`] of each namespace that is kept here, or of one only, by name. Creates nothing: `None`
+    /// if there is no store yet.
+    ///
+    /// # Errors
+    ///
+    /// As for `read`.
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError>;
+
+    /// Removes the namespace's texts of node ids, pages and hints, if the text of [`Key::Namespace`] is this one.
+    ///
+    /// # Errors
+    ///
+    /// As for `write`.
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError>;
+
     /// What the engine says of itself, but for the quarantine.
     ///
     /// # Errors

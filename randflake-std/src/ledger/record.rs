@@ -1,7 +1,7 @@
 //! What a store keeps.
 
 use super::Terms;
-use crate::lease::{Grant, Token};
+use crate::lease::{Grant, QuarantineCause, Token};
 
 /// What a store keeps of a namespace.
 #[derive(Clone, Debug)]
@@ -14,8 +14,21 @@ pub struct NamespaceRecord {
     pub writes: u64,
     /// Nothing is granted before this tick.
     pub quarantine: u64,
+    /// Since when, and why.
+    pub reason: Reason,
     /// What the engine was known by when the record was written: see [`Continuity`](super::Continuity).
     pub fingerprint: String,
+}
+
+/// Why a namespace is in quarantine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reason {
+    /// The tick at which the quarantine began.
+    pub since: u64,
+    /// Its cause.
+    pub cause: QuarantineCause,
+    /// The namespace was dropped, and nobody has opened it since: it may be opened with any terms.
+    pub is_dropped: bool,
 }
 
 /// What a store keeps of a node id, from its first lease on.

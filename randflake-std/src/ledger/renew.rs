@@ -3,7 +3,7 @@
 use core::iter;
 
 use super::{Asking, Change, Decision, NodeChange, NodeRecord, Standing, StoreTime, View};
-use crate::lease::{Grant, MAX_SKEW, StoreError};
+use crate::lease::{Grant, MAX_SKEW, QuarantineCause, StoreError};
 
 /// A lease as its holder knows it.
 #[derive(Clone, Debug)]
@@ -83,6 +83,13 @@ pub fn renew(
     ttl: u64,
     asking: &Asking<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    if view.is_dropped() {
+        // To open it anew is for who acquires.
+        return Decision {
+            change: Change::none(view),
+            answer: Ok(vec![Err(Loss::Released); leases.len()]),
+        };
+    }
     let mut standing = match Standing::of(view, asking) {
         Ok(standing) => standing,
         // The clock of a resumed machine is late until somebody sets it. By a wrong clock no end is written.
@@ -112,7 +119,7 @@ pub fn renew(
             }
             Err((loss, record)) => {
                 if loss == Loss::Forgotten {
-                    standing.quarantine(view, asking.seen);
+                    standing.quarantine(view, asking.seen, QuarantineCause::Lost);
                 }
                 changes.extend(mark(loss, record));
                 Err(loss)

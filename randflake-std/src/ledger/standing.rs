@@ -2,8 +2,9 @@
 
 use core::time::Duration;
 
-use super::{Change, NamespaceRecord, Seen, StoreTime, Terms, View};
-use crate::lease::{DEFAULT_MAX_TTL, MAX_SKEW, StoreError};
+use super::{Change, NamespaceRecord, Reason, Seen, StoreTime, Terms, View};
+use crate::date::span;
+use crate::lease::{DEFAULT_MAX_TTL, MAX_SKEW, Quarantine, QuarantineCause, StoreError};
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
@@ -88,9 +89,11 @@ impl Standing {
             expected.check(view.now)?;
         }
         let now = StoreTime::at(view.now, asking.terms.spec)?;
+        let there = view.namespace.as_ref();
+        let there = there.filter(|record| !record.reason.is_dropped);
         let mut standing = Self {
             now,
-            record: match &view.namespace {
+            record: match there {
                 Some(stored) => stored.clone(),
                 None => NamespaceRecord {
                     terms: Terms {
@@ -100,14 +103,23 @@ impl Standing {
                     origin: asking.fresh.0,
                     writes: 0,
                     quarantine: 0,
+                    reason: Reason::default(),
                     fingerprint: view.continuity.fingerprint.clone(),
                 },
             },
             before: view.namespace.clone(),
-            is_changed: view.namespace.is_none(),
+            is_changed: there.is_none(),
         };
         standing.check_terms(asking.terms)?;
-        let is_known = match &view.namespace {
+        if let Some(dropped) = view.namespace.as_ref().filter(|_| there.is_none()) {
+            // In ticks of a layout that may be another.
+            let until = dropped.terms.spec.unix_ms(dropped.quarantine);
+            standing.quarantine(view, asking.seen, QuarantineCause::Dropped);
+            // Where it is the same layout, that tick has not begun.
+            standing.quarantine_until(Duration::from_millis(until.saturating_sub(1)));
+            return Ok(standing);
+        }
+        let is_known = match there {
             Some(stored) => stored.fingerprint == view.continuity.fingerprint,
             // Node ids that were leased belong to a record that was deleted.
             None => {
@@ -116,7 +128,11 @@ impl Standing {
             }
         };
         if !is_known || asking.seen.contradicts(view.namespace.as_ref()) {
-            standing.quarantine(view, asking.seen);
+            let cause = match there {
+                Some(_) => QuarantineCause::Lost,
+                None => QuarantineCause::New,
+            };
+            standing.quarantine(view, asking.seen, cause);
         }
         Ok(standing)
     }
@@ -137,34 +153,69 @@ impl Standing {
 
     /// Nothing is granted until all is over that may have been granted up to now and forgotten: also by a clock
     /// that differed from the true one, as this one may the other way.
-    pub fn quarantine(&mut self, view: &View, seen: &Seen) {
+    pub fn quarantine(&mut self, view: &View, seen: &Seen, cause: QuarantineCause) {
         let terms = &self.record.terms;
-        let longest = match self.before {
+        let before = self.before.as_ref();
+        let longest = match before.filter(|record| !record.reason.is_dropped) {
             Some(_) => terms.max_ttl(),
             // Its only holder is who asks.
             None if view.is_sole => terms.max_ttl(),
             // What the lost record allowed is not known.
             None => terms.max_ttl().max(DEFAULT_MAX_TTL),
         };
-        let known_end = Duration::from_millis(view.continuity.known_end_unix_ms);
-        // A tick that has begun counts.
-        let known_end = terms.spec.tick_at(known_end).map_or(0, |tick| tick + 1);
         let over = self
             .now
             .tick
             .saturating_add(terms.ticks(longest + 2 * MAX_SKEW));
-        let until = over.max(known_end).max(seen.latest_end());
-        self.record.quarantine = self.record.quarantine.max(until);
+        let is_new = self.quarantine_left().is_zero();
+        self.record.quarantine = self.record.quarantine.max(over).max(seen.latest_end());
+        self.quarantine_until(Duration::from_millis(view.continuity.known_end_unix_ms));
+        if is_new {
+            self.record.reason.since = self.now.tick;
+        }
+        // Where nothing was granted yet, nothing more was forgotten.
+        if is_new || self.record.reason.cause != QuarantineCause::New {
+            self.record.reason.cause = cause;
+        }
         self.record
             .fingerprint
             .clone_from(&view.continuity.fingerprint);
         self.is_changed = true;
     }
 
+    /// Until a time since the Unix epoch at least: a tick that has begun by then counts.
+    fn quarantine_until(&mut self, unix: Duration) {
+        let tick = self
+            .record
+            .terms
+            .spec
+            .tick_at(unix)
+            .map_or(0, |tick| tick + 1);
+        self.record.quarantine = self.record.quarantine.max(tick);
+    }
+
     /// Grants again at once: the quarantine was set wrongly, or no lease was granted before.
     pub fn end_quarantine(&mut self) {
         self.record.quarantine = 0;
+        self.record.reason = Reason::default();
         self.is_changed = true;
+    }
+
+    /// The quarantine, if the namespace is in one.
+    #[must_use]
+    pub fn quarantined(&self) -> Option<Quarantine> {
+        let NamespaceRecord {
+            terms,
+            quarantine,
+            reason,
+            ..
+        } = &self.record;
+        let unix = |tick| Duration::from_millis(terms.spec.unix_ms(tick));
+        (self.now.tick < *quarantine).then(|| Quarantine {
+            since: unix(reason.since),
+            until: unix(*quarantine),
+            cause: reason.cause,
+        })
     }
 
     /// How far ahead of now a lease can end that was granted by a clock that differs as is allowed, in ticks.
@@ -185,9 +236,12 @@ impl Standing {
 
     /// Refuses during a quarantine.
     pub(super) fn check_quarantine(&self) -> Result<(), StoreError> {
-        match self.quarantine_left() {
-            Duration::ZERO => Ok(()),
-            retry_in => Err(StoreError::Quarantined { retry_in }),
+        match self.quarantined() {
+            None => Ok(()),
+            Some(quarantine) => Err(StoreError::Quarantined {
+                retry_in: self.quarantine_left(),
+                quarantine,
+            }),
         }
     }
 
@@ -196,9 +250,16 @@ impl Standing {
         let terms = &self.record.terms;
         let longest = terms.ticks(terms.max_ttl());
         if ttl == 0 || ttl > longest {
-            let tick_ms = terms.spec.tick_ms();
+            let time = |ticks: u64| {
+                span(Duration::from_millis(
+                    ticks.saturating_mul(terms.spec.tick_ms()),
+                ))
+            };
             return Err(StoreError::Invalid(format!(
-                "a TTL of {ttl} ticks asked for: 1 to {longest} ticks of {tick_ms} ms are allowed"
+                "a TTL of {} was asked for: {} to {} are allowed in this namespace",
+                time(ttl),
+                time(1),
+                time(longest)
             )));
         }
         Ok(())

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use randflake_core::{Clock, LayoutSpec};
 
+use crate::date::utc;
 use crate::lease::{EngineError, StoreError};
 
 /// One reading of a store's clock, in a layout's ticks.
@@ -19,13 +20,21 @@ pub struct StoreTime {
 impl StoreTime {
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] before the layout's epoch.
+    /// Before the layout's epoch: [`StoreError::Unavailable`] while the clock is not set, else [`StoreError::Invalid`].
     pub fn at(unix: Duration, spec: LayoutSpec) -> Result<Self, StoreError> {
+        /// No clock that is set shows a time before it: this library is younger.
+        const OLDEST: Duration = Duration::from_secs(1_730_000_000);
+
         let tick = spec.tick_at(unix).ok_or_else(|| {
-            StoreError::unavailable(format!(
-                "its clock shows Unix time {} ms, before the layout's epoch at {} ms",
-                unix.as_millis(),
-                spec.epoch_unix_ms()
+            let epoch = utc(Duration::from_millis(spec.epoch_unix_ms()));
+            let now = utc(unix);
+            if unix < OLDEST {
+                let why = "which is before the layout's epoch";
+                return StoreError::unavailable(format!("its clock shows {now}, {why}, {epoch}"));
+            }
+            StoreError::Invalid(format!(
+                "the layout's epoch is in the future: it is {epoch}, and the lease store's clock shows {now}; take an \
+                 epoch that has passed"
             ))
         })?;
         Ok(Self { unix, tick, spec })
@@ -35,9 +44,11 @@ impl StoreTime {
     pub(super) fn end_after(&self, ttl: u64) -> Result<u64, StoreError> {
         if self.tick > self.spec.max_tick() {
             return Err(StoreError::unusable(format!(
-                "the lease store's clock shows Unix time {} ms, past the layout's last tick at {} ms",
-                self.unix.as_millis(),
-                self.spec.unix_ms(self.spec.max_tick())
+                "the layout has no times after {}, and the lease store's clock shows {}: take another layout or epoch",
+                utc(Duration::from_millis(
+                    self.spec.unix_ms(self.spec.max_tick())
+                )),
+                utc(self.unix)
             )));
         }
         Ok(self.extended(ttl))

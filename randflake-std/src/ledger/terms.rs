@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use randflake_core::{Field, LayoutSpec, Permutation, Sparx64};
 
+use crate::date::utc;
 use crate::lease::DEFAULT_MAX_TTL;
 
 /// What all holders of a namespace agree on. It is stored with the namespace, and whoever brings other terms is
@@ -83,29 +84,34 @@ fn agree<T: PartialEq>(ours: Option<T>, theirs: Option<T>) -> bool {
 impl Terms {
     /// In what these differ from others, for people: what is in these, and what in the others.
     pub(super) fn differences(&self, others: &Self) -> (String, String) {
+        // What one of them does not say does not differ.
         let pairs = self.parts().into_iter().zip(others.parts());
+        let pairs = pairs.filter_map(|(ours, theirs)| ours.zip(theirs));
         let (ours, theirs): (Vec<_>, Vec<_>) =
             pairs.filter(|(ours, theirs)| ours != theirs).unzip();
         (ours.join(", "), theirs.join(", "))
     }
 
-    fn parts(&self) -> [String; 6] {
+    fn parts(&self) -> [Option<String>; 6] {
         let fields = self.spec.fields();
-        let place = |name, field: Field| format!("{name} {} bits at {}", field.bits, field.shift);
+        let place =
+            |name, field: Field| Some(format!("{name} {} bits at {}", field.bits, field.shift));
+        let epoch = Duration::from_millis(fields.epoch_unix_ms);
         [
             place("time", fields.timestamp),
             place("node id", fields.node_id),
             place("sequence", fields.sequence),
-            format!(
-                "ticks of {} ms since Unix time {} ms",
-                fields.tick_ms, fields.epoch_unix_ms
-            ),
-            match self.seal {
-                None => "any key".to_owned(),
-                Some(Seal::Plain) => "plain ids".to_owned(),
-                Some(Seal::Key(check)) => format!("ids under the key of check value {check:08x}"),
-            },
-            format!("longest TTL {} ms", self.max_ttl().as_millis()),
+            Some(format!(
+                "ticks of {} ms since {} ({} ms)",
+                fields.tick_ms,
+                utc(epoch),
+                fields.epoch_unix_ms
+            )),
+            self.seal.map(|seal| match seal {
+                Seal::Plain => "plain ids".to_owned(),
+                Seal::Key(check) => format!("the secret of check value {check:08x}"),
+            }),
+            self.max_ttl_ms.map(|ms| format!("longest TTL {ms} ms")),
         ]
     }
 }

@@ -5,8 +5,8 @@ use core::str::FromStr;
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 
 use super::base36::{self, Base36};
-use super::{CounterRecord, NamespaceRecord, NodeRecord, Seal, Terms};
-use crate::lease::Token;
+use super::{CounterRecord, NamespaceRecord, NodeRecord, Reason, Seal, Terms};
+use crate::lease::{QuarantineCause, Token};
 
 /// Of what is kept, in all engines: another one is a newer program's.
 pub const VERSION: u32 = 1;
@@ -94,11 +94,13 @@ impl NamespaceRecord {
             origin,
             writes,
             quarantine,
+            reason,
             fingerprint,
         } = self;
         format!(
-            "{VERSION}:{}:{origin:016x}:{writes}:{quarantine}:{fingerprint}",
-            terms.to_text()
+            "{VERSION}:{}:{origin:016x}:{writes}:{quarantine}{}:{fingerprint}",
+            terms.to_text(),
+            reason.to_text()
         )
     }
 
@@ -116,12 +118,55 @@ impl NamespaceRecord {
                 terms: Terms::from_text(part()?)?,
                 origin: hex(part()?)?,
                 writes: number(part()?)?,
-                quarantine: number(part()?)?,
+                quarantine: 0,
+                reason: Reason::default(),
+                fingerprint: String::new(),
+            };
+            let (quarantine, reason) = part()?.split_once('-').unwrap_or_default();
+            let record = Self {
+                quarantine: number(quarantine)?,
+                reason: Reason::from_text(reason)?,
                 fingerprint: part()?.to_owned(),
+                ..record
             };
             (record.to_text() == text).then_some(record)
         };
         read().ok_or_else(|| "it is damaged".to_owned())
+    }
+}
+
+/// Causes of a quarantine, and a namespace that was dropped and not opened since.
+const NEW: &str = "n";
+const LOST: &str = "l";
+const ASKED: &str = "a";
+const REOPENED: &str = "d";
+const DROPPED: &str = "x";
+
+impl Reason {
+    fn to_text(self) -> String {
+        let cause = match (self.is_dropped, self.cause) {
+            (true, _) => DROPPED,
+            (_, QuarantineCause::New) => NEW,
+            (_, QuarantineCause::Lost) => LOST,
+            (_, QuarantineCause::Asked) => ASKED,
+            (_, QuarantineCause::Dropped) => REOPENED,
+        };
+        format!("-{}-{cause}", self.since)
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let (since, cause) = text.split_once('-')?;
+        Some(Self {
+            since: number(since)?,
+            cause: match cause {
+                NEW => QuarantineCause::New,
+                LOST => QuarantineCause::Lost,
+                ASKED => QuarantineCause::Asked,
+                REOPENED | DROPPED => QuarantineCause::Dropped,
+                _ => return None,
+            },
+            is_dropped: cause == DROPPED,
+        })
     }
 }
 
@@ -300,6 +345,11 @@ mod tests {
                 origin: 1,
                 writes: 2,
                 quarantine: 3,
+                reason: Reason {
+                    since: 2,
+                    cause: QuarantineCause::Dropped,
+                    is_dropped: seal.is_none(),
+                },
                 fingerprint: "run:42".to_owned(),
             };
             let text = record.to_text();

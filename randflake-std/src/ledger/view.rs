@@ -74,6 +74,12 @@ impl View {
         }
     }
 
+    /// Whether the namespace was dropped, and nobody has opened it since.
+    pub(super) fn is_dropped(&self) -> bool {
+        let record = self.namespace.as_ref();
+        record.is_some_and(|record| record.reason.is_dropped)
+    }
+
     /// The record of a node id, if it was read and is there.
     #[must_use]
     pub fn record(&self, node_id: u32) -> Option<&NodeRecord> {

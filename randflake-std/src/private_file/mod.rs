@@ -7,6 +7,8 @@
 //!   `fsGroup`). A directory with the sticky bit, as `/tmp`, may be anybody's to write.
 //! - What this process creates or locks is a file with one name: no link, and not mounted by itself. A file mounted alone
 //!   has its lock and journal on one side of the mount only, and its replacement on the other; so has one with two names.
+//! - A key is read by its owner alone. Root's may be read by a group too, and one in a read-only mount by all, with a
+//!   caution: so Kubernetes, Docker and systemd hand out secrets, and there nobody can take the right away.
 //! - A key, a database and the state directory may be reached through links, as Kubernetes mounts a key, if each link and
 //!   its directory fulfil the rule.
 //!
@@ -101,13 +103,23 @@ fn checked((found, mount): (Found, os::Mount), path: &Path) -> Result<Found, Ref
     Ok(found)
 }
 
+/// Who may read a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner, and a group that root gave it to.
+    Few,
+    /// All users to whom its read-only mount is shown.
+    All,
+}
+
 /// Opens a key, which may be reached through links, to read it.
 ///
 /// # Errors
 ///
 /// [`Refusal`] when the file, a link to it or their directories do not fulfil the rule, when more than its owner may
-/// read it, or when it cannot be opened. Root's file may be readable by a group, for those who are not root.
-pub fn open_key(path: &Path) -> Result<File, Refusal> {
+/// read it, or when it cannot be opened. Root's file may be readable by a group; and a file in a read-only mount by
+/// all.
+pub fn open_key(path: &Path) -> Result<(File, Readers), Refusal> {
     let file = File::open(path).map_err(|error| Refusal::io(path, error))?;
     let place = follow(path)?;
     check_directory(directory_of(&place))?;
@@ -117,8 +129,8 @@ pub fn open_key(path: &Path) -> Result<File, Refusal> {
         return Err(Refusal::new(path, Reason::NotAFile));
     }
     os::check_owner(&metadata, path)?;
-    os::check_readers(&metadata, path)?;
-    Ok(file)
+    let readers = os::check_readers(&file, &metadata, path)?;
+    Ok((file, readers))
 }
 
 /// Checks a directory, which may be reached through links.

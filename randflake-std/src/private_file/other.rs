@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::refusal::Refusal;
-use super::{Found, Identity};
+use super::{Found, Identity, Readers};
 
 pub(super) type Mount = ();
 
@@ -48,7 +48,12 @@ macro_rules! unchecked {
     };
 }
 
-unchecked! { check_owner check_writers check_directory_writers check_readers }
+unchecked! { check_owner check_writers check_directory_writers }
+
+#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+pub(super) fn check_readers(_: &File, _: &Metadata, _: &Path) -> Result<Readers, Refusal> {
+    Ok(Readers::Few)
+}
 
 #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
 pub(super) fn sync_directory(_: &Path) -> io::Result<()> {

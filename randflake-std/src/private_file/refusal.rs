@@ -77,7 +77,8 @@ impl Display for Reason {
             ),
             Self::Readable { mode } => write!(
                 f,
-                "has mode {mode:04o}, so that others may use it: 0600 and 0400 are allowed"
+                "has mode {mode:04o}, so that others may use it: 0600 and 0400 are allowed, of root's files 0640 and \
+                 0440 too, and in a read-only mount 0444"
             ),
             Self::Link => f.write_str(
                 "is a symbolic link, and what is written or locked here must not be elsewhere: \

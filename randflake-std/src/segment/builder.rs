@@ -14,16 +14,13 @@ use super::keeper::Keeper;
 use super::shared::Shared;
 use super::{CounterError, Owner, SegmentStore, Segments};
 use crate::Secret;
+use crate::patience::{Patience, Retry};
 
-/// How long numbers last without the store unless it is set: 60 s.
+/// How long numbers last without the store by default: 60 s.
 pub const DEFAULT_SURVIVE: Duration = Duration::from_secs(60);
-/// The lengths of a segment unless they are set. The longest is that of Leaf's segment mode
-/// (Meituan-Dianping/Leaf, `SegmentIDGenImpl.java`, `MAX_STEP`).
+/// The default range of segment lengths. The maximum is that of Leaf's segment mode (Meituan-Dianping/Leaf,
+/// `SegmentIDGenImpl.java`, `MAX_STEP`).
 pub const DEFAULT_LENGTHS: RangeInclusive<u32> = 1_000..=1_000_000;
-
-/// How often the first reservation is tried when the store does not answer.
-const TRIES: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// Makes [`Segments`]: see [`Segments::builder`].
 #[must_use = "a builder does nothing until `build`"]
@@ -49,11 +46,10 @@ impl Segments {
 }
 
 impl<P: Permutation + Send + Sync + 'static> Builder<P> {
-    /// Issues the numbers encrypted under a secret: unpredictable, spread over all 64 bits, and as
-    /// unique as they are.
+    /// Encrypts the numbers under a secret: unpredictable, spread over all 64 bits, and as unique as before.
     ///
-    /// Take another secret than that of a [`Handle`](crate::Handle), or another column: under one
-    /// secret a number may become an id that a layout has.
+    /// Use a different secret than for a [`Handle`](crate::Handle), or a different column: under the same secret a
+    /// number may encrypt to an id of a layout.
     pub fn encrypted(self, secret: &Secret) -> Builder<Sparx64> {
         Builder {
             store: self.store,
@@ -64,32 +60,37 @@ impl<P: Permutation + Send + Sync + 'static> Builder<P> {
         }
     }
 
-    /// For how long numbers shall last when the store is away, 60 s unless set.
+    /// How long numbers last when the store is down. Default: 60 s.
     ///
-    /// Segments grow and shrink by halves for it: at a steady rate they settle so that what is left
-    /// when another one is asked for lasts this long, and at most twice as long. A rate that has
-    /// just risen, and the longest length allowed, make it shorter.
+    /// Segment lengths double and halve to achieve it: at a steady rate, the numbers left when the next segment is
+    /// requested last this long, and at most twice as long. They last less after the rate has just risen, or at the
+    /// maximum length.
     pub fn survive(mut self, outage: Duration) -> Self {
         self.survive = outage;
         self
     }
 
-    /// How many numbers a segment has, at least and at most: 1,000 to 1,000,000 unless set. A process
-    /// that ends loses up to two of them. Its first has the least.
+    /// The range of segment lengths. Default: 1,000 to 1,000,000. A process that ends loses up to two segments. Its
+    /// first one has the minimum length.
     pub fn lengths(mut self, lengths: RangeInclusive<u32>) -> Self {
         self.lengths = lengths;
         self
     }
 
-    /// At which remainder to reserve another segment, in per cent of the last one: 100 unless set, as
-    /// soon as the one before is used up. Less makes segments longer for the same time without the
-    /// store, and the store is asked less often.
+    /// The remainder at which to reserve the next segment, in percent of the last one. Default: 100, as soon as the
+    /// previous one is used up. A lower value makes segments longer for the same outage, and calls the store less
+    /// often.
     pub fn refill_at_percent(mut self, percent: u32) -> Self {
         self.refill_at_percent = percent;
         self
     }
 
     /// Reserves the first segment, and starts the thread that reserves the others.
+    ///
+    /// # Blocking
+    ///
+    /// It waits for the store: for one [request](crate::lease#how-long-calls-block) or two, three times and 0.3 s if the store
+    /// does not answer.
     ///
     /// # Errors
     ///
@@ -133,15 +134,16 @@ fn reserve_first(
     store: &mut dyn SegmentStore,
     length: u64,
 ) -> Result<super::Segment, CounterError> {
-    let mut tries = 1;
+    let mut patience = Patience::new(Duration::ZERO);
     loop {
-        match store.reserve(length) {
-            Err(CounterError::Unavailable(_)) if tries < TRIES => {
-                thread::sleep(PAUSE * tries);
-                tries += 1;
-            }
-            outcome => return outcome,
-        }
+        let error = match store.reserve(length) {
+            Ok(segment) => return Ok(segment),
+            Err(error) => error,
+        };
+        let Some(pause) = patience.pause(Retry::from(&error)) else {
+            return Err(error);
+        };
+        thread::sleep(pause);
     }
 }
 
@@ -161,14 +163,14 @@ impl<P> Debug for Builder<P> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The lengths of a segment are none.
+    /// The range of segment lengths is not allowed.
     Lengths {
         /// The least given.
         min: u32,
         /// The most given.
         max: u32,
     },
-    /// The remainder to refill at is no part of a segment.
+    /// The remainder to refill at is not within 1 to 100 %.
     RefillAt {
         /// The part given, in per cent.
         percent: u32,

@@ -1,4 +1,4 @@
-//! Why a counter was not moved.
+//! Why a counter was not advanced.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -13,14 +13,14 @@ pub enum CounterError {
     /// The store lost its continuity, so its counter may have gone back or be forgotten: see
     /// [`SegmentStore::resume`](super::SegmentStore::resume).
     Lost {
-        /// Where the counter is known to have stood at least; 1 if the store knows nothing of it.
+        /// The highest known position of the counter; 1 if the store knows nothing about it.
         reached: u64,
     },
-    /// What was asked is outside the allowed range: the sentence says what is allowed.
+    /// The request is out of range; the message says what is allowed.
     Invalid(String),
-    /// The engine does not fit what it is used for, and will not without a change. Nothing was reserved.
+    /// The engine cannot be used until something is changed. Nothing was reserved.
     Unusable(EngineError),
-    /// The engine failed or did not answer: whether numbers were reserved is not known.
+    /// The engine failed or did not answer. Whether numbers were reserved is unknown.
     Unavailable(EngineError),
 }
 

@@ -1,12 +1,13 @@
-//! Dense numbers: for those who want 1, 2, 3 and so on, or have no usable clock.
+//! Sequential numbers (1, 2, 3, ...), without a clock.
 //!
-//! A store keeps a counter for each namespace. [`Segments`] reserves a range of it at once, a segment,
-//! and issues its numbers without asking again; a second segment is kept in reserve, so that the store
-//! may be away for a while. Uniqueness rests on one promise of the store: **the counter never goes
-//! back**, so all segments ever reserved are disjoint.
+//! **Start here:** [`Segments::builder`] takes a store, from [`open`] or any of [`lease`](crate::lease).
 //!
-//! Numbers of one handle ascend; over handles they do not. What a handle has not issued when it ends is
-//! lost: gaps are allowed, repetitions are not.
+//! A store keeps a counter for each namespace. [`Segments`] reserves a range of it, a segment, and issues its numbers
+//! without asking again. It keeps a second segment in reserve, so that it outlives an outage of the store. Uniqueness
+//! rests on one promise of the store: **the counter never goes back**, so all segments ever reserved are disjoint.
+//!
+//! Numbers of one handle ascend; across handles they do not. Numbers that a handle has not issued when it ends are
+//! lost: there may be gaps, never duplicates.
 
 mod builder;
 mod error;
@@ -29,18 +30,17 @@ pub use randflake_core::segment::{MAX_NUMBER, Segment};
 use shared::Shared;
 pub use store::{CounterStatus, SegmentStore};
 
-/// Issues dense numbers, from any thread. Clones are cheap and issue from the same segments.
+/// Issues sequential numbers, from any thread. Clones are cheap and issue from the same segments.
 ///
-/// [`next`](Segments::next) takes a number of the segments that were reserved before; a thread of its
-/// own reserves another when those run low. So if the store is away, numbers last for at least the
-/// time that the [builder](Builder::survive) was given, at the rate seen before and as far as the
-/// longest length that is allowed goes.
+/// [`next`](Segments::next) takes a number from the segments reserved so far; a background thread reserves another when
+/// they run low. If the store is down, numbers last for at least the time set with [`survive`](Builder::survive), at
+/// the rate observed before and within the maximum segment length.
 ///
-/// Numbers are from 1 to 2^63 - 2. They tell how many there are and in which order they were made;
-/// under a [secret](Builder::encrypted) they tell nothing, and are spread over all 64 bits.
+/// Numbers are from 1 to 2^63 - 2. They reveal how many there are and in which order they were issued;
+/// [encrypted](Builder::encrypted) under a secret they reveal nothing, and are spread over all 64 bits.
 ///
-/// A copy of the whole machine that runs beside it, such as a snapshot resumed twice, would issue the
-/// rest of its segments again: nothing here can notice that.
+/// Two copies of a machine, such as a snapshot resumed twice, issue the rest of its segments twice. Nothing here can
+/// detect that.
 ///
 /// ```
 /// # #[cfg(feature = "sqlite")]
@@ -66,14 +66,14 @@ pub struct Segments<P = Plain>(Arc<Owner<P>>);
 struct Owner<P>(Arc<Shared<P>>);
 
 impl<P: Permutation> Segments<P> {
-    /// The next number. It never waits for the store.
+    /// Returns the next number. It never waits for the store.
     ///
     /// # Errors
     ///
     /// Nothing is consumed by an error.
     ///
-    /// - [`SegmentError::Refilling`], [`SegmentError::StoreAway`] and [`SegmentError::StoreRefuses`]
-    ///   when every number that was reserved is issued;
+    /// - [`SegmentError::Refilling`], [`SegmentError::StoreAway`] and [`SegmentError::StoreRefuses`] when every
+    ///   reserved number has been issued;
     /// - [`SegmentError::InForkedChild`] in a forked child of the process that built the handle, which
     ///   must build its own.
     #[inline]
@@ -81,24 +81,23 @@ impl<P: Permutation> Segments<P> {
         self.0.0.next()
     }
 
-    /// Fills a buffer with numbers from the front, and says how many. Many at once cost a fraction of
-    /// what they cost one by one.
+    /// Fills a buffer with numbers from the front, and returns how many. Much cheaper per number than one by one.
     ///
-    /// They are fewer than the buffer holds when there were no more to be had; the next call says why.
+    /// Returns fewer than the buffer holds when the reserved numbers are used up; the next call returns the error.
     ///
     /// # Errors
     ///
-    /// As for [`next`](Segments::next), when there was not a single number.
+    /// As for [`next`](Segments::next), if there is not a single number.
     pub fn fill(&self, ids: &mut [Id]) -> Result<usize, SegmentError> {
         self.0.0.fill(ids)
     }
 
-    /// The next number, waiting for at most `limit` for the store when there is none at once.
+    /// Returns the next number, and waits for the store, at most `limit`, if there is none. It blocks the thread; a task
+    /// calls [`next`](Segments::next), which does not.
     ///
     /// # Errors
     ///
-    /// As for [`next`](Segments::next): at once when waiting alone does not help, else when the limit
-    /// is reached.
+    /// As for [`next`](Segments::next): at once if waiting does not help, otherwise when the limit is reached.
     pub fn next_wait(&self, limit: Duration) -> Result<Id, SegmentError> {
         match self.next() {
             Err(error) if error.can_pass() => self.retry(limit),
@@ -123,13 +122,13 @@ impl<P: Permutation> Segments<P> {
         }
     }
 
-    /// How many numbers are left, and how the store does.
+    /// The numbers left, and the state of the store.
     #[must_use]
     pub fn status(&self) -> SegmentsStatus {
         self.0.0.status()
     }
 
-    /// The number that was issued as this id: itself, or what is behind it under the secret.
+    /// The number that was issued as this id: decrypted if the handle has a secret, otherwise the id itself.
     #[must_use]
     pub fn number(&self, id: Id) -> u64 {
         self.0.0.permutation.invert(id.to_u64())
@@ -159,13 +158,13 @@ impl<P: Permutation> Debug for Segments<P> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SegmentsStatus {
-    /// How many numbers can be issued without the store.
+    /// The numbers that can be issued without the store.
     pub remaining: u64,
-    /// How many numbers the next segment will have.
+    /// The length of the next segment.
     pub length: u32,
-    /// How long the store has failed, refused, or not answered for a second; `None` when it answers.
+    /// For how long the store has failed, refused, or not answered for a second; `None` if it answers.
     pub away_for: Option<Duration>,
-    /// Why the last call of the store failed; `None` when it succeeded or is still to be answered.
+    /// Why the last call of the store failed; `None` if it succeeded or is still pending.
     pub last_error: Option<Arc<CounterError>>,
 }
 
@@ -173,20 +172,20 @@ pub struct SegmentsStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SegmentError {
-    /// Every number reserved is issued, and the next segment is on its way.
+    /// Every reserved number has been issued; the next segment is being reserved.
     Refilling,
-    /// Every number reserved is issued, and the store fails, or has not answered for a second.
+    /// Every reserved number has been issued, and the store fails or has not answered for a second.
     StoreAway {
         /// For how long, in milliseconds.
         since_ms: u64,
     },
-    /// Every number reserved is issued, and the store refuses more until somebody sees to it:
-    /// [`Segments::status`] has its sentence.
+    /// Every reserved number has been issued, and the store refuses more until an operator intervenes:
+    /// [`Segments::status`] has its message.
     StoreRefuses {
         /// For how long, in milliseconds.
         since_ms: u64,
     },
-    /// This process is a forked child of the one that built the handle: it must build its own.
+    /// This process is a forked child of the one that built the handle. Build one in the child.
     InForkedChild,
 }
 

@@ -6,17 +6,22 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 22] = [
     "keygen",
     "generate",
     "inspect",
     "compose",
     "convert",
+    "histogram",
     "segment",
     "segment status",
     "segment resume",
     "lease",
+    "lease acquire",
+    "lease renew",
     "lease list",
+    "lease namespaces",
+    "lease drop",
     "lease status",
     "lease release",
     "lease quarantine",

@@ -215,7 +215,10 @@ fn a_secret_that_others_may_read_is_refused() {
     for (bits, allowed) in [
         (0o600, true),
         (0o400, true),
-        (0o640, false),
+        // Of root's alone.
+        (0o640, is_root()),
+        (0o440, is_root()),
+        (0o660, false),
         (0o604, false),
         (0o644, false),
     ] {
@@ -224,11 +227,55 @@ fn a_secret_that_others_may_read_is_refused() {
         if allowed {
             answer.ok();
         } else {
-            let why = "so that others may use it: 0600 and 0400 are allowed";
+            let why = "so that others may use it: 0600 and 0400 are allowed, of root's files 0640 and 0440 too, and \
+                       in a read-only mount 0444";
             let said = format!("secret file {file} has mode {bits:04o}, {why}");
             assert_eq!(answer.fails(1), said);
         }
     }
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// As `LoadCredential=randflake.key:...` gives it to a service: a directory and a file that only its user reads.
+#[cfg(unix)]
+#[test]
+fn a_systemd_credential_is_the_secret_of_a_service() {
+    let user = User::new();
+    let directory = user.path("credentials");
+    fs::create_dir(&directory).unwrap();
+    let service = [("CREDENTIALS_DIRECTORY", directory.to_str().unwrap())];
+    let compose = words(COMPOSE);
+    // Of another credential only.
+    fs::write(directory.join("tls.key"), "").unwrap();
+    let said = user.run_in(&service, &compose).fails(1);
+    assert!(said.starts_with("no secret: "), "{said}");
+
+    let key = directory.join("randflake.key");
+    fs::write(&key, KEY).unwrap();
+    set_mode(&key, 0o400);
+    set_mode(&directory, 0o500);
+    assert_eq!(user.run_in(&service, &compose).ok(), "3vgoe12ccb8gh\n");
+    let told = user.run_in(&service, &["doctor"]).stdout;
+    assert!(
+        told.contains("systemd credential ") && told.contains("randflake.key, mode 0400"),
+        "{told}"
+    );
+    // It makes no other one, and what is given goes before it.
+    user.run_in(&service, &["generate"]).ok();
+    assert!(!user.state("key").exists());
+    let other = [
+        service[0],
+        ("RANDFLAKE_KEY", "00112233445566778899aabbccddeeff"),
+    ];
+    assert_ne!(user.run_in(&other, &compose).ok(), "3vgoe12ccb8gh\n");
+    set_mode(&key, 0o604);
+    let said = user.run_in(&service, &compose).fails(1);
+    assert!(said.contains("randflake.key has mode 0604"), "{said}");
+    set_mode(&directory, 0o700);
 }
 
 #[cfg(unix)]

@@ -219,11 +219,18 @@ fn each_layout_issues_under_leases_of_its_own() {
             let age_s = now_s().abs_diff(told["time"].as_u64().unwrap());
             assert!(age_s < 600, "{layout}: {told}");
         }
-        let status = ["lease", "status", "--json", "--layout", layout];
+        let status = ["lease", "status", "--json", "--namespace", namespace];
         let status = objects(&user.run(&status).ok());
         assert_eq!(status[0]["namespace"], namespace);
     }
-    let list = ["lease", "list", "--all", "--json", "--layout", "snowflake"];
+    let list = [
+        "lease",
+        "list",
+        "--all",
+        "--json",
+        "--namespace",
+        "snowflake",
+    ];
     let leases = objects(&user.run(&list).ok());
     assert!(
         leases
@@ -239,7 +246,7 @@ fn each_layout_issues_under_leases_of_its_own() {
         "snowflake",
     ];
     let said = user.run(&other).fails(1);
-    assert!(said.contains("is stored with other terms"), "{said}");
+    assert!(said.contains("the namespace has other terms: "), "{said}");
     let doctor = user.run(&["doctor", "--layout", "sonyflake"]).ok();
     assert!(doctor.contains("65536 node ids"), "{doctor}");
 }
@@ -371,7 +378,7 @@ fn a_wrong_layout_is_refused_with_what_is_possible() {
             &format!("41 + 40 + 12 bits are 93: {bits}"),
         ),
     ] {
-        for command in ["generate", "inspect", "lease list"] {
+        for command in ["generate", "inspect", "lease init"] {
             let line = [words(command), vec!["--layout", layout]].concat();
             assert_eq!(
                 user.run(&line).fails(2),

@@ -5,6 +5,7 @@ use crate::user::{User, objects, tells_of_a_quarantine};
 #[test]
 fn without_leases_all_say_so() {
     let user = User::new();
+    user.run(&["lease", "init"]).ok();
     assert_eq!(user.run(&["lease", "list", "--json"]).ok(), "");
     let list = user.run(&["lease", "list"]);
     assert_eq!(
@@ -20,6 +21,10 @@ fn without_leases_all_say_so() {
     assert_eq!(
         user.run(&["lease", "release", "5", "6"]).ok(),
         "node id 5 is free\nnode id 6 is free\n"
+    );
+    assert_eq!(
+        user.run(&["lease", "release", "131072"]).fails(2),
+        "invalid value '131072' for '<NODE>...': 0 to 131071 are allowed"
     );
 }
 
@@ -169,6 +174,8 @@ fn an_assigned_node_id_comes_from_the_url_or_the_environment() {
         ("pod", "pod", [("POD_NAME", "web-3")], "3"),
         ("pods", "pod", [("POD_NAME", "my-app-b-17")], "17"),
     ] {
+        let init = ["lease", "init", "--store", &store(name, node)];
+        user.run_in(&variables, &init).ok();
         let told = user.run_in(&variables, &["doctor", "--store", &store(name, node)]);
         let told = told.ok().split_whitespace().collect::<Vec<_>>().join(" ");
         let caution = format!("caution assignment {assigned}: ");
@@ -184,7 +191,7 @@ fn an_assigned_node_id_comes_from_the_url_or_the_environment() {
         (store("given", "seven"), "a decimal number, `env` or `pod`"),
         ("static:node".to_owned(), "take static:PATH?node=N"),
     ] {
-        let error = user.run(&["lease", "list", "--store", &url]).fails(2);
+        let error = user.run(&["lease", "init", "--store", &url]).fails(2);
         assert!(error.contains(said), "{error}");
     }
 }
@@ -194,7 +201,7 @@ fn what_names_no_node_id_is_refused() {
     let user = User::new();
     let refused = |node: &str, variables: &[(&str, &str)], said: &str| {
         let store = format!("static:{}?node={node}", user.argument("node"));
-        let error = user.run_in(variables, &["lease", "list", "--store", &store]);
+        let error = user.run_in(variables, &["lease", "init", "--store", &store]);
         let error = error.fails(2);
         assert!(error.contains(said), "{variables:?}: {error}");
     };

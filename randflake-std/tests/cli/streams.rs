@@ -130,3 +130,46 @@ fn long_records_are_those_of_each_id_alone() {
         }
     }
 }
+
+/// What is written by hand, and what a library writes of the same values.
+#[test]
+fn objects_are_those_of_a_json_library_byte_for_byte() {
+    let user = User::new();
+    let numbers = lines(&numbers(20_000), "\n");
+    for (layout, parts) in [
+        ("randflake", &[][..]),
+        ("mastodon", &[]),
+        ("encrypted:discord", &["worker", "process"]),
+        (
+            "custom:38,a-name-that-is-long-enough-to-fill-more-than-one-of-the-pieces:6+b:14+c:2,4@2020-01-01/7",
+            &[
+                "a-name-that-is-long-enough-to-fill-more-than-one-of-the-pieces",
+                "b",
+                "c",
+            ],
+        ),
+    ] {
+        let inspect = ["inspect", "--json", "--from", "int", "--layout", layout];
+        let inspected = user.run_on(numbers.as_bytes(), &inspect).ok();
+        assert_eq!(inspected.lines().count(), 20_000);
+        let generate = [
+            "generate", "-n", "5000", "--format", "json", "--layout", layout,
+        ];
+        let generated = user.run_keyed(&generate).ok();
+        assert_eq!(generated.lines().count(), 5_000);
+        for line in inspected.lines().chain(generated.lines()) {
+            let read: serde_json::Value = serde_json::from_str(line).unwrap();
+            let mut again = String::from("{");
+            for name in ["text", "int", "raw", "time", "unix_ms", "time_utc", "node"] {
+                _ = write!(again, "{name:?}:{},", read[name]);
+            }
+            if !parts.is_empty() {
+                let part = |name: &&str| format!("{name:?}:{}", read["node_parts"][name]);
+                let parts: Vec<_> = parts.iter().map(part).collect();
+                _ = write!(again, "\"node_parts\":{{{}}},", parts.join(","));
+            }
+            _ = write!(again, "\"sequence\":{}}}", read["sequence"]);
+            assert_eq!(line, again);
+        }
+    }
+}

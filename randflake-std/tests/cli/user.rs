@@ -41,6 +41,7 @@ impl User {
             .args(arguments)
             .env("HOME", self.home.path())
             .env("XDG_STATE_HOME", self.path("state"))
+            .env_remove("CREDENTIALS_DIRECTORY")
             .env_remove("RANDFLAKE_KEY")
             .env_remove("RANDFLAKE_STORE")
             .env_remove("RANDFLAKE_NAMESPACE")

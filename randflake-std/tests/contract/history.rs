@@ -261,7 +261,7 @@ impl<'b, B: Backend> World<'b, B> {
             };
             match patiently(|| client.store.acquire(&ask.request("prober"))) {
                 Ok(acquired) => self.referee.granted(&acquired.grants),
-                Err(StoreError::Quarantined { retry_in }) => latest = latest.max(retry_in),
+                Err(StoreError::Quarantined { retry_in, .. }) => latest = latest.max(retry_in),
                 Err(StoreError::Exhausted { .. }) => {}
                 Err(error) => panic!("{error:?}"),
             }

@@ -4,6 +4,7 @@
 //! empty store; each test gets its own.
 
 mod acquire;
+mod catalog;
 #[cfg(feature = "ticket")]
 mod devices;
 mod diagnosis;
@@ -22,6 +23,7 @@ use randflake_std::lease::{
 use randflake_std::{Layout, Plain};
 
 pub(crate) use acquire::*;
+pub(crate) use catalog::*;
 #[cfg(feature = "ticket")]
 pub(crate) use devices::*;
 pub(crate) use diagnosis::*;
@@ -33,6 +35,12 @@ pub(crate) use trouble::*;
 pub(crate) trait Backend {
     /// Another client, of any namespace.
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError>;
+
+    /// The names of its namespaces, without opening one.
+    fn names(&self) -> Vec<String>;
+
+    /// A namespace as it is stored.
+    fn find(&self, name: &str) -> Option<Namespace>;
 
     /// Lets time pass for all clients: they have one clock, unless told otherwise.
     fn pass(&self, span: Duration) {
@@ -92,6 +100,9 @@ macro_rules! contract {
             a_quarantine_can_be_ended,
             a_store_that_forgot_waits,
             a_diagnosis_tells_of_the_quarantine_and_changes_nothing,
+            namespaces_are_found_as_they_were_made,
+            several_namespaces_are_told_apart,
+            a_dropped_namespace_begins_in_quarantine,
             random_histories_grant_no_tick_twice,
         }
     };

@@ -19,7 +19,7 @@ fn step_to(backend: &impl Backend, store: &mut dyn LeaseStore, unix_ms: u64) {
 
 fn quarantined_for(error: &StoreError) -> Duration {
     match error {
-        StoreError::Quarantined { retry_in } => *retry_in,
+        StoreError::Quarantined { retry_in, .. } => *retry_in,
         _ => panic!("{error:?}"),
     }
 }

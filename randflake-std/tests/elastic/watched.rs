@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use randflake_core::Sparx64;
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Record, Renewed, StoreError,
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Quarantine, Record, Renewed,
+    StoreError,
 };
 use randflake_std::{Handle, Id};
 
@@ -103,6 +104,14 @@ impl LeaseStore for Watched {
 
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
         self.store.end_quarantine()
+    }
+
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.store.quarantined()
+    }
+
+    fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        self.store.drop_namespace()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -29,7 +29,7 @@ pub(crate) fn open_store(cluster: &EtcdCluster) -> EtcdStore {
 pub(crate) fn assert_quarantined(store: &mut EtcdStore) {
     let refused = acquire(store, 99, 1);
     assert!(
-        matches!(refused, Err(StoreError::Quarantined { retry_in }) if retry_in > MAX_TTL),
+        matches!(refused, Err(StoreError::Quarantined { retry_in, .. }) if retry_in > MAX_TTL),
         "{refused:?}"
     );
 }

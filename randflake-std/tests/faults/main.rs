@@ -21,6 +21,7 @@ mod issuer;
 mod engine;
 mod etcd;
 mod fleet;
+mod late;
 mod proxy;
 mod redis;
 mod scenarios;

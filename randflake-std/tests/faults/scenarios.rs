@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::engines::clock::WallClock;
 use crate::fleet::{Fleet, Holder};
 use crate::issuer::{Few, TTL, namespace};
+use crate::late;
 use crate::proxy::{Network, Proxy};
 
 type Scenario = fn(&mut dyn Engine);
@@ -32,6 +33,14 @@ pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     (
         "nothing_is_issued_without_a_lease_and_service_resumes",
         the_store_goes_away,
+    ),
+    (
+        "an_engine_that_starts_late_is_waited_for",
+        late::a_start_is_waited_for,
+    ),
+    (
+        "a_runtime_goes_on_while_the_engine_hangs",
+        late::a_runtime_goes_on,
     ),
 ];
 

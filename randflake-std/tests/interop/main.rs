@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod leases;
 mod peer;
 mod random;
 

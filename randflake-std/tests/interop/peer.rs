@@ -1,5 +1,6 @@
 //! The published Python package, in a process of its own.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -7,11 +8,15 @@ use serde_json::Value;
 
 const PYTHON: &str = "RANDFLAKE_INTEROP_PYTHON";
 
+/// A Python that has the package.
+pub(crate) fn python() -> OsString {
+    std::env::var_os(PYTHON)
+        .expect("RANDFLAKE_INTEROP_PYTHON must be the path of a Python that has randflake 2.1.0")
+}
+
 /// What the package answers to each request.
 pub(crate) fn ask(requests: &[Value]) -> Vec<Value> {
-    let python = std::env::var_os(PYTHON)
-        .expect("RANDFLAKE_INTEROP_PYTHON must be the path of a Python that has randflake 2.1.0");
-    let mut child = Command::new(python)
+    let mut child = Command::new(python())
         .args(["-c", include_str!("peer.py")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

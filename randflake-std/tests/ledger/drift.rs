@@ -99,7 +99,7 @@ fn what_was_renewed_by_a_clock_that_drifted_away_is_not_granted_again() {
     let later = loop {
         match acquire(&mut other, chosen) {
             Ok(later) => break later,
-            Err(StoreError::Quarantined { retry_in }) => world.pass(retry_in),
+            Err(StoreError::Quarantined { retry_in, .. }) => world.pass(retry_in),
             Err(error) => panic!("{error}"),
         }
     };

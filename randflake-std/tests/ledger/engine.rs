@@ -79,6 +79,24 @@ impl Engine for Map {
         Ok(nodes.take(most).collect())
     }
 
+    fn namespaces(
+        &mut self,
+        _: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        unimplemented!("it has one, whose name it does not know")
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let texts = &mut self.state().texts;
+        if texts
+            .get(&Key::Namespace)
+            .is_some_and(|text| text == namespace)
+        {
+            texts.retain(|key, _| matches!(key, Key::Namespace | Key::Counter));
+        }
+        Ok(())
+    }
+
     fn renews_unread(&self) -> bool {
         true
     }

@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use randflake_std::lease::{self, NodeIds, StoreError};
 use randflake_std::ledger::{
-    self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Seen, View,
+    self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Reason,
+    Seen, View,
 };
 
 use crate::TICK_MS;
@@ -171,6 +172,7 @@ impl Process {
                 origin: origin.into(),
                 writes: writes.into(),
                 quarantine: 0,
+                reason: Reason::default(),
                 fingerprint: String::new(),
             });
         }

@@ -5,7 +5,9 @@ use core::time::Duration;
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
 use randflake_std::lease::Token;
-use randflake_std::ledger::{Continuity, NamespaceRecord, Node, NodeRecord, Seal, Terms, View};
+use randflake_std::ledger::{
+    Continuity, NamespaceRecord, Node, NodeRecord, Reason, Seal, Terms, View,
+};
 
 use crate::{TICK_MS, TTL};
 
@@ -165,6 +167,7 @@ impl Name {
             origin: self.origin.into(),
             writes: self.writes.into(),
             quarantine: self.quarantine.into(),
+            reason: Reason::default(),
             fingerprint: fingerprint(self.fingerprint),
         }
     }

@@ -91,7 +91,7 @@ fn acquire(store: &mut dyn LeaseStore, count: u32) -> Result<Vec<Grant>, StoreEr
 
 fn assert_quarantined(store: &mut dyn LeaseStore) {
     let refused = acquire(store, 1).unwrap_err();
-    let StoreError::Quarantined { retry_in } = refused else {
+    let StoreError::Quarantined { retry_in, .. } = refused else {
         panic!("{refused:?}")
     };
     assert!(retry_in > Duration::from_secs(300), "{retry_in:?}");

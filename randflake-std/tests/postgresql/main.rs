@@ -59,7 +59,7 @@ fn unused(grant: Grant) -> Grant {
 /// Until everything has expired that may have been forgotten.
 fn is_quarantined(store: &mut PostgresStore) {
     let refused = acquire(store, 1);
-    let Err(StoreError::Quarantined { retry_in }) = refused else {
+    let Err(StoreError::Quarantined { retry_in, .. }) = refused else {
         panic!("{refused:?}")
     };
     let rest = namespace().max_ttl() + 2 * MAX_SKEW;

@@ -29,7 +29,7 @@ pub(crate) fn open_again(redis: &RedisServer) -> RedisStore {
 
 pub(crate) fn quarantined_for(store: &mut RedisStore) -> Duration {
     match acquire(store, 99, 1) {
-        Err(StoreError::Quarantined { retry_in }) => retry_in,
+        Err(StoreError::Quarantined { retry_in, .. }) => retry_in,
         other => panic!("{other:?}"),
     }
 }
@@ -63,7 +63,7 @@ fn a_new_server_waits_until_somebody_declares_it_new() {
         refused.to_string().contains("randflake lease init"),
         "{refused}"
     );
-    let StoreError::Quarantined { retry_in } = refused else {
+    let StoreError::Quarantined { retry_in, .. } = refused else {
         panic!("{refused:?}")
     };
     assert!(retry_in > MAX_TTL, "{retry_in:?}");

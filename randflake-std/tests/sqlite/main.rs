@@ -103,7 +103,7 @@ fn acquire(store: &mut SqliteStore) -> Result<Grant, StoreError> {
 /// How long an acquire is refused for, which it must be.
 fn quarantined(store: &mut SqliteStore) -> Duration {
     match acquire(store) {
-        Err(StoreError::Quarantined { retry_in }) => retry_in,
+        Err(StoreError::Quarantined { retry_in, .. }) => retry_in,
         other => panic!("{other:?}"),
     }
 }

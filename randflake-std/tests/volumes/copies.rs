@@ -18,7 +18,7 @@ fn open(path: &Path) -> Result<SqliteStore, StoreError> {
 
 fn is_quarantined(store: &mut SqliteStore) {
     let refused = acquire(store);
-    let Err(StoreError::Quarantined { retry_in }) = refused else {
+    let Err(StoreError::Quarantined { retry_in, .. }) = refused else {
         panic!("{refused:?}");
     };
     let due = store.namespace().max_ttl() + 2 * MAX_SKEW;

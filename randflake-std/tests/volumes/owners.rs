@@ -10,6 +10,7 @@ use randflake_std::lease::{NodeIdSource, SqliteStore, StaticStore};
 use randflake_std::{Secret, SecretError};
 use tempfile::TempDir;
 
+use crate::disk::{enter_private_mounts, succeeds};
 use crate::{acquire, namespace, unusable};
 
 const NOBODY: u32 = 65_534;
@@ -154,15 +155,55 @@ fn a_key_that_kubernetes_mounts_is_read_by_the_pods_user_alone() {
         run_as_nobody(folder.path(), command, volume.join("key").as_os_str())
     };
     assert_eq!(compose(0o440), (true, "3vgoe12ccb8gh\n".to_owned()));
-    let (is_read, said) = compose(0o444);
-    assert!(!is_read && said.contains("has mode 0444"), "{said}");
-    // Root's own key is root's alone.
+    for (mode, shown) in [(0o444, "0444"), (0o644, "0644"), (0o460, "0460")] {
+        let (is_read, said) = compose(mode);
+        let refusal =
+            format!("has mode {shown}, so that others may use it: 0600 and 0400 are allowed");
+        assert!(!is_read && said.contains(&refusal), "{said}");
+    }
+    // A pod that runs as root.
     set_mode(&key, 0o440);
-    let refused = Secret::from_file(volume.join("key"));
-    assert!(
-        matches!(refused, Err(SecretError::Readable { mode: 0o440, .. })),
-        "{refused:?}"
-    );
+    Secret::from_file(volume.join("key")).unwrap();
+}
+
+/// As Kubernetes and Docker mount a secret unless told otherwise: all may read it, and nobody can change that.
+#[test]
+fn a_key_that_all_may_read_in_a_read_only_mount_is_read_with_a_warning() {
+    enter_private_mounts();
+    let folder = TempDir::new().unwrap();
+    let mount = folder.path().join("mount");
+    fs::create_dir(&mount).unwrap();
+    set_mode(folder.path(), 0o755);
+    let tmpfs = |options: &str| {
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", options, "tmpfs"]);
+        succeeds(command.arg(&mount));
+    };
+    tmpfs("mode=1777");
+    let key = key_in(&mount);
+    let compose = |mode| {
+        succeeds(Command::new("mount").args(["-o", "remount,rw"]).arg(&mount));
+        set_mode(&key, mode);
+        succeeds(Command::new("mount").args(["-o", "remount,ro"]).arg(&mount));
+        let command = "compose --time 1733706297 --node 42 --sequence 1 --key-file";
+        run_as_nobody(folder.path(), command, key.as_os_str())
+    };
+    for mode in [0o444, 0o644] {
+        let (is_read, said) = compose(mode);
+        assert!(is_read && said.starts_with("3vgoe12ccb8gh\n"), "{said}");
+        let warning = format!(
+            "randflake: warning: every user of this machine or container may read the secret file {}: ",
+            key.display()
+        );
+        assert!(said.contains(&warning), "{said}");
+    }
+    for mode in [0o446, 0o664, 0o445] {
+        let (is_read, said) = compose(mode);
+        assert!(
+            !is_read && said.contains(&format!("has mode 0{mode:o}")),
+            "{said}"
+        );
+    }
 }
 
 #[test]

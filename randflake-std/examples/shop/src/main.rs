@@ -72,7 +72,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "CREATE TABLE IF NOT EXISTS orders (id bigint PRIMARY KEY, buyer bigint, item text)";
     sqlx::query(table).execute(&rows).await?;
     let secret = Secret::from_file(env::var("SHOP_KEY_FILE")?)?;
-    let namespace = Namespace::of::<Randflake>("shop")?;
+    let namespace = Namespace::new("shop", Randflake)?;
     let store = spawn_blocking(move || PostgresStore::open(&url, &namespace)).await??;
     let ids = spawn_blocking(move || Handle::builder(&secret, store).build()).await??;
     let shop = Shop { rows, ids };

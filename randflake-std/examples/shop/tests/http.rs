@@ -100,7 +100,7 @@ fn an_order_is_placed_and_found_and_the_node_id_given_back() {
     assert_eq!((row.get(0), row.get(1)), (id.to_i64(), 31_i64));
 
     let url = shop.database.url("postgres");
-    let namespace = Namespace::of::<Randflake>("shop").unwrap();
+    let namespace = Namespace::new("shop", Randflake).unwrap();
     let mut store = PostgresStore::open(&url, &namespace).unwrap();
     assert_eq!(store.list().unwrap().len(), 1);
     assert!(shop.server.terminate().success());

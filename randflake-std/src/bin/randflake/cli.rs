@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    completions, compose, convert, doctor, generate, inspect, keygen, lease, man, segment,
+    completions, compose, convert, doctor, generate, histogram, inspect, keygen, lease, man,
+    segment,
 };
 
 /// Unique, unpredictable 64-bit ids, without a server
@@ -17,17 +18,21 @@ pub(crate) struct Cli {
 
 const AFTER_HELP: &str = "\
 Environment:
-  RANDFLAKE_KEY        the secret, 32 hex digits, unless --key-file
-  RANDFLAKE_TICKET_KEY the key of devices' tickets, unless --ticket-key-file
-  RANDFLAKE_STORE      where leases are kept, unless --store
-  RANDFLAKE_NAMESPACE  whose leases, unless --namespace
-  XDG_STATE_HOME       its folder randflake has the default key and leases;
-                       ~/.local/state unless set
+  RANDFLAKE_KEY          the secret, 32 hex digits, unless --key-file
+  CREDENTIALS_DIRECTORY  of systemd: its file randflake.key is the secret, without
+                         these two
+  RANDFLAKE_TICKET_KEY   the key of devices' tickets, unless --ticket-key-file
+  RANDFLAKE_STORE        where leases are kept, unless --store
+  RANDFLAKE_NAMESPACE    whose leases, unless --namespace
+  XDG_STATE_HOME         its folder randflake has the default key and leases;
+                         ~/.local/state unless set
 
 Exit status:
   0  all is well, or the reader of the output has gone
   1  it failed: a file, the lease store, the clock
   2  what was given is wrong: an argument, a variable, a line of input
+  3  lease acquire: nothing can be granted now
+  4  lease renew: a lease is lost
   130, 143  ended by Ctrl-C or SIGTERM: leases are released, and the output ends with a whole line
 
 Examples:
@@ -42,6 +47,7 @@ enum Command {
     Inspect(inspect::Args),
     Compose(compose::Args),
     Convert(convert::Args),
+    Histogram(histogram::Args),
     Segment(segment::Args),
     Lease(lease::Args),
     Doctor(doctor::Args),
@@ -57,6 +63,7 @@ impl Cli {
             Command::Inspect(args) => args.run(),
             Command::Compose(args) => args.run(),
             Command::Convert(args) => args.run(),
+            Command::Histogram(args) => args.run(),
             Command::Segment(args) => args.run(),
             Command::Lease(args) => args.run(),
             Command::Doctor(args) => args.run(),

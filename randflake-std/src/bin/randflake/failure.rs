@@ -19,6 +19,10 @@ pub(crate) enum Failure {
     Usage(String),
     /// It did not work: exit status 1.
     Failed(String),
+    /// Nothing can be granted now: exit status 3.
+    Later(String),
+    /// A lease is lost: exit status 4.
+    Lost(String),
     /// Standard output could not be written.
     Output(io::Error),
     /// A signal of this number ended it.
@@ -27,6 +31,8 @@ pub(crate) enum Failure {
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
+const LATER: u8 = 3;
+const LOST: u8 = 4;
 /// As a shell tells of a command that a signal has ended.
 pub(crate) const SIGNALLED: u8 = 128;
 
@@ -50,6 +56,8 @@ impl Failure {
             Self::Interrupted(signal) => return ExitCode::from(SIGNALLED + signal),
             Self::Output(_) | Self::Failed(_) => FAILED,
             Self::Usage(_) => USAGE,
+            Self::Later(_) => LATER,
+            Self::Lost(_) => LOST,
         };
         say(&self.to_string());
         ExitCode::from(status)
@@ -61,7 +69,10 @@ impl Display for Failure {
         match self {
             Self::Output(error) => write!(f, "standard output: {error}"),
             Self::Interrupted(signal) => write!(f, "ended by signal {signal}"),
-            Self::Failed(message) | Self::Usage(message) => f.write_str(message),
+            Self::Failed(message)
+            | Self::Usage(message)
+            | Self::Later(message)
+            | Self::Lost(message) => f.write_str(message),
         }
     }
 }

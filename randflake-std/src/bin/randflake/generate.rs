@@ -17,6 +17,7 @@ use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 use crate::span::{self, in_words};
 use crate::store::LeaseArgs;
+use crate::wait::{self, WaitArgs};
 
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
@@ -38,6 +39,7 @@ Examples:
   randflake generate -n 3 --format json
   randflake generate --layout snowflake --format int
   randflake generate --layout snowflake --node-id 7
+  randflake generate --store redis://ids.internal --wait 2m
   randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct Args {
@@ -78,6 +80,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
     store: LeaseArgs,
@@ -92,11 +96,11 @@ impl Args {
         let node_ids = self.node_ids(layout.spec())?;
         let node_id = self.node_id(layout.spec())?;
         layout.has_time_left()?;
-        let cipher = layout.cipher_for_issuing(&self.secret)?;
+        let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
         let interrupt = Interrupt::watch()?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
-        let store = self.store.open()?;
+        let store = self.store.open_within(&self.wait)?;
         let most = store.namespace().max_ttl();
         if ttl > most {
             let (ttl, most) = (in_words(ttl), in_words(most));
@@ -106,7 +110,9 @@ impl Args {
         }
         let mut builder = Builder::new(layout.layout(), cipher, store)
             .node_ids(node_ids)
-            .ttl(ttl);
+            .ttl(ttl)
+            .wait(self.wait.limit())
+            .on_wait(wait::tell);
         if let Some(node_id) = node_id {
             builder = builder.choose([node_id]);
         }
@@ -141,12 +147,15 @@ impl Args {
             return Ok(enough_for(self.count, spec).into());
         };
         let Some((least, most)) = asked.split_once("..=") else {
-            if asked.contains(['.', '-', ',', ':']) && !asked.starts_with('-') {
-                let allowed =
-                    format!("a number from 1 to {all} is allowed, or a range such as 1..=8");
-                return Err(wrong(ARGUMENT, asked, &allowed));
-            }
-            return Ok(check::<u32>(ARGUMENT, asked, 1..=all)?.into());
+            let number = within::<u32>(1..=all)(asked);
+            let number = number.map_err(|allowed| {
+                wrong(
+                    ARGUMENT,
+                    asked,
+                    &format!("{allowed}, or a range such as 1..=8"),
+                )
+            });
+            return Ok(number?.into());
         };
         let least: u32 = check(ARGUMENT, least, 1..=all)?;
         let most = check(ARGUMENT, most, least.into()..=all)?;

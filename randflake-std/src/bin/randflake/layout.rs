@@ -4,6 +4,7 @@ use core::str::FromStr;
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use randflake_std::lease::{Namespace, Seal};
 use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
 use randflake_std::{Baidu, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake, Sonyflake};
 
@@ -11,6 +12,7 @@ use crate::date;
 use crate::failure::Failure;
 use crate::record::utc;
 use crate::secret::SecretArgs;
+use crate::store::StoreArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LayoutArgs {
@@ -50,6 +52,16 @@ const CUSTOM_SHAPE: &str = "a custom layout is written custom:TIME,NODE,SEQUENCE
                             custom:41,10,12@2020-01-01/1";
 const CUSTOM_BITS: &str = "1 to 63 bits of time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 \
                            together are allowed";
+
+impl Default for Chosen {
+    fn default() -> Self {
+        Self {
+            spec: Randflake::SPEC,
+            encrypted: true,
+            shape: "randflake".to_owned(),
+        }
+    }
+}
 
 impl FromStr for Chosen {
     type Err = String;
@@ -192,9 +204,58 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
         .ok_or_else(|| format!("'{text}': NAME:BITS+NAME:BITS is allowed, with 1 to 32 bits each"))
 }
 
+/// The layout of a stored namespace, as `--layout` takes it if that is possible.
+pub(crate) fn described(namespace: &Namespace) -> String {
+    let fields = namespace.spec().fields();
+    let encrypted = match namespace.terms().seal {
+        Some(Seal::Plain) => "plain ",
+        Some(Seal::Key(_)) => "encrypted ",
+        None => "",
+    };
+    let preset = PRESETS.iter().find(|(_, spec)| spec.fields() == fields);
+    if let Some((name, _)) = preset {
+        return format!("{encrypted}{name}");
+    }
+    let LayoutFields {
+        timestamp,
+        node_id,
+        sequence,
+        epoch_unix_ms,
+        tick_ms,
+    } = fields;
+    let mut places = [
+        ("time", timestamp),
+        ("node", node_id),
+        ("sequence", sequence),
+    ];
+    places.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
+    let places = places.map(|(name, field)| format!("{name} {}", field.bits));
+    format!(
+        "{encrypted}{} bits, ticks of {tick_ms} ms since {}",
+        places.join(" + "),
+        utc(Duration::from_millis(epoch_unix_ms))
+    )
+}
+
 impl Chosen {
+    /// How its ids become public, unless that takes a secret that is not known here.
+    pub(crate) fn known_permutation(
+        &self,
+        secret: &SecretArgs,
+    ) -> Result<Option<Option<Sparx64>>, Failure> {
+        if !self.encrypted {
+            return Ok(Some(None));
+        }
+        let secret = secret.source()?.read()?;
+        Ok(secret.map(|secret| Some(secret.cipher())))
+    }
+
     pub(crate) fn spec(&self) -> LayoutSpec {
         self.spec
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.encrypted
     }
 
     pub(crate) fn layout(&self) -> LayoutSpec {
@@ -260,8 +321,12 @@ impl Chosen {
     pub(crate) fn cipher_for_issuing(
         &self,
         secret: &SecretArgs,
+        store: &StoreArgs,
     ) -> Result<Option<Sparx64>, Failure> {
-        let key = self.encrypted.then(|| secret.read_or_make()).transpose()?;
+        let key = self
+            .encrypted
+            .then(|| secret.read_or_make(store))
+            .transpose()?;
         Ok(key.map(|key| key.cipher()))
     }
 }

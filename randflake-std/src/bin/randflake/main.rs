@@ -16,9 +16,11 @@ mod form;
 mod generate;
 mod hardening;
 mod hex;
+mod histogram;
 mod input;
 mod inspect;
 mod interrupt;
+mod json;
 mod keygen;
 mod layout;
 mod lease;
@@ -33,6 +35,8 @@ mod segment;
 mod span;
 mod state_directory;
 mod store;
+mod utc;
+mod wait;
 
 use std::process::ExitCode;
 

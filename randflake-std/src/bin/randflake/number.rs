@@ -1,6 +1,7 @@
 //! Numbers on the command line.
 
 use core::ops::RangeInclusive;
+use core::time::Duration;
 
 use crate::failure::Failure;
 
@@ -19,6 +20,13 @@ pub(crate) fn within<T: TryFrom<u64>>(
             }
         })
     }
+}
+
+/// A parser of time spans: seconds, or with a unit.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    let span = seconds.or_else(|| humantime::parse_duration(text).ok());
+    span.ok_or_else(|| "seconds, or a time such as 90s, 5m or 1h, are allowed".to_owned())
 }
 
 /// Checks an argument whose range depends on another one; says what clap would.

@@ -80,7 +80,9 @@ impl Output {
         self.end_of_piece()
     }
 
-    fn put(
+    /// At most so many bytes, which `write` puts to the front of as many; it says how many there are.
+    #[inline]
+    pub(crate) fn put(
         &mut self,
         most: usize,
         write: impl FnOnce(&mut [u8]) -> io::Result<usize>,
@@ -108,7 +110,8 @@ impl Output {
         Ok(())
     }
 
-    fn end_of_piece(&mut self) -> io::Result<()> {
+    /// A terminal gets what there is.
+    pub(crate) fn end_of_piece(&mut self) -> io::Result<()> {
         if self.is_terminal {
             return self.flush();
         }

@@ -4,12 +4,14 @@ use core::time::Duration;
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use humantime::{format_rfc3339_millis, format_rfc3339_seconds};
 use itoa::Integer;
 use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
 use randflake_std::{AnyLayout, Id, Parts};
 
+use crate::json::{Fields, Objects};
 use crate::output::Output;
+use crate::utc::Utc;
+pub(crate) use crate::utc::utc;
 
 /// How the fields of an id are shown.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,7 @@ pub(crate) struct Records<'a> {
     common: Common,
     raws: Vec<u64>,
     text: Vec<u8>,
+    objects: Objects,
 }
 
 impl<'a> Records<'a> {
@@ -39,48 +42,61 @@ impl<'a> Records<'a> {
             common: Common::default(),
             raws: Vec::new(),
             text: Vec::new(),
+            objects: Objects::default(),
         }
     }
 
     pub(crate) fn write(&mut self, out: &mut Output, ids: &[Id]) -> io::Result<()> {
+        self.raws.clear();
+        self.raws.extend(ids.iter().map(|id| id.to_u64()));
+        self.codec.permutation().invert_all(&mut self.raws);
+        match self.shape {
+            Shape::Json => self.write_objects(out, ids),
+            Shape::Block | Shape::Line => self.write_text(out, ids),
+        }
+    }
+
+    fn write_objects(&mut self, out: &mut Output, ids: &[Id]) -> io::Result<()> {
+        let spec = self.codec.layout().spec();
+        let latest = soon();
+        self.objects.begin(ids)?;
+        for (&id, &raw) in ids.iter().zip(&self.raws) {
+            let parts = spec.unpack(raw);
+            if self.common.become_of(self.shape, &spec, parts, latest) {
+                self.objects.change(&self.common.before);
+            }
+            let sequence = parts.sequence;
+            self.objects.write(out, Fields { id, raw, sequence })?;
+        }
+        out.end_of_piece()
+    }
+
+    fn write_text(&mut self, out: &mut Output, ids: &[Id]) -> io::Result<()> {
         let Self {
             codec,
             shape,
             common,
             raws,
             text,
+            ..
         } = self;
         let spec = codec.layout().spec();
-        raws.clear();
-        raws.extend(ids.iter().map(|id| id.to_u64()));
-        codec.permutation().invert_all(raws);
         let latest = soon();
         text.clear();
         for (&id, &raw) in ids.iter().zip(&*raws) {
             let parts = spec.unpack(raw);
             common.become_of(*shape, &spec, parts, latest);
-            match shape {
-                Shape::Json => {
-                    add(text, r#"{"text":""#);
-                    text.extend_from_slice(id.to_text().as_bytes());
-                    add(text, r#"","int":""#);
-                    number(text, id.to_i64());
-                    add(text, r#"","raw":""#);
-                    number(text, raw);
-                }
-                Shape::Block => {
-                    add(text, "text      ");
-                    text.extend_from_slice(id.to_text().as_bytes());
-                    add(text, "\nint       ");
-                    number(text, id.to_i64());
-                    add(text, "\nraw       ");
-                    number(text, raw);
-                }
-                Shape::Line => {
-                    let start = text.len();
-                    text.extend_from_slice(id.to_text().as_bytes());
-                    pad(text, start + 13);
-                }
+            if matches!(shape, Shape::Block) {
+                add(text, "text      ");
+                text.extend_from_slice(id.to_text().as_bytes());
+                add(text, "\nint       ");
+                number(text, id.to_i64());
+                add(text, "\nraw       ");
+                number(text, raw);
+            } else {
+                let start = text.len();
+                text.extend_from_slice(id.to_text().as_bytes());
+                pad(text, start + 13);
             }
             text.extend_from_slice(&common.before);
             number(text, parts.sequence);
@@ -98,15 +114,26 @@ struct Common {
     /// Between the id and its sequence.
     before: Vec<u8>,
     behind: &'static str,
+    utc: Utc,
 }
 
 impl Common {
+    /// Whether it is another one than before.
     #[inline]
-    fn become_of(&mut self, shape: Shape, spec: &LayoutSpec, parts: Parts, latest: Duration) {
-        if (self.tick, self.node_id) != (parts.tick, parts.node_id) || self.before.is_empty() {
+    fn become_of(
+        &mut self,
+        shape: Shape,
+        spec: &LayoutSpec,
+        parts: Parts,
+        latest: Duration,
+    ) -> bool {
+        let is_other =
+            (self.tick, self.node_id) != (parts.tick, parts.node_id) || self.before.is_empty();
+        if is_other {
             (self.tick, self.node_id) = (parts.tick, parts.node_id);
             self.write(shape, spec, latest);
         }
+        is_other
     }
 
     #[inline(never)]
@@ -115,7 +142,10 @@ impl Common {
         let unix = Duration::from_millis(unix_ms);
         // An id of another secret decrypts to a random time: nineteen in twenty are in the future.
         let doubt = unix > latest;
-        let text = &mut self.before;
+        let Self {
+            before: text, utc, ..
+        } = self;
+        let with_ms = !is_whole_seconds(spec.tick_ms());
         text.clear();
         match shape {
             Shape::Json => {
@@ -124,18 +154,17 @@ impl Common {
                 add(text, r#","unix_ms":"#);
                 number(text, unix_ms);
                 add(text, r#","time_utc":""#);
-                add_utc(text, unix, spec.tick_ms());
+                utc.write(text, unix_ms, with_ms);
                 add(text, r#"","node":"#);
                 number(text, self.node_id);
                 // Names are letters, digits, `-` and `_`.
                 let around = [r#","node_parts":{""#, "\":", ",\"", "}"];
                 node_parts(text, spec, self.node_id, around);
                 add(text, r#","sequence":"#);
-                self.behind = "}\n";
             }
             Shape::Block => {
                 add(text, "\ntime      ");
-                time(text, unix_ms, spec.tick_ms());
+                time(text, utc, unix_ms, with_ms);
                 add(text, if doubt { DOUBT } else { "" });
                 add(text, "\nnode      ");
                 number(text, self.node_id);
@@ -145,7 +174,7 @@ impl Common {
             }
             Shape::Line => {
                 add(text, "  time ");
-                time(text, unix_ms, spec.tick_ms());
+                time(text, utc, unix_ms, with_ms);
                 add(text, "  node ");
                 let start = text.len();
                 number(text, self.node_id);
@@ -163,13 +192,16 @@ const DOUBT_AND_END: &str = "  in the future: made under another secret or layou
 const IN_BRACKETS: [&str; 4] = [" (", " ", ", ", ")"];
 
 /// Seconds, with as many digits as the layout's tick has a use for, and the same for people.
-fn time(text: &mut Vec<u8>, unix_ms: u64, tick_ms: u64) {
+fn time(text: &mut Vec<u8>, utc: &mut Utc, unix_ms: u64, with_ms: bool) {
     number(text, unix_ms / 1_000);
-    if !is_whole_seconds(tick_ms) {
-        add(text, &format!(".{:03}", unix_ms % 1_000));
+    if with_ms {
+        add(text, ".");
+        let ms = unix_ms % 1_000;
+        add(text, &"000"[itoa::Buffer::new().format(ms).len()..]);
+        number(text, ms);
     }
     add(text, " (");
-    add_utc(text, Duration::from_millis(unix_ms), tick_ms);
+    utc.write(text, unix_ms, with_ms);
     add(text, ")");
 }
 
@@ -217,27 +249,4 @@ fn soon() -> Duration {
 
 fn is_whole_seconds(tick_ms: u64) -> bool {
     tick_ms.is_multiple_of(1_000)
-}
-
-/// A time since the Unix epoch in RFC 3339, whole seconds.
-pub(crate) fn utc(unix: Duration) -> String {
-    let mut text = Vec::new();
-    add_utc(&mut text, unix, 1_000);
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// [`utc`], with milliseconds where ticks are no whole seconds.
-fn add_utc(text: &mut Vec<u8>, unix: Duration, tick_ms: u64) {
-    /// RFC 3339 has years of four digits.
-    const YEAR_10000: Duration = Duration::from_secs(253_402_300_800);
-    if unix >= YEAR_10000 {
-        return add(text, "after the year 9999");
-    }
-    let time = UNIX_EPOCH + unix;
-    // A vector takes all that is written.
-    _ = if is_whole_seconds(tick_ms) {
-        write!(text, "{}", format_rfc3339_seconds(time))
-    } else {
-        write!(text, "{}", format_rfc3339_millis(time))
-    };
 }

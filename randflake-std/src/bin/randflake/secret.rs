@@ -5,10 +5,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use randflake_std::{Secret, SecretError, private_file};
+use randflake_std::private_file::{self, Readers};
+use randflake_std::{Secret, SecretError};
 
 use crate::failure::{Failure, say};
 use crate::state_directory;
+use crate::store::StoreArgs;
 
 const VARIABLE: &str = "RANDFLAKE_KEY";
 
@@ -16,8 +18,13 @@ const VARIABLE: &str = "RANDFLAKE_KEY";
 pub(crate) struct SecretArgs {
     /// File of the secret, 32 hex digits, which only its owner may read
     ///
-    /// Without it the secret is that of the environment variable RANDFLAKE_KEY, and without that the one
-    /// that the first `generate` made in $XDG_STATE_HOME/randflake/key or ~/.local/state/randflake/key.
+    /// Its mode is 0600 or 0400, of a file of root's also 0640 or 0440. In a read-only mount 0444 and 0644 are
+    /// allowed, with a warning.
+    ///
+    /// Without it the secret is that of the environment variable RANDFLAKE_KEY; without that the systemd
+    /// credential randflake.key, if the service has one (LoadCredential=randflake.key:/etc/randflake.key); and
+    /// without that the one that the first `generate` made in $XDG_STATE_HOME/randflake/key or
+    /// ~/.local/state/randflake/key.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
@@ -32,6 +39,8 @@ pub(crate) enum Source {
     Given(PathBuf),
     /// `RANDFLAKE_KEY`
     Variable,
+    /// A systemd credential, which is there.
+    Credential(PathBuf),
     /// The file in the state directory, which is there or not.
     Default(PathBuf),
 }
@@ -47,16 +56,28 @@ impl SecretArgs {
             Source::Given(path.clone())
         } else if env::var_os(VARIABLE).is_some() {
             Source::Variable
+        } else if let Some(path) = credential() {
+            Source::Credential(path)
         } else {
             Source::Default(state_directory::path()?.join("key"))
         })
     }
 
     /// The secret, made if none was ever given or made: for issuing ids.
-    pub(crate) fn read_or_make(&self) -> Result<Secret, Failure> {
+    ///
+    /// None is made where the ids of several machines meet in one store: each machine would make its own.
+    pub(crate) fn read_or_make(&self, store: &StoreArgs) -> Result<Secret, Failure> {
         let source = self.source()?;
         if let Some(secret) = source.read()? {
             return Ok(secret);
+        }
+        if store.is_shared()? {
+            return Err(Failure::failed(format!(
+                "no secret: all machines that use {} need the same one, so none is made here; make it once, `randflake \
+                 keygen --out randflake.key`, copy that file to each machine, and give --key-file randflake.key or set \
+                 {VARIABLE}",
+                store.shown_url()?
+            )));
         }
         if let Source::Default(path) = &source {
             make(path)?;
@@ -97,7 +118,7 @@ impl Source {
     /// The secret, or `None` when the default file is not there.
     pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
         let read = match self {
-            Self::Given(path) | Self::Default(path) => Secret::from_file(path),
+            Self::Given(path) | Self::Credential(path) | Self::Default(path) => from_file(path),
             Self::Variable => Secret::from_env(VARIABLE),
         };
         match (read, self) {
@@ -118,9 +139,13 @@ impl Source {
             (Err(error), Self::Variable) => Err(Failure::usage(format!(
                 "{VARIABLE}: {error}; `randflake keygen` makes one"
             ))),
-            (Err(error @ SecretError::Hex { .. }), Self::Given(path) | Self::Default(path)) => Err(
-                Failure::failed(format!("secret file {}: {error}", path.display())),
-            ),
+            (
+                Err(error @ SecretError::Hex { .. }),
+                Self::Given(path) | Self::Credential(path) | Self::Default(path),
+            ) => Err(Failure::failed(format!(
+                "secret file {}: {error}",
+                path.display()
+            ))),
             (Err(error), _) => Err(Failure::failed(error)),
         }
     }
@@ -131,12 +156,32 @@ impl Source {
                 " ({}, which the first `randflake generate` makes, is not there)",
                 path.display()
             ),
-            Self::Given(_) | Self::Variable => String::new(),
+            Self::Given(_) | Self::Variable | Self::Credential(_) => String::new(),
         };
         Failure::failed(format!(
             "no secret: set {VARIABLE} or give --key-file FILE{default}"
         ))
     }
+}
+
+/// What systemd gives a service with `LoadCredential=randflake.key:...`.
+fn credential() -> Option<PathBuf> {
+    let directory = PathBuf::from(env::var_os("CREDENTIALS_DIRECTORY")?);
+    let path = directory.join("randflake.key");
+    (directory.is_absolute() && path.symlink_metadata().is_ok()).then_some(path)
+}
+
+/// Reads a file, with a warning if others may.
+pub(crate) fn from_file(path: &Path) -> Result<Secret, SecretError> {
+    let (secret, readers) = Secret::from_file_with_readers(path)?;
+    if readers == Readers::All {
+        say(&format!(
+            "warning: every user of this machine or container may read the secret file {}: mount it with mode 0440 \
+             and a group (Kubernetes: defaultMode: 0440 with fsGroup)",
+            path.display()
+        ));
+    }
+    Ok(secret)
 }
 
 fn is_a_secret(path: &Path) -> bool {

@@ -10,6 +10,7 @@ use randflake_std::segment::{self, SegmentStore};
 use crate::failure::Failure;
 use crate::layout::{Chosen, LayoutArgs};
 use crate::state_directory;
+use crate::wait::WaitArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoreArgs {
@@ -55,8 +56,99 @@ impl LeaseArgs {
         Ok(self.store.place()?.open(&namespace)?)
     }
 
+    /// The store of a command that takes a lease. One that is waited for is opened by its first use.
+    pub(crate) fn open_within(&self, wait: &WaitArgs) -> Result<Box<dyn LeaseStore>, Failure> {
+        if wait.limit().is_zero() {
+            return self.open();
+        }
+        let namespace = self.store.namespace_of(self.layout())?;
+        let place = self.store.place()?;
+        let open = move |namespace: &Namespace| place.open(namespace);
+        Ok(Box::new(lease::deferred(&namespace, open)))
+    }
+
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {
         self.store.shown_url()
+    }
+
+    pub(crate) fn store(&self) -> &StoreArgs {
+        &self.store
+    }
+
+    /// Whether the namespace is there; `None` if there is no store.
+    pub(crate) fn is_there(&self) -> Result<Option<bool>, Failure> {
+        let name = self.store.namespace_of(self.layout())?;
+        let url = self.store.url()?;
+        if lease::find(&url, name.name())?.is_some() {
+            return Ok(Some(true));
+        }
+        Ok(lease::namespaces(&url)?.map(|_| false))
+    }
+}
+
+/// The namespaces that are there; nothing is created.
+impl StoreArgs {
+    /// Whether several machines may use the store.
+    pub(crate) fn is_shared(&self) -> Result<bool, Failure> {
+        Ok(!self.shown_url()?.starts_with("sqlite:"))
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Result<Option<Namespace>, Failure> {
+        Ok(lease::find(&self.url()?, name)?)
+    }
+
+    pub(crate) fn names(&self) -> Result<Vec<String>, Failure> {
+        Ok(lease::namespaces(&self.url()?)?.unwrap_or_default())
+    }
+
+    pub(crate) fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Failure> {
+        Ok(self.place()?.open(namespace)?)
+    }
+
+    /// The leases of the namespace, with the layout that is stored.
+    pub(crate) fn open_stored(&self) -> Result<Box<dyn LeaseStore>, Failure> {
+        self.open_named(self.namespace.as_deref().unwrap_or("default"))
+    }
+
+    /// The same, of a name that stands elsewhere.
+    pub(crate) fn open_named(&self, name: &str) -> Result<Box<dyn LeaseStore>, Failure> {
+        match self.find(name)? {
+            Some(namespace) => self.open(&namespace),
+            None => Err(self.missing(name)),
+        }
+    }
+
+    fn missing(&self, name: &str) -> Failure {
+        let place = self.shown_url().unwrap_or_default();
+        let names = self.names().map(|names| {
+            let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+            names.join(", ")
+        });
+        let others = match names {
+            Ok(names) if names.is_empty() => {
+                "it has none; the first `randflake generate` or `randflake lease acquire` makes one"
+                    .to_owned()
+            }
+            Ok(names) => format!("it has {names}; choose one with --namespace"),
+            Err(error) => format!("which others it has is not known: {error}"),
+        };
+        Failure::failed(format!(
+            "there is no namespace {name:?} in {place}: {others}"
+        ))
+    }
+
+    fn url(&self) -> Result<String, Failure> {
+        if let Some(Written(url)) = &self.store {
+            return Ok(url.clone());
+        }
+        let path = default_path()?;
+        let path = path.to_str().ok_or_else(|| {
+            Failure::failed(format!(
+                "{}: give --store, this is not UTF-8",
+                path.display()
+            ))
+        })?;
+        Ok(format!("sqlite:{path}"))
     }
 }
 
@@ -72,20 +164,25 @@ impl StoreArgs {
         Namespace::new(&name, layout.layout()).map_err(Failure::usage)
     }
 
-    fn place(&self) -> Result<Place<'_>, Failure> {
+    fn place(&self) -> Result<Place, Failure> {
         Ok(match &self.store {
-            Some(Written(url)) => Place::Url(url),
+            Some(Written(url)) => Place::Url(url.clone()),
             None => Place::Default(prepared_path()?),
         })
     }
 
     /// The store, for the namespace's counter.
     pub(crate) fn open_counter(&self) -> Result<Box<dyn SegmentStore>, Failure> {
-        let namespace = self.namespace()?;
-        match &self.store {
-            Some(Written(url)) => Ok(segment::open(url, &namespace)?),
-            None => Ok(Box::new(SqliteStore::open(prepared_path()?, &namespace)?)),
-        }
+        Ok(self.place()?.open_counter(&self.namespace()?)?)
+    }
+
+    /// [`open_counter`](StoreArgs::open_counter) for a command that takes numbers.
+    pub(crate) fn open_counter_within(
+        &self,
+        wait: &WaitArgs,
+    ) -> Result<Box<dyn SegmentStore>, Failure> {
+        let (place, namespace) = (self.place()?, self.namespace()?);
+        wait.until(|| place.open_counter(&namespace))
     }
 
     /// The URL to show: without user, password and options.
@@ -115,15 +212,22 @@ impl Debug for Written {
 }
 
 /// Where leases are kept.
-enum Place<'a> {
-    Url(&'a str),
+enum Place {
+    Url(String),
     Default(PathBuf),
 }
 
-impl Place<'_> {
+impl Place {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         match self {
             Self::Url(url) => lease::open(url, namespace),
+            Self::Default(path) => Ok(Box::new(SqliteStore::open(path, namespace)?)),
+        }
+    }
+
+    fn open_counter(&self, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, StoreError> {
+        match self {
+            Self::Url(url) => segment::open(url, namespace),
             Self::Default(path) => Ok(Box::new(SqliteStore::open(path, namespace)?)),
         }
     }

@@ -58,8 +58,9 @@ mod tests {
     use super::*;
     use crate::Randflake;
     use crate::holder::MAX_LEN;
+    use crate::lease::QuarantineCause;
     use crate::lease::{Token, locked};
-    use crate::ledger::{NamespaceRecord, NodeRecord};
+    use crate::ledger::{NamespaceRecord, NodeRecord, Reason};
 
     #[test]
     fn the_longest_of_everything_fits() {
@@ -70,6 +71,11 @@ mod tests {
             origin: u64::MAX,
             writes: u64::MAX,
             quarantine: u64::MAX,
+            reason: Reason {
+                since: u64::MAX,
+                cause: QuarantineCause::Dropped,
+                is_dropped: true,
+            },
             fingerprint: String::new(),
         };
         content.namespace = Some(record.to_text());

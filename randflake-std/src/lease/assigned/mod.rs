@@ -104,6 +104,8 @@ impl StaticStore {
     /// Opens the store of the node id that a source names, with its file at a path. Nothing is locked
     /// or written before the first acquire.
     ///
+    /// It blocks: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the source names no node id, or one that the layout does not have;
@@ -131,14 +133,7 @@ impl StaticStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        let file = StaticFile {
-            path: resolve(path.as_ref())?,
-            node_id: source.node_id(namespace)?,
-            namespace: namespace.clone(),
-            clock,
-            file: None,
-            fork_guard: ForkGuard::new(),
-        };
+        let file = StaticFile::at(path.as_ref(), source, namespace, clock)?;
         Self::opened(file, namespace.clone())
     }
 
@@ -161,6 +156,23 @@ fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
 }
 
 impl StaticFile {
+    /// Nothing is read yet.
+    pub(super) fn at(
+        path: &Path,
+        source: NodeIdSource,
+        namespace: &Namespace,
+        clock: Arc<dyn Clock + Send + Sync>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            path: resolve(path)?,
+            node_id: source.node_id(namespace)?,
+            namespace: namespace.clone(),
+            clock,
+            file: None,
+            fork_guard: ForkGuard::new(),
+        })
+    }
+
     /// How often the file was written, and what it says, without the lock.
     fn look(&self) -> Result<(u64, Content), EngineError> {
         let (writes, text) = locked::look(&self.path, &FILE)?;
@@ -272,6 +284,35 @@ impl Engine for StaticFile {
         let node = self.look()?.1.node.map(|text| (self.node_id, text));
         let node = node.filter(|(node_id, _)| *node_id >= first);
         Ok(node.into_iter().take(most).collect())
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let (_, text) = locked::look(&self.path, &FILE)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let mut lines = text.split('\n');
+        let name = lines.next().unwrap_or_default();
+        let record = lines.nth(1).filter(|record| !record.is_empty());
+        let record = record.filter(|_| only.is_none_or(|only| only == name));
+        Ok(Some(
+            record
+                .map(|record| (name.to_owned(), record.to_owned()))
+                .into_iter()
+                .collect(),
+        ))
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let (file, mut content) = self.locked()?;
+        if content.namespace.as_deref() == Some(namespace) {
+            content.node = None;
+            file.write(content.to_text(), true)?;
+        }
+        Ok(())
     }
 
     fn assigned(&self) -> Option<u32> {

@@ -44,6 +44,9 @@ pub(in crate::lease) trait Session: Sized + Send {
     /// [overtaken](super::Sort::Overtaken) failure.
     const VERSION: &'static str;
 
+    /// The table of all texts.
+    const RECORDS: &'static str;
+
     async fn connect(driver: &Self::Driver, namespace: &str) -> Result<Self, Failure>;
 
     /// Makes it independent of the settings of the server, the database and the user.

@@ -1,7 +1,9 @@
 //! Reads and writes of any database, as the rules ask for them.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 
+use super::catalog::clear;
 use super::values::{count, time};
 use super::{Database, Driver, Failure, Only, Session, emptied, pooled};
 use crate::lease::url::Server;
@@ -10,6 +12,8 @@ use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, W
 
 impl<D: Driver> Ledger<Database<D>> {
     /// Opens the store that a URL names, creating its tables if they are not there.
+    ///
+    /// It blocks: see [how long](crate::lease#how-long-calls-block).
     ///
     /// # Errors
     ///
@@ -29,8 +33,16 @@ impl<D: Driver> Ledger<Database<D>> {
     }
 
     pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let database = Database::over(D::of(server)?, server, namespace)?;
+        let database = Self::engine_at(server, namespace)?;
         Self::opened(database, namespace.clone())
+    }
+
+    /// Nothing is asked yet.
+    pub(crate) fn engine_at(
+        server: &Server,
+        namespace: &Namespace,
+    ) -> Result<Database<D>, StoreError> {
+        Ok(Database::over(D::of(server)?, server, namespace)?)
     }
 }
 
@@ -66,6 +78,25 @@ impl<D: Driver> Engine for Database<D> {
         let list = async |session: &mut D::Session| session.texts(&keys, Some(most)).await;
         let texts = self.run(most, true, list)?.into_iter();
         Ok(texts.map(|(key, text)| (key.numbers().1, text)).collect())
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        self.names(only)
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        /// How many texts a namespace may have.
+        const MANY: usize = 200_000;
+        let name = self.namespace.clone();
+        // All but what the server is known by has no character that means something to SQL.
+        let parts: Vec<_> = namespace.splitn(6, ':').take(5).collect();
+        let begin = parts.join(":") + ":";
+        self.run(MANY, false, async |session| {
+            clear(session, &name, &begin).await
+        })
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {

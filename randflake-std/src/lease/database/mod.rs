@@ -5,6 +5,7 @@
     reason = "which databases there are is this crate's to say"
 )]
 
+mod catalog;
 mod driver;
 mod engine;
 mod failure;

@@ -12,7 +12,6 @@
 //! Numbers in keys have eight hexadecimal digits.
 
 use super::transaction::Range;
-use crate::lease::Namespace;
 use crate::ledger::{Key, Keys};
 
 /// What all keys of a namespace begin with.
@@ -20,8 +19,24 @@ use crate::ledger::{Key, Keys};
 pub(super) struct Prefix(String);
 
 impl Prefix {
-    pub(super) fn of(namespace: &Namespace) -> Self {
-        Self(format!("randflake/{}/", namespace.name()))
+    /// The first key that any namespace can have, and one behind the last.
+    pub(super) const FIRST: &str = "randflake/";
+    pub(super) const LAST: &str = "randflake0";
+
+    pub(super) fn of(name: &str) -> Self {
+        Self(format!("{}{name}/", Self::FIRST))
+    }
+
+    /// Behind all keys of the namespace, and not behind another one's.
+    pub(super) fn end(&self) -> String {
+        // What follows on `/`.
+        format!("{}0", self.0.trim_end_matches('/'))
+    }
+
+    /// The namespace of a key.
+    pub(super) fn name_in(key: &str) -> Option<String> {
+        let (name, _) = key.strip_prefix(Self::FIRST)?.split_once('/')?;
+        Some(name.to_owned())
     }
 
     pub(super) fn setbacks(&self) -> String {

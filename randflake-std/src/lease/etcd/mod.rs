@@ -116,6 +116,8 @@ impl EtcdStore {
     /// with TLS, which needs the cargo feature `etcd-tls`; [`open`](super::open) says which certificates are trusted,
     /// and how to name the client's. The port is 2379 unless given.
     ///
+    /// It blocks: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when a member's certificate is not
@@ -146,17 +148,32 @@ impl EtcdStore {
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
-        let etcd = Etcd {
-            client: Client::new(server)?,
-            prefix: Prefix::of(namespace),
-            clock,
-            revision: 0,
-        };
-        Self::opened(etcd, namespace.clone())
+        Self::opened(Etcd::over(server, namespace, clock)?, namespace.clone())
     }
 }
 
 impl Etcd {
+    /// Nothing is asked yet.
+    pub(in crate::lease) fn over(
+        server: &Server,
+        namespace: &Namespace,
+        clock: Option<Arc<dyn Clock + Send + Sync>>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            client: Client::new(server)?,
+            prefix: Prefix::of(namespace.name()),
+            clock,
+            revision: 0,
+        })
+    }
+
+    /// The first namespace whose keys are not before one.
+    fn next_name(&mut self, first: &str) -> Result<Option<String>, EngineError> {
+        let range = Range::new(first.to_owned(), Prefix::LAST.to_owned());
+        let (_, kvs) = self.client.read(&[range.limited(1)])?;
+        Ok(kvs.first().and_then(|(key, _)| Prefix::name_in(key)))
+    }
+
     /// Reads at one moment, and says what the cluster is known by: its id, and how often it was seen to be set back.
     fn look(&mut self, ranges: &[Range]) -> Result<(String, Vec<Kv>), EngineError> {
         let setbacks = self.prefix.setbacks();
@@ -293,6 +310,44 @@ impl Engine for Etcd {
             _ => Err(not_understood()),
         });
         nodes.collect()
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let mut texts = BTreeMap::new();
+        let mut next = match only {
+            Some(name) => Some(name.to_owned()),
+            None => self.next_name(Prefix::FIRST)?,
+        };
+        while let Some(name) = next {
+            let prefix = Prefix::of(&name);
+            let (_, kvs) = self
+                .client
+                .read(&[prefix.range(&Keys::One(Key::Namespace))])?;
+            next = match only {
+                Some(_) => None,
+                None => self.next_name(&prefix.end())?,
+            };
+            texts.extend(kvs.into_iter().map(|(_, text)| (name.clone(), text)));
+        }
+        Ok(Some(texts))
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let mut write = Transaction::default();
+        let before = Before::Text(namespace.to_owned());
+        write.compare(&self.prefix.key(Key::Namespace), &before);
+        for keys in [
+            Keys::Nodes(0..=u32::MAX),
+            Keys::Pages(0..=u32::MAX),
+            Keys::Hints(0..=u32::MAX),
+        ] {
+            write.delete(&self.prefix.range(&keys));
+        }
+        self.client.write(&write)?;
+        Ok(())
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {

@@ -32,10 +32,13 @@ impl Range {
         Self { limit, ..self }
     }
 
+    /// As etcd takes them: the end of a range does not belong to it.
+    fn bounds(&self) -> (String, String) {
+        (encoded(&self.first), encoded(&format!("{}\0", self.last)))
+    }
+
     fn request(&self) -> Value {
-        // The end of a range does not belong to it.
-        let end = encoded(&format!("{}\0", self.last));
-        let (key, limit) = (encoded(&self.first), self.limit.to_string());
+        let ((key, end), limit) = (self.bounds(), self.limit.to_string());
         json!({"request_range": {"key": key, "range_end": end, "limit": limit}})
     }
 }
@@ -83,6 +86,14 @@ impl Transaction {
     pub(super) fn put(&mut self, key: &str, value: &str) -> &mut Self {
         let put = json!({"key": encoded(key), "value": encoded(value)});
         self.puts.push(json!({ "request_put": put }));
+        self
+    }
+
+    /// Removes what is there.
+    pub(super) fn delete(&mut self, range: &Range) -> &mut Self {
+        let (key, end) = range.bounds();
+        let delete = json!({"key": key, "range_end": end});
+        self.puts.push(json!({ "request_delete_range": delete }));
         self
     }
 

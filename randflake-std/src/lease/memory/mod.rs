@@ -79,28 +79,28 @@ impl MemoryStore {
         Self::opened(memory, namespace)
     }
 
-    /// This very client once more, with all that it remembers: what a machine has that is resumed twice from one
-    /// snapshot. A clone is another client.
+    /// Copies this client with everything that it remembers, as a machine that is resumed twice from one snapshot. A
+    /// clone, in contrast, is another client.
     #[must_use]
     pub fn resumed_twice(&self) -> Self {
         self.copy()
     }
 
-    /// Lets the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
+    /// Makes the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
     pub fn fail_next(&self, n: u32) {
         self.records.engine.state().failures = n;
     }
 
-    /// Lets the next `n` writes of any client take effect and fail as [`StoreError::Unavailable`]
-    /// all the same, as when a reply is lost.
+    /// Makes the next `n` writes of any client take effect but fail as [`StoreError::Unavailable`], as when a reply is
+    /// lost.
     pub fn lose_replies(&self, n: u32) {
         self.records.engine.state().lost_replies = n;
     }
 
-    /// Loses all records, as a server that restarts empty. The store notices: it grants nothing until
-    /// all that it has forgotten has expired.
+    /// Deletes all records, like a server that restarts empty. The store detects that, and is quarantined until every
+    /// forgotten lease has expired.
     ///
-    /// Counters are refused until somebody says where they go on.
+    /// Counters are refused until they are [resumed](crate::segment::SegmentStore::resume).
     pub fn forget(&self) {
         let mut state = self.records.engine.state();
         state.texts.clear();
@@ -191,6 +191,30 @@ impl Engine for Memory {
             _ => None,
         });
         Ok(nodes.collect())
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let state = self.begin()?;
+        let names = state.texts.iter().filter(|((name, key), _)| {
+            *key == Key::Namespace && only.is_none_or(|only| only == name)
+        });
+        let names = names.map(|((name, _), text)| (name.clone(), text.clone()));
+        Ok(Some(names.collect()))
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let mut state = self.begin()?;
+        let there = state.texts.get(&self.key(Key::Namespace));
+        if there.is_some_and(|there| there == namespace) {
+            let is_kept = |key| matches!(key, Key::Namespace | Key::Counter);
+            state
+                .texts
+                .retain(|(name, key), _| *name != self.namespace || is_kept(*key));
+        }
+        Ok(())
     }
 
     fn is_shared(&self) -> bool {

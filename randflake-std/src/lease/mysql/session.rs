@@ -46,6 +46,7 @@ impl database::Session for Session {
 
     const CHECK: &'static str = CHECK;
     const VERSION: &'static str = "SELECT version FROM randflake_store";
+    const RECORDS: &'static str = "randflake_record";
 
     async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, Failure> {
         let connection = Conn::new(mysql.options()?).await;

@@ -37,6 +37,7 @@ impl database::Session for Session {
 
     const CHECK: &'static str = CHECK;
     const VERSION: &'static str = "SELECT version FROM randflake.store";
+    const RECORDS: &'static str = "randflake.record";
 
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
         let mut config = postgres.config.clone();

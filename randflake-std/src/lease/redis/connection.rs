@@ -153,7 +153,7 @@ impl Connection {
             return EngineError::unusable(format!("{} refuses: {error}", self.place()))
                 .because(error);
         }
-        EngineError::unavailable(error)
+        EngineError::unavailable(error).at(&self.place())
     }
 
     pub(super) fn place(&self) -> String {

@@ -2,6 +2,7 @@
 
 mod connection;
 mod diagnosis;
+mod in_time;
 mod rights;
 mod server;
 #[cfg(feature = "redis-tls")]
@@ -21,6 +22,7 @@ use randflake_core::Clock;
 use redis::{RedisResult, Script};
 
 use self::connection::Connection;
+use self::in_time::InTime;
 use self::server::{REPLACING, Server, field};
 #[cfg(doc)]
 use super::LeaseStore;
@@ -67,7 +69,7 @@ const LISTED_AT_ONCE: u32 = 1_000;
 /// ```
 ///
 /// `+select` is needed if the URL names another database than 0, and `+config|get` lets `randflake doctor` read
-/// `appendfsync`. If a right is missing, the store fails as [`StoreError::Unusable`] and names it, before anything is
+/// `appendfsync`. `randflake lease namespaces` needs `+scan`, and `randflake lease drop` needs `+del`. If a right is missing, the store fails as [`StoreError::Unusable`] and names it, before anything is
 /// written.
 ///
 /// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if
@@ -135,6 +137,8 @@ impl RedisStore {
     /// `redis-tls`; [`open`](super::open) says which certificates are trusted. `redis+unix:///PATH` is a
     /// socket of this machine. Nothing is written before the first acquire.
     ///
+    /// It blocks: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server's certificate is
@@ -168,23 +172,55 @@ impl RedisStore {
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
-        let (mut connection, script) = (
-            Connection::new(server)?,
-            Script::new(include_str!("write.lua")),
-        );
-        let hash = format!("randflake:{{{}}}", namespace.name());
-        connection.run(|open| rights::check(&mut open.redis, &script, &hash))?;
-        let redis = Redis {
+        let mut redis = Redis::over(server, namespace, clock)?;
+        let Redis {
             connection,
             script,
             hash,
-            clock,
-        };
+            ..
+        } = &mut redis;
+        connection.run(|open| rights::check(&mut open.redis, script, hash))?;
         Self::opened(redis, namespace.clone())
     }
 }
 
 impl Redis {
+    /// Nothing is asked yet.
+    pub(in crate::lease) fn over(
+        server: &store_url::Server,
+        namespace: &Namespace,
+        clock: Option<Arc<dyn Clock + Send + Sync>>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: Connection::new(server)?,
+            script: Script::new(include_str!("write.lua")),
+            hash: hash_of(namespace.name()),
+            clock,
+        })
+    }
+
+    /// The names of all namespaces.
+    fn names(&mut self) -> Result<Vec<String>, EngineError> {
+        let mut names = Vec::new();
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg(hash_of("*"));
+            scan.arg("COUNT").arg(LISTED_AT_ONCE);
+            let (next, hashes): (u64, Vec<String>) =
+                self.connection.run(|open| scan.query(&mut open.redis))?;
+            let name = |hash: &String| {
+                let name = hash.strip_prefix("randflake:{")?.strip_suffix('}')?;
+                Some(name.to_owned())
+            };
+            names.extend(hashes.iter().filter_map(name));
+            cursor = next;
+            if cursor == 0 {
+                return Ok(names);
+            }
+        }
+    }
+
     /// The server's clock, or the one in its place.
     fn now(&self, (seconds, micros): (u64, u32)) -> Result<Duration, EngineError> {
         match &self.clock {
@@ -212,7 +248,7 @@ impl Engine for Redis {
         asked.cmd("TIME").ignore_errors();
         let (texts, server, policy, time) = self.connection.run(|open| {
             let (texts, replication, commands, memory, time): Told =
-                asked.query(&mut open.redis)?;
+                asked.query(&mut InTime(&mut open.redis))?;
             // After the texts: what is put back meanwhile is noticed.
             let mut texts = texts?.into_iter();
             let noted = texts.next().flatten();
@@ -313,6 +349,42 @@ impl Engine for Redis {
         }
     }
 
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let names = match only {
+            Some(name) => vec![name.to_owned()],
+            None => self.names()?,
+        };
+        let mut texts = BTreeMap::new();
+        for part in names.chunks(LISTED_AT_ONCE as usize) {
+            let mut asked = redis::pipe();
+            for namespace in part {
+                asked
+                    .cmd("HMGET")
+                    .arg(hash_of(namespace))
+                    .arg(name(Key::Namespace));
+            }
+            let found: Vec<[Option<String>; 1]> =
+                self.connection.run(|open| asked.query(&mut open.redis))?;
+            let found = part.iter().cloned().zip(found);
+            texts.extend(found.filter_map(|(name, [text])| Some((name, text?))));
+        }
+        Ok(Some(texts))
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let script = Script::new(include_str!("clear.lua"));
+        let mut call = script.key(&self.hash);
+        call.arg(namespace);
+        for kept in [name(Key::Namespace), name(Key::Counter), PROMOTED.into()] {
+            call.arg(kept);
+        }
+        self.connection
+            .run(|open| call.invoke::<()>(&mut open.redis))
+    }
+
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         diagnosis::findings(&mut self.connection)
     }
@@ -328,6 +400,11 @@ impl Engine for Redis {
     fn limit_for(&mut self, ttl: Duration) {
         self.connection.limit_for(ttl);
     }
+}
+
+/// The key of a namespace.
+fn hash_of(name: &str) -> String {
+    format!("randflake:{{{name}}}")
 }
 
 /// A field's.

@@ -19,7 +19,8 @@ pub(super) fn settings(server: &Server) -> Result<ConnectionInfo, StoreError> {
         (_, [Host { name, port }]) => ConnectionAddr::Tcp(name.clone(), *port),
         _ => return Err(server.refused("does not have one host")),
     };
-    let mut login = RedisConnectionInfo::default();
+    // The client's name and version would be two more replies to wait for when a server hangs.
+    let mut login = RedisConnectionInfo::default().set_skip_set_lib_name();
     if let Some(password) = &server.password {
         login = login.set_password(password.as_str());
     }

@@ -9,6 +9,8 @@ mod schema;
 mod session;
 
 use core::fmt::{self, Debug, Formatter};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -119,6 +121,8 @@ pub struct Sqlite {
 impl SqliteStore {
     /// Opens the store at a path, creating the file if it is not there.
     ///
+    /// It blocks: see [how long](super#how-long-calls-block).
+    ///
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when the file is another program's, a newer version's, a copy of a
@@ -162,6 +166,26 @@ impl SqliteStore {
 }
 
 impl Sqlite {
+    /// The database at a path, if it is there already.
+    pub(in crate::lease) fn existing(
+        path: &Path,
+        namespace: &Namespace,
+    ) -> Result<Option<Self>, EngineError> {
+        match path.metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            // A process that was killed at the start has left it.
+            Ok(metadata) if metadata.len() == 0 => return Ok(None),
+            _ => {}
+        }
+        Ok(Some(Self {
+            place: Place::resolve(path)?,
+            namespace: namespace.name().to_owned(),
+            clock: Arc::new(ExactSystemClock),
+            seen: Mark::default(),
+            session: None,
+        }))
+    }
+
     /// That of the last read, as long as nothing was written since; else another.
     fn session(&mut self) -> Result<Session, EngineError> {
         if let Some(session) = self.session.take() {
@@ -242,6 +266,21 @@ impl Engine for Sqlite {
         let texts = self.at(session.list(&self.namespace, first, most))?;
         self.session = Some(session).filter(|_| is_within_a_read);
         Ok(texts)
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let session = self.session()?;
+        self.at(session.namespaces(only)).map(Some)
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let session = self.session()?;
+        self.at(session.clear(&self.namespace, namespace))?;
+        let committed = session.commit(0, &mut self.seen);
+        self.at(committed)
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {

@@ -64,6 +64,32 @@ impl Session {
         rows.collect()
     }
 
+    /// The texts of namespaces, or of one, by name.
+    pub(super) fn namespaces(
+        &self,
+        only: Option<&str>,
+    ) -> rusqlite::Result<BTreeMap<String, String>> {
+        let sql = "SELECT namespace, value FROM record
+                   WHERE kind = ?1 AND number = ?2 AND (?3 IS NULL OR namespace = ?3)";
+        let mut statement = self.connection.prepare(sql)?;
+        let (kind, number) = Key::Namespace.numbers();
+        let names = statement.query_map(params![kind, number, only], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        names.collect()
+    }
+
+    /// Removes node ids, pages and hints, if the namespace's text is this one.
+    pub(super) fn clear(&self, name: &str, text: &str) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM record WHERE namespace = ?1 AND kind >= ?2 AND EXISTS (
+                       SELECT * FROM record WHERE namespace = ?1 AND kind = ?3 AND value = ?4
+                   )";
+        let ((first, _), (kind, _)) = (Key::Node(0).numbers(), Key::Namespace.numbers());
+        self.connection
+            .execute(sql, params![name, first, kind, text])?;
+        Ok(())
+    }
+
     /// Writes if all is there that must be; says whether it is.
     pub(super) fn put(&mut self, namespace: &str, entries: &[Entry]) -> rusqlite::Result<bool> {
         let keys = entries.iter().map(|entry| entry.key);

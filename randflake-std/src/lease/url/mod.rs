@@ -1,5 +1,6 @@
 //! Stores by URL: parsed here once, for all engines.
 
+mod catalog;
 #[cfg(any(
     feature = "redis",
     feature = "etcd",
@@ -17,6 +18,7 @@ mod text;
 use core::fmt::{self, Debug, Display, Formatter};
 use core::str::FromStr;
 
+pub use self::catalog::{find, namespaces};
 pub use self::open::{open, open_counter};
 #[cfg(any(
     feature = "redis",

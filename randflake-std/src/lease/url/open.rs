@@ -22,18 +22,16 @@ use crate::segment::SegmentStore;
 /// A path may be relative, or absolute as in `sqlite:/var/lib/ids/leases.db`; two slashes before it,
 /// as in `sqlite:///var/lib/ids/leases.db` and `sqlite://leases.db`, make no difference.
 ///
-/// It is taken as it is written.
+/// Percent signs in a path are not decoded.
 ///
-/// The other URLs may have a user and a password, `scheme://USER:PASSWORD@HOST:PORT`. What has a meaning in
-/// URLs, such as `@`, `:`, `/`, `?`, `#` and `%` in a password, is written as `%40`, `%3A`, `%2F`, `%3F`, `%23`
-/// and `%25`; an IPv6 address stands in brackets. etcd and PostgreSQL take several hosts,
-/// `HOST1:PORT1,HOST2:PORT2`. A socket of this machine is `redis+unix:///PATH?db=NUMBER` for Redis; for PostgreSQL
-/// its directory is the host, `postgres://%2Frun%2Fpostgresql/DATABASE`. No error, log or `Debug` text
-/// shows user or password: see [`StoreUrl`](super::StoreUrl).
+/// The other URLs may have a user and a password, `scheme://USER:PASSWORD@HOST:PORT`. In a password, write `@`, `:`,
+/// `/`, `?`, `#` and `%` as `%40`, `%3A`, `%2F`, `%3F`, `%23` and `%25`. An IPv6 address goes in brackets. etcd and
+/// PostgreSQL take several hosts, `HOST1:PORT1,HOST2:PORT2`. For a Unix socket, use `redis+unix:///PATH?db=NUMBER` for
+/// Redis; for PostgreSQL, give its directory as the host, `postgres://%2Frun%2Fpostgresql/DATABASE`. No error, log or
+/// `Debug` text shows user or password: see [`StoreUrl`](super::StoreUrl).
 ///
-/// These options are all that there are; others are refused. `owner` names the role or user that made the
-/// tables and functions, if it is another one than the URL's; the `ssl...` options are those of the section
-/// below.
+/// Other options than these are refused. `owner` names the role that created the schema, if it is not the URL's user.
+/// The next section describes the `ssl...` options.
 ///
 /// | option                             | URLs                                       |
 /// |------------------------------------|--------------------------------------------|
@@ -45,21 +43,20 @@ use crate::segment::SegmentStore;
 ///
 /// # Encryption
 ///
-/// `rediss://` and `etcds://` use TLS; PostgreSQL, MySQL and `MariaDB` use it with `?sslmode=verify-full`, of
-/// which `require` is another name here, and not without or with `disable`. Each needs its cargo feature, such
-/// as `redis-tls`. A server's certificate is always verified, and must be for the host of the URL. The options
-/// have the names of PostgreSQL's own clients, for all of these:
+/// `rediss://` and `etcds://` use TLS. PostgreSQL, MySQL and `MariaDB` use it with `?sslmode=verify-full` (`require`
+/// means the same here); without the option, or with `disable`, the connection is plain. Each needs its cargo feature,
+/// such as `redis-tls`. The server's certificate is always verified and must match the host of the URL. For all stores,
+/// the options have the names of PostgreSQL's own clients:
 ///
 /// | option             | file, as PEM                                                              |
 /// |--------------------|---------------------------------------------------------------------------|
-/// | `sslrootcert=FILE` | certificates of the authorities that are trusted: those of your own, say  |
+/// | `sslrootcert=FILE` | certificates of the trusted authorities, such as your own  |
 /// | `sslcert=FILE`     | the certificate of this client, if the server asks for one                |
 /// | `sslkey=FILE`      | its private key                                                           |
 ///
-/// Without `sslrootcert` those are trusted that the operating system trusts, or that the variable
-/// `SSL_CERT_FILE` names; with it, no others.
-/// PostgreSQL, MySQL and `MariaDB` read the files for each connection, so they may be replaced while
-/// processes run; Redis and etcd when the store is opened.
+/// Without `sslrootcert`, the authorities of the operating system are trusted, or those in the file that the variable
+/// `SSL_CERT_FILE` names. With it, only its own are. PostgreSQL, MySQL and `MariaDB` stores read the files for each
+/// connection, so you can replace them while processes run; Redis and etcd stores read them when they are opened.
 ///
 /// ```text
 /// rediss://:PASSWORD@redis.internal:6379/0?sslrootcert=/etc/orders/ca.pem
@@ -68,11 +65,17 @@ use crate::segment::SegmentStore;
 /// mysql://ids:PASSWORD@db.internal/ids?sslmode=verify-full&sslrootcert=/etc/orders/ca.pem
 /// ```
 ///
+/// # Blocking
+///
+/// It asks the server, and waits for the answer: see [how long](super#how-long-calls-block).
+/// [`deferred`](super::deferred) leaves that to the first acquire.
+///
 /// # Errors
 ///
-/// [`StoreError::Invalid`] when the URL has another form or other options,
-/// [`StoreError::Unusable`] when the store was left out of this build, a file of certificates cannot be
-/// used, or the server's certificate is not trusted or is for another host; and those of the store.
+/// - [`StoreError::Invalid`]: the URL has another form or other options;
+/// - [`StoreError::Unusable`]: this build lacks the store's feature, a certificate file cannot be used, or the server's
+///   certificate is not trusted or is for another host;
+/// - those of the store.
 ///
 /// ```
 /// use randflake_std::lease::{Namespace, open};
@@ -95,7 +98,8 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
     })
 }
 
-/// Opens the store that a URL names, for the counter of a namespace, as [`lease::open`](crate::lease::open) does.
+/// Opens the store that a URL names, for the counter of a namespace; otherwise like
+/// [`lease::open`](crate::lease::open). It blocks [as long](crate::lease#how-long-calls-block).
 ///
 /// # Errors
 ///
@@ -128,6 +132,22 @@ fn opened(form: &Form, namespace: &Namespace) -> Result<Box<dyn Store>, StoreErr
     }
 }
 
+#[cfg_attr(
+    all(
+        feature = "sqlite",
+        feature = "redis",
+        feature = "etcd",
+        feature = "postgres",
+        feature = "mysql"
+    ),
+    expect(dead_code, reason = "nothing is left out")
+)]
+pub(super) fn left_out(engine: &str, feature: &str) -> StoreError {
+    StoreError::unusable(format!(
+        "this build has no {engine} store: build it with the cargo feature `{feature}`"
+    ))
+}
+
 /// The function that opens an engine, or says that this build leaves it out.
 macro_rules! opener {
     ($name:ident, $at:ident: $place:ty, $namespace:ident, $feature:tt, $engine:tt, $open:expr) => {
@@ -138,13 +158,7 @@ macro_rules! opener {
 
         #[cfg(not(feature = $feature))]
         fn $name(_: $place, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-            Err(StoreError::unusable(concat!(
-                "this build has no ",
-                $engine,
-                " store: build it with the cargo feature `",
-                $feature,
-                "`"
-            )))
+            Err(left_out($engine, $feature))
         }
     };
 }

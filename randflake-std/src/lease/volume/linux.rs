@@ -8,9 +8,29 @@ use super::Kind;
 const TMPFS: u64 = 0x0102_1994;
 const RAMFS: u64 = 0x8584_58f6;
 const OVERLAYFS: u64 = 0x794c_7630;
-const NFS: u64 = 0x6969;
-const CIFS: u64 = 0xff53_4d42;
-const SMB2: u64 = 0xfe53_4d42;
+/// Network and cluster file systems by name. Those that are not in Linux itself are numbered in GNU coreutils'
+/// `src/stat.c`.
+const SHARED: [(u64, &str); 18] = [
+    (0x6969, "NFS"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB"),
+    (0x517b, "SMB"),
+    (0x00c3_6400, "CephFS"),
+    (0x0102_1997, "9p"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x1983_0326, "BeeGFS"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636f, "OCFS2"),
+    (0x2003_0528, "OrangeFS"),
+    (0x5346_414f, "AFS"),
+    (0x6b41_4653, "AFS"),
+    (0x7375_7245, "Coda"),
+    (0x786f_4256, "a folder of VirtualBox's host"),
+    (0xbacb_acbc, "a folder of VMware's host"),
+    // Nothing tells them apart.
+    (0x6573_5546, "FUSE, as GlusterFS, virtiofs and sshfs are"),
+];
 
 pub(super) fn kind(path: &Path) -> Kind {
     let found = path
@@ -19,10 +39,38 @@ pub(super) fn kind(path: &Path) -> Kind {
     // Its type differs between processors.
     #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
     let magic = found.map(|found| found.f_type as u64 & 0xffff_ffff);
-    match magic {
-        Some(TMPFS | RAMFS) => Kind::Memory,
-        Some(OVERLAYFS) => Kind::Container,
-        Some(NFS | CIFS | SMB2) => Kind::Network,
+    magic.map_or(Kind::Other, kind_of)
+}
+
+fn kind_of(magic: u64) -> Kind {
+    let shared = SHARED.iter().find(|(shared, _)| *shared == magic);
+    match (magic, shared) {
+        (TMPFS | RAMFS, _) => Kind::Memory,
+        (OVERLAYFS, _) => Kind::Container,
+        (_, Some((_, name))) => Kind::Shared(name),
         _ => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_systems_that_machines_share_are_named() {
+        let name = |magic| match kind_of(magic) {
+            Kind::Shared(name) => name,
+            _ => "",
+        };
+        assert_eq!(name(0x00c3_6400), "CephFS");
+        assert_eq!(name(0x0102_1997), "9p");
+        assert!(name(0x6573_5546).contains("virtiofs"));
+        // ext4
+        assert!(matches!(kind_of(0xef53), Kind::Other));
+        assert!(matches!(kind(Path::new("/proc/self/nothing")), Kind::Other));
+        // Each number once.
+        let mut numbers = SHARED.map(|(magic, _)| magic);
+        numbers.sort_unstable();
+        assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
     }
 }

@@ -19,8 +19,8 @@ enum Kind {
     Memory,
     /// It is a container's own layer.
     Container,
-    /// It is on a server.
-    Network,
+    /// It is a network or cluster file system of this name.
+    Shared(&'static str),
     /// It is of another kind, or not known.
     Other,
 }
@@ -31,9 +31,14 @@ pub(super) fn finding(path: &Path, vanishes: &str) -> Finding {
     match os::kind(path) {
         Kind::Memory => Finding::caution(name, "in memory", vanishes),
         Kind::Container => Finding::caution(name, "a container's own layer", vanishes),
-        Kind::Network => {
-            let sentence = "two machines are kept apart only if its locks work across them";
-            Finding::caution(name, "on the network", sentence)
+        Kind::Shared(kind) => {
+            let sentence = "its locks may not hold between machines, and then two grant the same ids: use a disk of this \
+                            machine, or a lease store on a server";
+            Finding::caution(
+                name,
+                format!("network or cluster file system: {kind}"),
+                sentence,
+            )
         }
         Kind::Other => Finding::fine(name, "a disk, or not known"),
     }

@@ -6,12 +6,12 @@ use super::attempt::{Done, Undone};
 use super::{Ledger, Pending, Written};
 use crate::holder::DEVICE;
 use crate::lease::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed,
-    StoreError,
+    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, NodeIds, Quarantine, Record,
+    Renewed, StoreError,
 };
 use crate::ledger::{
-    Acquire, Engine, Held, NodeRecord, Seal, Wanted, acquire, end_quarantine, quarantine, release,
-    renew,
+    Acquire, Engine, Held, NodeRecord, Seal, Wanted, acquire, drop_namespace, end_quarantine,
+    quarantine, release, renew,
 };
 
 impl<E: Engine> Ledger<E> {
@@ -212,6 +212,25 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         done.map(|done| done.answer).map_err(|undone| undone.error)
     }
 
+    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        Ok(self.look()?.quarantined())
+    }
+
+    fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        // A right that is missing is told before anything is written: this is no namespace's text.
+        self.records.engine.clear("-")?;
+        let ends = self.records.list()?.into_iter().map(|record| record.end);
+        let latest_end = ends.max().unwrap_or(0);
+        let done = self.run(&Wanted::default(), false, |view, asking| {
+            drop_namespace(view, asking, latest_end)
+        });
+        let dropped = done.map_err(|undone| undone.error)?.answer;
+        if let Some(record) = dropped {
+            self.records.engine.clear(&record.to_text())?;
+        }
+        Ok(())
+    }
+
     fn now(&mut self) -> Result<Duration, StoreError> {
         let view = self.records.read(&Wanted::default())?;
         self.records.engine.abandon();
@@ -220,7 +239,9 @@ impl<E: Engine> LeaseStore for Ledger<E> {
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
         let mut findings = self.records.engine.diagnose()?;
-        findings.push(Finding::quarantine(self.look()?.quarantine_left()));
+        let standing = self.look()?;
+        let left = standing.quarantine_left();
+        findings.push(Finding::quarantine(standing.quarantined(), left));
         Ok(findings)
     }
 }

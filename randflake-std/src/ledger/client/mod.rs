@@ -1,6 +1,7 @@
 //! A holder's dealings with one namespace: reads, asks the rules, and writes what they say.
 
 mod attempt;
+mod catalog;
 mod leases;
 
 use core::fmt::{self, Debug, Formatter};
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use randflake_core::Clock;
 
 use self::attempt::Undone;
+pub(crate) use self::catalog::{find, names};
 use super::carried::{Carried, Machine};
 use super::{
     Asking, Change, Decision, Engine, Expected, NamespaceRecord, NodeRecord, Records, Seen,
@@ -136,14 +138,13 @@ impl<E: Engine> Ledger<E> {
     ///
     /// [`StoreError::Unusable`] when the engine has the namespace with other terms; and those of the engine.
     pub fn check(&mut self) -> Result<(), StoreError> {
+        let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
         // A quarantine begins when it is noticed. To make a record is for who knows its terms.
         let note_quarantine = |view: &View, asking: &Asking<'_>| match Standing::of(view, asking) {
-            Ok(standing) if view.namespace.is_some() && !standing.quarantine_left().is_zero() => {
-                Decision {
-                    change: standing.into_change(),
-                    answer: Ok(()),
-                }
-            }
+            Ok(standing) if is_there(view) && !standing.quarantine_left().is_zero() => Decision {
+                change: standing.into_change(),
+                answer: Ok(()),
+            },
             Ok(_) => Decision {
                 change: Change::none(view),
                 answer: Ok(()),

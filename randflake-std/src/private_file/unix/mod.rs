@@ -14,11 +14,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, StatVfsMountFlags, fstatvfs};
 use rustix::process::{getegid, geteuid, getgroups};
 
 use super::refusal::{Reason, Refusal};
-use super::{Found, Identity};
+use super::{Found, Identity, Readers};
 
 const ROOT: u32 = 0;
 const STICKY: u32 = 0o1000;
@@ -83,18 +83,36 @@ pub(super) fn check_directory_writers(metadata: &Metadata, path: &Path) -> Resul
     check_writers(metadata, path)
 }
 
-pub(super) fn check_readers(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
+/// Whether only those read a key who may; a read-only mount shows it to all who see the mount, with a caution.
+pub(super) fn check_readers(
+    file: &File,
+    metadata: &Metadata,
+    path: &Path,
+) -> Result<Readers, Refusal> {
     const GROUP_AND_OTHERS: u32 = 0o077;
     const GROUP_READS: u32 = 0o040;
+    const OTHERS_READ: u32 = 0o004;
     let mode = metadata.mode();
-    // Root hands a key to who is not root by a group or an access list, as Kubernetes and systemd do.
-    let is_handed = metadata.uid() == ROOT && !geteuid().is_root();
-    let allowed = if is_handed { GROUP_READS } else { 0 };
-    if mode & GROUP_AND_OTHERS & !allowed != 0 {
-        let mode = mode & 0o777;
-        return Err(Refusal::new(path, Reason::Readable { mode }));
+    let granted = mode & GROUP_AND_OTHERS;
+    // Root hands a key to a group or by an access list, as Kubernetes and systemd do.
+    let handed = if metadata.uid() == ROOT {
+        GROUP_READS
+    } else {
+        0
+    };
+    if granted & !handed == 0 {
+        return Ok(Readers::Few);
     }
-    Ok(())
+    // Nobody can take the right away there, as Kubernetes and Docker mount secrets by default.
+    if granted & !(GROUP_READS | OTHERS_READ) == 0 && is_mounted_read_only(file) {
+        return Ok(Readers::All);
+    }
+    let mode = mode & 0o777;
+    Err(Refusal::new(path, Reason::Readable { mode }))
+}
+
+fn is_mounted_read_only(file: &File) -> bool {
+    fstatvfs(file).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 fn is_in_group(gid: u32) -> bool {

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let secret = Secret::from_file(folder.join("randflake.key"))?;
     let store = SqliteStore::open(
         folder.join("leases.db"),
-        &Namespace::of::<Randflake>("notes")?,
+        &Namespace::new("notes", Randflake)?,
     )?;
     let ids = Handle::builder(&secret, store).build()?;
 

@@ -23,10 +23,20 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
         Finding::new("directory", directory()),
         Finding::new("secret", secret_source(secret)),
     ];
-    match store.open() {
-        Ok(opened) => {
-            findings.push(Finding::new("store", store.shown_url().map_err(problem)));
-            findings.extend(opened_store(opened, secret, store));
+    let url = store.shown_url().map_err(problem);
+    // To open a store may make it.
+    let opened = store.is_there().and_then(|is_there| {
+        let opened = is_there.map(|is_there| Ok((store.open()?, is_there)));
+        opened.transpose()
+    });
+    match opened {
+        Ok(Some((opened, is_there))) => {
+            findings.push(Finding::new("store", url));
+            findings.extend(opened_store(opened, is_there, secret, store));
+        }
+        Ok(None) => {
+            let missing = |url| format!("{url}, not made yet: the first generate makes it");
+            findings.push(Finding::new("store", url.map(missing)));
         }
         Err(failure) => findings.push(Finding::new("store", Err(problem(failure)))),
     }
@@ -69,6 +79,7 @@ fn secret_source(secret: &SecretArgs) -> Result<String, String> {
     Ok(match &source {
         Source::Given(path) => format!("--key-file {}", file(path)),
         Source::Variable => "RANDFLAKE_KEY".to_owned(),
+        Source::Credential(path) => format!("systemd credential {}", file(path)),
         Source::Default(path) if is_there => file(path),
         Source::Default(path) => format!("{}, made by the first generate", path.display()),
     })
@@ -76,13 +87,19 @@ fn secret_source(secret: &SecretArgs) -> Result<String, String> {
 
 fn opened_store(
     mut opened: Box<dyn LeaseStore>,
+    is_there: bool,
     secret: &SecretArgs,
     store: &LeaseArgs,
 ) -> Vec<Finding> {
     let namespace = opened.namespace();
     let described = format!(
-        "{:?}: {} node ids, leases of {} s unless asked for, at most {} s",
+        "{:?}{}: {} node ids, leases of {} s unless asked for, at most {} s",
         namespace.name(),
+        if is_there {
+            ""
+        } else {
+            ", not made yet by a first generate"
+        },
         namespace.node_ids(),
         DEFAULT_TTL.as_secs(),
         namespace.max_ttl().as_secs()
@@ -96,10 +113,10 @@ fn opened_store(
         Ok(told) => findings.extend(told.into_iter().map(Finding::of_store)),
         Err(error) => findings.push(Finding::new("settings", Err(problem(error)))),
     }
-    findings.extend([
-        Finding::new("lease", lease(secret, store)),
-        Finding::new("occupancy", occupancy(&mut *opened)),
-    ]);
+    if is_there {
+        findings.push(Finding::new("lease", lease(secret, store)));
+    }
+    findings.push(Finding::new("occupancy", occupancy(&mut *opened)));
     findings
 }
 

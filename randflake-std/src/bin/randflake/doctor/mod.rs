@@ -15,8 +15,8 @@ use crate::store::LeaseArgs;
 /// Check what `generate` needs, and say what is wrong
 ///
 /// Prints a line for each check, with what the lease store says of its own settings, and fails if one
-/// finds a problem. A caution names a condition that cannot be checked from here. It leases a node id for a moment to see
-/// that this works, makes the default lease store if that is not there, and no secret.
+/// finds a problem. A caution names a condition that cannot be checked from here. It makes nothing: no secret, no lease
+/// store and no namespace. Where the namespace is there, it leases a node id for a moment to see that this works.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

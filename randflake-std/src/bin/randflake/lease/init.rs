@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use randflake_std::lease::QuarantineCause;
+
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::store::LeaseArgs;
@@ -10,7 +12,7 @@ use crate::store::LeaseArgs;
 ///
 /// A server that has lost its data looks like a new one. Where the two cannot be told apart, a new namespace
 /// waits until every lease that may have been forgotten has expired, unless this declares that there was none.
-/// A namespace that has leases is refused.
+/// A namespace that has leases is refused, and one that was dropped or is in quarantine for another reason.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -20,6 +22,14 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open()?;
+        let cause = store.quarantined()?;
+        if let Some(quarantine) = cause.filter(|it| it.cause != QuarantineCause::New) {
+            return Err(Failure::failed(format!(
+                "namespace {:?} is not new: {quarantine}; to end a quarantine that was set wrongly, while no process has a \
+                 lease of this namespace: randflake lease quarantine --end",
+                store.namespace().name()
+            )));
+        }
         let leases = store.list()?.len();
         if leases > 0 {
             return Err(Failure::failed(format!(

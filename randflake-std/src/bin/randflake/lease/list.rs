@@ -9,7 +9,7 @@ use super::snapshot::{Snapshot, ms};
 use crate::failure::{Failure, say};
 use crate::output::{stdout, visible};
 use crate::record::utc;
-use crate::store::LeaseArgs;
+use crate::store::StoreArgs;
 
 /// List the leases, in the order of node ids
 ///
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: LeaseArgs,
+    store: StoreArgs,
 }
 
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ struct Row<'a> {
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let mut store = self.store.open()?;
+        let mut store = self.store.open_stored()?;
         let snapshot = Snapshot::take(&mut *store)?;
         let records = snapshot.records().iter();
         let mut rows = records

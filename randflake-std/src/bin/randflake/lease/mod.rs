@@ -1,9 +1,14 @@
 //! `randflake lease`
 
+mod acquire;
+mod document;
+mod drop;
 mod init;
 mod list;
+mod namespaces;
 mod quarantine;
 mod release;
+mod renew;
 mod snapshot;
 mod status;
 mod ticket;
@@ -13,7 +18,7 @@ use clap::Subcommand;
 use crate::failure::Failure;
 pub(crate) use snapshot::Snapshot;
 
-/// Show the leases of node ids, end one by hand, or give one to a device
+/// Take leases of node ids, show them, end them by hand, or give one to a device
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -22,9 +27,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Acquire(acquire::Args),
+    Renew(renew::Args),
+    Release(release::Args),
     List(list::Args),
     Status(status::Args),
-    Release(release::Args),
+    Namespaces(namespaces::Args),
+    Drop(drop::Args),
     Quarantine(quarantine::Args),
     Init(init::Args),
     Ticket(ticket::Args),
@@ -33,6 +42,10 @@ enum Command {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
+            Command::Acquire(args) => args.run(),
+            Command::Renew(args) => args.run(),
+            Command::Namespaces(args) => args.run(),
+            Command::Drop(args) => args.run(),
             Command::List(args) => args.run(),
             Command::Status(args) => args.run(),
             Command::Release(args) => args.run(),

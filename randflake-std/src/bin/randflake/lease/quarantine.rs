@@ -4,6 +4,7 @@ use std::io::Write;
 
 use crate::failure::Failure;
 use crate::output::stdout;
+use crate::record::utc;
 use crate::store::LeaseArgs;
 
 /// Grant nothing until every lease that there may be has expired
@@ -31,7 +32,9 @@ impl Args {
         } else {
             let wait = store.quarantine()?;
             let seconds = wait.as_millis().div_ceil(1_000);
-            writeln!(out, "nothing is granted for {seconds} s")?;
+            let until = store.quarantined()?.map(|quarantine| quarantine.until);
+            let until = utc(until.unwrap_or_default());
+            writeln!(out, "nothing is granted for {seconds} s, until {until}")?;
         }
         Ok(out.flush()?)
     }

@@ -4,14 +4,15 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_std::MAX_TOLERANCE_MS;
-use randflake_std::lease::{DeviceLease, Grant, LeaseStore, Record};
+use randflake_std::lease::{DeviceLease, Grant, LeaseStore, MAX_SKEW, Namespace, Record};
 
+use super::document::GrantArgs;
 use super::snapshot::{Snapshot, ms};
 use super::ticket::device_id;
 use crate::failure::Failure;
 use crate::number::{check, within};
 use crate::output::{stdout, visible};
-use crate::store::LeaseArgs;
+use crate::store::StoreArgs;
 
 /// End leases by hand
 ///
@@ -20,18 +21,21 @@ use crate::store::LeaseArgs;
 /// store's clock was not set back since it began; else ids repeat. A lease whose holder is a running
 /// process of this machine is never released. Either all the leases are released or none.
 ///
+/// What `lease acquire` gave is released with what it has printed: --grant.
+///
 /// The lease of a device that will not use it any more is released from the device's horizon on, which only the
 /// device knows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   randflake lease release 17 --force
+  randflake lease release --grant lease.json
   randflake lease release --device 00000000d0e5 --horizon 1733706357")]
 pub(crate) struct Args {
     /// Node ids
     #[arg(
-        required_unless_present = "device",
-        conflicts_with = "device",
+        required_unless_present_any = ["device", "grant"],
+        conflicts_with_all = ["device", "grant"],
         value_name = "NODE",
         allow_negative_numbers = true
     )]
@@ -51,13 +55,21 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    store: LeaseArgs,
+    grant: GrantArgs,
+    /// With --grant: from this Unix time in milliseconds on no id was issued [default: 15 s from now]
+    #[arg(long, value_name = "MS", requires = "grant", value_parser = within::<u64>(0..=u64::MAX))]
+    unused_from_ms: Option<u64>,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let nodes = self.read_nodes()?;
-        let mut store = self.store.open()?;
+        if self.grant.grant.is_some() {
+            return self.release_grants();
+        }
+        let mut store = self.store.open_stored()?;
+        let nodes = self.read_nodes(store.namespace())?;
         if let (Some(device), Some(horizon)) = (self.device, self.horizon) {
             let lease = DeviceLease::find(&mut *store, device)?;
             let node = lease.grant().node_id;
@@ -82,8 +94,31 @@ impl Args {
         tell(&mut *store, &nodes)
     }
 
-    fn read_nodes(&self) -> Result<Vec<u32>, Failure> {
-        let range = 0..=self.store.layout().spec().max_node_id().into();
+    /// Those of `lease acquire`, whose holder says until when it has used them, or may have used them up to now: by a
+    /// clock that is ahead of the store's, and as far ahead of it as any handle's tolerance goes.
+    fn release_grants(&self) -> Result<(), Failure> {
+        let document = self.grant.read()?;
+        let mut grants = document.grants()?;
+        let mut store = document.open(&self.store)?;
+        let unused_from = match self.unused_from_ms {
+            Some(unix_ms) => Duration::from_millis(unix_ms),
+            None => store.now()? + MAX_SKEW + Duration::from_millis(MAX_TOLERANCE_MS),
+        };
+        let spec = store.namespace().spec();
+        let tick = spec.tick_at(unused_from).unwrap_or(0);
+        // A tick that began before may have been used.
+        let begins_then = Duration::from_millis(spec.unix_ms(tick)) >= unused_from;
+        let unused_from = if begins_then { tick } else { tick + 1 };
+        for grant in &mut grants {
+            grant.end = grant.end.min(unused_from.max(grant.start));
+        }
+        store.release(&grants)?;
+        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+        tell(&mut *store, &nodes)
+    }
+
+    fn read_nodes(&self, namespace: &Namespace) -> Result<Vec<u32>, Failure> {
+        let range = 0..=namespace.spec().max_node_id().into();
         let nodes = self.nodes.iter();
         nodes
             .map(|node| check("<NODE>...", node, range.clone()))

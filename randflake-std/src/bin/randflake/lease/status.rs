@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::snapshot::{Snapshot, ms};
 use crate::failure::Failure;
+use crate::layout::described;
 use crate::output::{stdout, visible};
 use crate::record::utc;
-use crate::store::LeaseArgs;
+use crate::store::StoreArgs;
 
 /// Show how many node ids are leased
 #[derive(Debug, clap::Args)]
@@ -18,7 +19,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: LeaseArgs,
+    store: StoreArgs,
 }
 
 /// The occupancy of a namespace. The soonest end is that of a live lease, unless it is renewed.
@@ -26,24 +27,31 @@ pub(crate) struct Args {
 struct Status {
     namespace: String,
     store: String,
+    layout: String,
     live: usize,
     total: u64,
     soonest_end_unix_ms: Option<u64>,
     soonest_end_in_ms: Option<u64>,
+    quarantine_until_unix_ms: Option<u64>,
+    quarantine: Option<String>,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let mut store = self.store.open()?;
+        let mut store = self.store.open_stored()?;
         let snapshot = Snapshot::take(&mut *store)?;
+        let quarantine = store.quarantined()?;
         let soonest = snapshot.live().map(|record| snapshot.end(record)).min();
         let status = Status {
             namespace: store.namespace().name().to_owned(),
             store: self.store.shown_url()?,
+            layout: described(store.namespace()),
             live: snapshot.live().count(),
             total: store.namespace().node_ids(),
             soonest_end_unix_ms: soonest.map(ms),
             soonest_end_in_ms: soonest.map(|end| ms(end.saturating_sub(snapshot.now()))),
+            quarantine_until_unix_ms: quarantine.map(|quarantine| ms(quarantine.until)),
+            quarantine: quarantine.map(|quarantine| quarantine.to_string()),
         };
         let mut out = stdout();
         if self.json {
@@ -72,12 +80,16 @@ impl Status {
             out,
             "namespace     {}\n\
              store         {}\n\
+             layout        {}\n\
              live leases   {} of {} node ids\n\
-             soonest end   {soonest}\n",
+             soonest end   {soonest}\n\
+             quarantine    {}\n",
             self.namespace,
             visible(&self.store),
+            self.layout,
             self.live,
-            self.total
+            self.total,
+            self.quarantine.as_deref().unwrap_or("none"),
         )
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use randflake_std::lease::DeviceLease;
+use randflake_std::lease::{DeviceLease, DeviceLeaseError};
 use randflake_std::{Secret, private_file};
 
 use crate::failure::Failure;
@@ -16,6 +16,7 @@ use crate::output::stdout;
 use crate::secret::{SecretArgs, TICKET_VARIABLE as VARIABLE};
 use crate::state_directory;
 use crate::store::LeaseArgs;
+use crate::wait::WaitArgs;
 
 /// Lease a node id for a device, or renew its lease, and print the ticket
 ///
@@ -53,6 +54,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(u32::MAX)))]
     counter: Option<u32>,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
     store: LeaseArgs,
@@ -69,20 +72,21 @@ impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let key = self.key()?;
         self.secret.differs_from(&key)?;
-        let mut store = self.store.open()?;
+        let mut store = self.store.open_within(&self.wait)?;
         // First: a counter that was taken and not used does no harm.
         let counter = match self.counter {
             Some(counter) => counter,
             None => next_counter(self.device)?,
         };
         let ttl = Duration::from_secs(self.ttl_s);
-        let lease = if self.renew {
+        let lease = self.wait.until(|| {
+            if !self.renew {
+                return Ok(DeviceLease::acquire(&mut *store, self.device, ttl)?);
+            }
             let mut lease = DeviceLease::find(&mut *store, self.device)?;
             lease.renew(&mut *store, ttl)?;
-            lease
-        } else {
-            DeviceLease::acquire(&mut *store, self.device, ttl)?
-        };
+            Ok::<_, DeviceLeaseError>(lease)
+        })?;
         let ticket = lease.ticket(counter, &key).map_err(Failure::failed)?;
         let mut out = stdout();
         for byte in ticket {

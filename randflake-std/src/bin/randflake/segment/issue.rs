@@ -15,6 +15,7 @@ use crate::output::stdout;
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
+use crate::wait::WaitArgs;
 
 /// The most that are reserved at once, and lost when the run is killed. Reserving waits for the disk or
 /// the network, so there should be many.
@@ -39,6 +40,8 @@ pub(crate) struct Issue {
     #[arg(long, value_enum)]
     format: Option<Form>,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
     store: StoreArgs,
@@ -53,7 +56,7 @@ impl Issue {
             return Err(Failure::usage("--key-file: only --encrypt takes a secret"));
         }
         if self.encrypt {
-            self.print(Form::Text, &self.secret.read_or_make()?.cipher())
+            self.print(Form::Text, &self.secret.read_or_make(&self.store)?.cipher())
         } else {
             self.print(Form::Int, &Plain)
         }
@@ -62,7 +65,7 @@ impl Issue {
     fn print(&self, default: Form, permutation: &impl Permutation) -> Result<(), Failure> {
         let form = self.format.unwrap_or(default);
         let interrupt = Interrupt::watch()?;
-        let mut store = self.store.open_counter()?;
+        let mut store = self.store.open_counter_within(&self.wait)?;
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         let (mut block, mut ids) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
@@ -70,7 +73,8 @@ impl Issue {
         while done < self.count {
             // Before it waits, all made so far is handed to the reader.
             out.flush()?;
-            let segment = store.reserve((self.count - done).min(LONGEST))?;
+            let count = (self.count - done).min(LONGEST);
+            let segment = self.wait.until(|| store.reserve(count))?;
             let mut numbers = segment.first()..segment.end();
             while !numbers.is_empty() {
                 interrupt.check()?;

@@ -1,0 +1,139 @@
+//! `randflake lease acquire`
+
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use randflake_std::DEFAULT_TTL;
+use randflake_std::lease::{AcquireRequest, Acquired, LeaseStore, NodeIds, StoreError, Token};
+use randflake_std::ledger::Seal;
+
+use super::document::{Document, caller};
+use crate::failure::{Failure, say};
+use crate::number::{check, span, within};
+use crate::secret::SecretArgs;
+use crate::store::LeaseArgs;
+
+/// Lease node ids for another program
+///
+/// Prints what it needs to issue ids, and what `lease renew` and `lease release` take. In each tick from start_tick
+/// up to and without end_tick (from start_unix_ms up to and without end_unix_ms) one generator may issue each sequence
+/// of the node id once. It renews at a third of the time, and stops at the end unless that was moved. Nobody else has
+/// the node id before.
+///
+/// It needs no secret. Where one is known here, a namespace of another secret is refused.
+///
+/// Exit status: 0 granted, 1 failed, 2 wrong arguments, 3 nothing granted now: try again later, or use --wait.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake lease acquire --json > lease.json
+  randflake lease acquire -n 4 --ttl 5m --holder import/7 --wait 2m --json
+  randflake lease renew --grant lease.json --json > new.json && mv new.json lease.json
+  randflake lease release --grant lease.json")]
+pub(crate) struct Args {
+    /// How many node ids
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "K",
+        default_value = "1",
+        value_parser = within::<u32>(1..=u64::from(u32::MAX)),
+        allow_negative_numbers = true,
+        conflicts_with = "node_id"
+    )]
+    count: u32,
+    /// This node id, instead of any that is free
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    node_id: Option<String>,
+    /// How long the lease lasts unless it is renewed: seconds, or a time such as 90s or 5m [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    ttl: Option<Duration>,
+    /// Who has it, for `lease list` [default: host, process that runs this command, a random number]
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
+    /// Wait up to so long while too few node ids are free, or for the end of a quarantine
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "0")]
+    wait: Duration,
+    /// Print an object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
+    store: LeaseArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let layout = self.store.layout();
+        let chosen = match &self.node_id {
+            Some(node_id) => {
+                let all = 0..=u64::from(layout.spec().max_node_id());
+                Some([check::<u32>("--node-id <N>", node_id, all)?])
+            }
+            None => None,
+        };
+        let holder = match &self.holder {
+            Some(name) if name.starts_with("device/") => {
+                return Err(Failure::usage(
+                    "a holder's name begins with device/: that is for `randflake lease ticket`",
+                ));
+            }
+            Some(name) => name.clone(),
+            None => caller()?,
+        };
+        let mut store = self.store.open()?;
+        if let Some(permutation) = layout.known_permutation(&self.secret)? {
+            store.seal(Seal::of(&permutation));
+        }
+        let namespace = store.namespace();
+        let shortest = Duration::from_millis(namespace.spec().tick_ms());
+        let request = AcquireRequest {
+            token: Token::random().map_err(Failure::failed)?,
+            holder: &holder,
+            nodes: match &chosen {
+                Some(chosen) => NodeIds::These(chosen),
+                None => NodeIds::Any(self.count),
+            },
+            ttl: namespace.ticks(self.ttl.unwrap_or(DEFAULT_TTL.max(shortest))),
+        };
+        let acquired = acquire(&mut *store, &request, self.wait)?;
+        let document = Document::of(store.namespace(), holder.clone(), &acquired);
+        document.print(self.json)
+    }
+}
+
+/// Asks until it is granted, or until no more time is left than it would take.
+fn acquire(
+    store: &mut dyn LeaseStore,
+    request: &AcquireRequest<'_>,
+    patience: Duration,
+) -> Result<Acquired, Failure> {
+    /// A lease may be released sooner than it ends.
+    const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+    let begun = Instant::now();
+    let mut is_told = false;
+    loop {
+        let error = match store.acquire(request) {
+            Ok(acquired) => return Ok(acquired),
+            Err(error) => error,
+        };
+        let left = patience.saturating_sub(begun.elapsed());
+        match &error {
+            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
+                if left.is_zero() {
+                    return Err(Failure::Later(error.to_string()));
+                }
+                if !is_told {
+                    say(&format!("waiting for up to {} s: {error}", left.as_secs()));
+                    is_told = true;
+                }
+                let pause = LONGEST_PAUSE.min(*retry_in).min(left);
+                thread::sleep(pause);
+            }
+            _ => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `randflake lease drop`
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use super::snapshot::Snapshot;
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::store::StoreArgs;
+
+/// Remove a namespace: its leases, its layout and its secret's check value
+///
+/// Existing ids are not affected. Whoever opens the namespace again may bring another layout and secret, and
+/// waits in quarantine for the longest TTL and 20 s, at least 320 s, because processes may still hold leases of before.
+/// A counter of `randflake segment` of the same name stays.
+///
+/// A namespace with live leases is refused unless --force: their holders cannot renew them, and stop when they end.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake lease namespaces
+  randflake lease drop orders-test --yes")]
+pub(crate) struct Args {
+    /// Its name
+    #[arg(value_name = "NAMESPACE")]
+    name: String,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// Also while leases are live
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut store = self.store.open_named(&self.name)?;
+        let snapshot = Snapshot::take(&mut *store)?;
+        let live = snapshot.live().count();
+        let (name, place) = (&self.name, self.store.shown_url()?);
+        if live > 0 && !self.force {
+            let last = snapshot
+                .live()
+                .map(|record| snapshot.remaining(record))
+                .max();
+            return Err(Failure::failed(format!(
+                "namespace {name:?} has live leases of {live} node ids, the last of which ends in {} s unless renewed: \
+                 stop their holders, see `randflake lease list`, or add --force, and they stop when their leases end",
+                last.unwrap_or_default().as_millis().div_ceil(1_000)
+            )));
+        }
+        if !self.yes {
+            confirm(
+                &format!(
+                    "Drop namespace {name:?} of {place}, with the leases of {live} node ids? Type its name: "
+                ),
+                name,
+            )?;
+        }
+        store.drop_namespace()?;
+        let mut out = stdout();
+        writeln!(
+            out,
+            "namespace {name:?} is dropped; if it is opened again, it grants nothing for the longest TTL and 20 s, at least 320 s"
+        )?;
+        Ok(out.flush()?)
+    }
+}
+
+/// Asks somebody at a terminal.
+fn confirm(question: &str, expected: &str) -> Result<(), Failure> {
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        return Err(Failure::usage(
+            "standard input is no terminal, so nobody can be asked: add --yes",
+        ));
+    }
+    let mut stderr = io::stderr();
+    // Without it the answer is refused below.
+    _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    let read = stdin.lock().read_line(&mut answer);
+    read.map_err(|error| Failure::failed(format!("standard input: {error}")))?;
+    if answer.trim() != expected {
+        return Err(Failure::failed("not dropped"));
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! `randflake lease renew`
+
+use core::time::Duration;
+
+use randflake_std::DEFAULT_TTL;
+use randflake_std::lease::Acquired;
+
+use super::document::{GrantArgs, Lost};
+use crate::failure::Failure;
+use crate::number::span;
+use crate::store::StoreArgs;
+
+/// Renew leases that `lease acquire` gave
+///
+/// Reads what it has printed, from standard input unless --grant names a file, and prints the same with the new ends.
+/// After exit status 1 the leases may have been renewed or not: they last until their old ends at least, and the same
+/// renewal may be repeated. A lease that is lost must not be used any more; the others are printed.
+///
+/// Two that renew the same leases are not told apart: give each process leases of its own.
+///
+/// Exit status: 0 all are renewed, 1 failed, 2 wrong arguments or input, 4 at least one is lost.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake lease renew --grant lease.json --json > new.json && mv new.json lease.json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    grant: GrantArgs,
+    /// How long they last from now: seconds, or a time such as 90s or 5m [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    ttl: Option<Duration>,
+    /// Print an object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let document = self.grant.read()?;
+        let mut grants = document.grants()?;
+        let mut store = document.open(&self.store)?;
+        let namespace = store.namespace();
+        let shortest = Duration::from_millis(namespace.spec().tick_ms());
+        let ttl = namespace.ticks(self.ttl.unwrap_or(DEFAULT_TTL.max(shortest)));
+        let renewed = store.renew(&grants, ttl)?;
+        let mut lost = Vec::new();
+        let mut ends = renewed.ends.into_iter();
+        grants.retain_mut(|grant| match ends.next() {
+            Some(Ok(end)) => {
+                grant.end = end;
+                true
+            }
+            outcome => {
+                let reason = outcome
+                    .and_then(Result::err)
+                    .map_or("unknown", |loss| loss.name());
+                lost.push(Lost {
+                    node: grant.node_id,
+                    reason: reason.to_owned(),
+                });
+                false
+            }
+        });
+        let acquired = Acquired {
+            grants,
+            now: renewed.now,
+        };
+        let mut document = document.renewed(store.namespace(), &acquired);
+        document.lost = lost;
+        document.print(self.json)?;
+        let lost = document.lost.iter();
+        let lost: Vec<_> = lost
+            .map(|lost| format!("{} ({})", lost.node, lost.reason))
+            .collect();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Lost(format!(
+            "lost are the leases of node ids {}: issue no more ids with them",
+            lost.join(", ")
+        )))
+    }
+}

@@ -1,0 +1,70 @@
+//! `--wait`, of the commands that take leases or numbers.
+
+use core::fmt::Display;
+use core::time::Duration;
+use std::thread;
+
+use randflake_std::patience::{Patience, Retry};
+
+use crate::failure::{Failure, say};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WaitArgs {
+    /// How long to wait for a store that grants nothing yet, such as 30s or 2m [default: fail at once]
+    ///
+    /// It waits while the store cannot be reached, all node ids are leased, the store is in quarantine, or its clock and
+    /// this machine's differ. Anything else fails at once.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    wait: Option<Duration>,
+}
+
+impl WaitArgs {
+    pub(crate) fn limit(&self) -> Duration {
+        self.wait.unwrap_or_default()
+    }
+
+    /// Tries until it succeeds, or fails in a way that waiting does not help, or the time is up.
+    pub(crate) fn until<T, E>(
+        &self,
+        mut attempt: impl FnMut() -> Result<T, E>,
+    ) -> Result<T, Failure>
+    where
+        E: Display + Into<Failure>,
+        for<'a> Retry: From<&'a E>,
+    {
+        let Some(limit) = self.wait else {
+            return attempt().map_err(Into::into);
+        };
+        let mut patience = Patience::new(limit);
+        let mut is_told = false;
+        loop {
+            let error = match attempt() {
+                Ok(success) => return Ok(success),
+                Err(error) => error,
+            };
+            let retry = Retry::from(&error);
+            let Some(pause) = patience.pause(retry) else {
+                if retry == Retry::Never {
+                    return Err(error.into());
+                }
+                let seconds = patience.spent().as_secs_f64();
+                return Err(Failure::failed(format!(
+                    "gave up after {seconds:.1} s: {error}"
+                )));
+            };
+            if !is_told {
+                tell(&error, patience.left());
+                is_told = true;
+            }
+            thread::sleep(pause);
+        }
+    }
+}
+
+/// Says why a command waits.
+pub(crate) fn tell(error: &impl Display, left: Duration) {
+    // To the second: what is left is a little less than what was asked for.
+    let left = Duration::from_secs((left + Duration::from_millis(500)).as_secs());
+    let left = humantime::format_duration(left);
+    say(&format!("waiting for at most {left}: {error}"));
+}

@@ -1,0 +1,174 @@
+//! `lease acquire`, `lease renew` and `lease release --grant`, as a script uses them
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::user::{User, objects};
+
+fn acquire(user: &User, more: &[&str]) -> Value {
+    let arguments = [&["lease", "acquire", "--json"], more].concat();
+    objects(&user.run(&arguments).ok()).remove(0)
+}
+
+fn live(user: &User) -> Vec<Value> {
+    objects(&user.run(&["lease", "list", "--json"]).ok())
+}
+
+#[test]
+fn a_lease_is_taken_renewed_and_released() {
+    let user = User::new();
+    let taken = acquire(&user, &["-n", "2", "--ttl", "90s", "--holder", "import/7"]);
+    assert_eq!(taken["namespace"], "default");
+    let leases = taken["leases"].as_array().unwrap();
+    assert_eq!(leases.len(), 2);
+    for lease in leases {
+        let number = |name: &str| lease[name].as_u64().unwrap();
+        assert_eq!(number("end_unix_ms") - number("start_unix_ms"), 90_000);
+        assert_eq!(
+            number("start_tick") * 1_000 + taken["epoch_unix_ms"].as_u64().unwrap(),
+            number("start_unix_ms")
+        );
+    }
+    let listed = live(&user);
+    assert_eq!(listed.len(), 2);
+    assert!(
+        listed.iter().all(|lease| lease["holder"] == "import/7"),
+        "{listed:?}"
+    );
+
+    fs::write(user.path("lease.json"), taken.to_string()).unwrap();
+    let renew = [
+        "lease",
+        "renew",
+        "--grant",
+        "lease.json",
+        "--ttl",
+        "5m",
+        "--json",
+    ];
+    let renewed = objects(&user.run(&renew).ok()).remove(0);
+    for (before, after) in leases.iter().zip(renewed["leases"].as_array().unwrap()) {
+        assert_eq!(
+            (&before["node"], &before["token"]),
+            (&after["node"], &after["token"])
+        );
+        assert_eq!(before["start_tick"], after["start_tick"]);
+        assert!(after["end_tick"].as_u64() > before["end_tick"].as_u64());
+    }
+    // From standard input, and in words.
+    let text = renewed.to_string();
+    let told = user.run_on(text.as_bytes(), &["lease", "renew"]).ok();
+    assert_eq!(told.matches("is leased from 20").count(), 2, "{told}");
+
+    let from = renewed["leases"][0]["start_unix_ms"].to_string();
+    let release = [
+        "lease",
+        "release",
+        "--grant",
+        "-",
+        "--unused-from-ms",
+        &from,
+    ];
+    let told = user.run_on(text.as_bytes(), &release).ok();
+    assert_eq!(told.matches("is free\n").count(), 2, "{told}");
+    assert!(live(&user).is_empty());
+
+    let lost = user.run_on(text.as_bytes(), &["lease", "renew", "--json"]);
+    assert_eq!(
+        objects(&lost.stdout)[0]["lost"].as_array().unwrap().len(),
+        2
+    );
+    assert!(
+        lost.fails(4)
+            .ends_with("(released): issue no more ids with them")
+    );
+}
+
+#[test]
+fn a_release_leaves_what_may_have_been_used() {
+    let user = User::new();
+    let taken = acquire(&user, &[]);
+    let told = user.run_on(
+        taken.to_string().as_bytes(),
+        &["lease", "release", "--grant", "-"],
+    );
+    assert!(told.ok().contains("is free in 1"));
+}
+
+#[test]
+fn what_is_not_granted_now_has_a_status_of_its_own() {
+    let user = User::new();
+    let layout = [
+        "--layout",
+        "custom:40,1,20@1577836800000/1000",
+        "--namespace",
+        "two",
+    ];
+    let taken = acquire(&user, &[&["-n", "2", "--ttl", "1"][..], &layout].concat());
+    let more = [&["lease", "acquire"][..], &layout].concat();
+    let said = user.run(&more).fails(3);
+    assert!(said.contains("too few node ids are free"), "{said}");
+    // One lease after the other, where it is waited for.
+    let waited = user.run(&[&more[..], &["--wait", "60s"]].concat());
+    assert_eq!(waited.status, Some(0), "{waited:?}");
+    assert!(!taken["leases"].as_array().unwrap().is_empty());
+
+    let third = [&["-n", "3"][..], &layout].concat();
+    let said = user
+        .run(&[&["lease", "acquire"][..], &third].concat())
+        .fails(2);
+    assert!(said.contains("1 to 2 are allowed"), "{said}");
+}
+
+#[test]
+fn a_chosen_node_id_is_leased_to_one() {
+    let user = User::new();
+    let taken = acquire(&user, &["--node-id", "4711"]);
+    assert_eq!(taken["leases"][0]["node"], 4_711);
+    user.run(&["lease", "acquire", "--node-id", "4711"])
+        .fails(3);
+    let holder = &live(&user)[0]["holder"];
+    // This very process has started the command, and runs.
+    let process = format!("/{}/", std::process::id());
+    assert!(holder.as_str().unwrap().contains(&process), "{holder}");
+    let said = user.run(&["lease", "release", "4711", "--force"]).fails(1);
+    assert!(said.contains("a running process of this machine"), "{said}");
+}
+
+#[test]
+fn wrong_input_is_named() {
+    let user = User::new();
+    let taken = acquire(&user, &[]).to_string();
+    let damaged = taken.replace("\"token\":\"", "\"token\":\"x");
+    for (input, said) in [
+        (
+            "",
+            "standard input: this is not what `randflake lease acquire --json` prints",
+        ),
+        ("{}", "missing field"),
+        (&*damaged, "token have 32 hex digits"),
+    ] {
+        let error = user.run_on(input.as_bytes(), &["lease", "renew"]).fails(2);
+        assert!(error.contains(said), "{error}");
+    }
+    let elsewhere = taken.replace("\"default\"", "\"elsewhere\"");
+    let error = user
+        .run_on(elsewhere.as_bytes(), &["lease", "renew"])
+        .fails(1);
+    assert!(error.contains("no namespace \"elsewhere\""), "{error}");
+    for (arguments, said) in [
+        (&["--ttl", "soon"][..], "a time such as 90s"),
+        (&["--ttl", "1h"], "1 s to 300 s are allowed"),
+        (&["--holder", "device/7"], "`randflake lease ticket`"),
+        (&["--node-id", "131072"], "0 to 131071 are allowed"),
+        (&["-n", "0"], "1 to 4294967295 are allowed"),
+    ] {
+        let error = user
+            .run(&[&["lease", "acquire"], arguments].concat())
+            .fails(2);
+        assert!(error.contains(said), "{error}");
+    }
+    let error = user.run(&["lease", "renew", "--grant", "nowhere"]).fails(1);
+    assert!(error.starts_with("nowhere: "), "{error}");
+}

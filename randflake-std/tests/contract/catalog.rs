@@ -1,0 +1,106 @@
+//! Which namespaces there are, and the end of one.
+
+use core::time::Duration;
+
+use randflake_std::lease::{LeaseStore, Namespace, QuarantineCause, StoreError};
+use randflake_std::ledger::{Loss, Seal};
+use randflake_std::{Layout, Randflake};
+
+use super::{Backend, Eight, TTL, acquire, acquire_one, eight};
+
+/// What is looked for is not made by that.
+pub(crate) fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
+    for _ in 0..2 {
+        assert_eq!((backend.names(), backend.find("orders")), (vec![], None));
+    }
+    let shortest = eight("orders").with_max_ttl(Duration::from_secs(100));
+    let mut store = backend.open(&shortest).unwrap();
+    store.seal(Seal::Plain);
+    acquire_one(&mut *store, 1);
+    drop(store);
+
+    let found = backend.find("orders").unwrap();
+    assert_eq!(found.spec().fields(), Eight::SPEC.fields());
+    assert_eq!(found.max_ttl(), Duration::from_secs(100));
+    assert_eq!(found.terms().seal, Some(Seal::Plain));
+    // It is opened as it was found.
+    let mut store = backend.open(&found).unwrap();
+    assert_eq!(store.list().unwrap().len(), 1);
+    assert_eq!(
+        (backend.names(), backend.find("users")),
+        (vec!["orders".to_owned()], None)
+    );
+}
+
+pub(crate) fn several_namespaces_are_told_apart(backend: &impl Backend) {
+    // Names of which one begins as another one, or sorts between another one and its keys.
+    let names = ["a", "a-b", "a0", "a_", "b"];
+    for name in names {
+        let mut store = backend.open(&eight(name)).unwrap();
+        acquire_one(&mut *store, 1);
+    }
+    assert_eq!(backend.names(), names);
+    let mut store = backend.open(&eight("a")).unwrap();
+    store.drop_namespace().unwrap();
+    assert_eq!(backend.names(), names[1..]);
+    for name in &names[1..] {
+        let mut store = backend.open(&eight(name)).unwrap();
+        assert_eq!(store.list().unwrap().len(), 1, "{name}");
+        // It grants still.
+        acquire_one(&mut *store, 2);
+    }
+}
+
+pub(crate) fn a_dropped_namespace_begins_in_quarantine(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    store.seal(Seal::Key(1));
+    let grant = acquire_one(&mut *store, 1);
+    store.drop_namespace().unwrap();
+    assert_eq!((backend.names(), backend.find("orders")), (vec![], None));
+    assert_eq!(store.list().unwrap(), []);
+    // Once more does nothing.
+    store.drop_namespace().unwrap();
+    // Its holder hears of it, and does not make it anew.
+    let renewed = store.renew(&[grant], TTL).unwrap();
+    assert_eq!(renewed.ends, [Err(Loss::Released)]);
+    store.release(&[grant]).unwrap();
+    assert_eq!(backend.names(), Vec::<String>::new());
+    drop(store);
+
+    // Another layout, another secret, another longest TTL.
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    let namespace = namespace.with_max_ttl(Duration::from_secs(70));
+    let mut store = backend.open(&namespace).unwrap();
+    // To look at it does not make it anew.
+    assert_eq!(store.list().unwrap(), []);
+    assert_eq!(backend.names(), Vec::<String>::new());
+    store.seal(Seal::Key(2));
+    let old_end = Duration::from_millis(Eight::SPEC.unix_ms(grant.end));
+    let acquired = match acquire(&mut *store, 2, 1) {
+        Err(StoreError::Quarantined {
+            retry_in,
+            quarantine,
+        }) => {
+            assert_eq!(quarantine.cause, QuarantineCause::Dropped);
+            assert_eq!(quarantine.until, store.now().unwrap() + retry_in);
+            assert!(quarantine.until >= old_end, "{quarantine:?}");
+            assert_eq!(store.quarantined().unwrap(), Some(quarantine));
+            // It was made anew, and still says why.
+            assert_eq!(backend.names(), ["orders"]);
+            backend.pass(retry_in);
+            acquire(&mut *store, 3, 1).unwrap()
+        }
+        // With one node id, a lease may begin when the quarantine ends, if that is near.
+        Err(StoreError::Exhausted { retry_in }) => {
+            backend.pass(retry_in);
+            acquire(&mut *store, 3, 1).unwrap()
+        }
+        outcome => outcome.unwrap(),
+    };
+    let start = Duration::from_millis(Randflake::SPEC.unix_ms(acquired.grants[0].start));
+    assert!(start >= old_end, "{start:?} {old_end:?}");
+    assert_eq!(
+        backend.find("orders").unwrap().spec().fields(),
+        Randflake::SPEC.fields()
+    );
+}
