@@ -70,13 +70,14 @@
 //!
 //! ```
 //! # use std::sync::atomic::AtomicU64;
-//! # use randflake_core::{Lease, LeaseError, ManualClock, Plain, Pool, Sequencer, Snowflake};
+//! # use randflake_core::{Codec, Lease, LeaseError, ManualClock, Plain, Pool, Sequencer, Snowflake};
 //! # let clock = ManualClock::at_unix_ms(1_288_834_975_657);
 //! let machine = 200;
 //! let member = |rollback| {
 //!     Sequencer::<Snowflake, AtomicU64>::new(Lease::new(Snowflake, machine << 2 | rollback, 0, 60_000)?)
 //! };
-//! let ids = Pool::new([member(0)?, member(1)?, member(2)?, member(3)?], &clock, Plain);
+//! let codec = Codec::new(Snowflake, Plain);
+//! let ids = Pool::new([member(0)?, member(1)?, member(2)?, member(3)?], &clock, codec);
 //! ids.generate()?;
 //! clock.set_unix_ms(1_288_834_975_607); // 50 ms back
 //! let node_id = ids.codec().inspect(ids.generate()?).node_id;

@@ -47,7 +47,7 @@ pub trait Border: Kind {
 /// }
 ///
 /// // Once, when the program starts; with `randflake-std`, from the secret of the handle.
-/// CODEC.get_or_init(|| Codec::new(Sparx64::new(&[7; 16])));
+/// CODEC.get_or_init(|| Codec::new(Randflake, Sparx64::new(&[7; 16])));
 ///
 /// let order = Order { id: "order_3vgoe12ccb8gh".parse()? };
 /// assert_eq!(order.id.to_string(), "order_3vgoe12ccb8gh");

@@ -62,7 +62,7 @@ mod uuid;
 /// Both have `from_i64`, `to_i64`, `from_u64`, `to_u64`, `Display`, `FromStr` and [`Form`]. The parameters of the impl
 /// stand in brackets, each with a comma; bounds may follow in a second pair.
 ///
-/// ```ignore
+/// ```text
 /// for_ids! {
 ///     impl['de,] Deserialize<'de> {
 ///         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> { ... }
