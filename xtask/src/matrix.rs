@@ -74,15 +74,9 @@ fn united(features: impl Fn(&Library) -> Vec<String>) -> String {
 /// Tests of this machine: of all libraries, with all features but integrations. Cargo unites the features of what it
 /// builds at once, so each other choice of packages or features would build most dependencies once more.
 pub(crate) fn host_tests() -> Command {
-    let features = united(Library::features);
-    cargo(&[
-        "test",
-        "--workspace",
-        "--exclude",
-        "xtask",
-        "--features",
-        &features,
-    ])
+    let mut command = cargo(&["test", "--workspace", "--exclude", "xtask"]);
+    command.args(["--features", &united(Library::features)]);
+    command
 }
 
 /// Runs one of the separate tests.
