@@ -76,8 +76,7 @@
 //! let member = |rollback| {
 //!     Sequencer::<Snowflake, AtomicU64>::new(Lease::new(Snowflake, machine << 2 | rollback, 0, 60_000)?)
 //! };
-//! let codec = Codec::new(Snowflake, Plain);
-//! let ids = Pool::new([member(0)?, member(1)?, member(2)?, member(3)?], &clock, codec);
+//! let ids = Pool::new([member(0)?, member(1)?, member(2)?, member(3)?], &clock, Codec::new(Snowflake, Plain));
 //! ids.generate()?;
 //! clock.set_unix_ms(1_288_834_975_607); // 50 ms back
 //! let node_id = ids.codec().inspect(ids.generate()?).node_id;

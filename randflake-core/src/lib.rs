@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -21,7 +22,7 @@ mod integrations;
 #[doc(hidden)] // For the crates of this project.
 pub mod internal;
 mod lane;
-pub mod layout;
+mod layout;
 mod lease;
 mod lines;
 mod permutation;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::report::Report;
 use crate::setup::{self, Need};
-use crate::{bench, copies, fuzz, msrv, size, soak};
+use crate::{bench, copies, fuzz, msrv, public_api, size, soak};
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -46,6 +46,24 @@ pub(crate) const APART: &[Apart] = &[
         about: "everything compiles with the oldest Rust that is promised, which rustup brings",
         usage: "usage: cargo xtask msrv\n",
         main: msrv::main,
+    },
+    Apart {
+        name: "public-api",
+        about: "what others may call of each library, beside its public-api.txt (nightly, cargo-public-api), or --write",
+        usage: "usage: cargo xtask public-api [--write]\n",
+        main: public_api::main,
+    },
+    Apart {
+        name: "semver",
+        about: "which version a change of that asks for (cargo-semver-checks), since main or --since REVISION",
+        usage: "usage: cargo xtask semver [--since REVISION]\n",
+        main: public_api::semver,
+    },
+    Apart {
+        name: "package",
+        about: "each library as it would be published, built from what is in its package",
+        usage: "usage: cargo xtask package\n",
+        main: public_api::package,
     },
     Apart {
         name: "size",

@@ -31,6 +31,7 @@ mod neighbours;
 mod no_std;
 mod output;
 mod power_cuts;
+mod public_api;
 mod qemu;
 mod report;
 mod scratch;

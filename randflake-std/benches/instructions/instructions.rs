@@ -141,7 +141,7 @@ fn encrypt(cipher: Sparx64) -> impl Sized {
 }
 
 #[library_benchmark]
-#[bench::once(Codec::new(cipher()), ids())]
+#[bench::once(Codec::new(Randflake, cipher()), ids())]
 fn inspect(codec: Codec<Randflake>, ids: Vec<Id>) -> impl Sized {
     ids.iter().for_each(|&id| _ = black_box(codec.inspect(id)));
     (codec, ids)

@@ -97,6 +97,7 @@ pub use token::Token;
 pub use url::StoreUrl;
 pub use url::{find, namespaces, open};
 
+#[doc(inline)]
 pub use crate::ledger::{Loss, Seal};
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.

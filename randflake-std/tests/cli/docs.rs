@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "keygen",
     "generate",
     "inspect",

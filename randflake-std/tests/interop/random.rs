@@ -33,7 +33,7 @@ impl Random {
         let bytes = (u128::from(self.next()) << 64 | u128::from(self.next())).to_be_bytes();
         Secret {
             hex: format!("{:032x}", u128::from_be_bytes(bytes)),
-            codec: Codec::new(Sparx64::new(&bytes)),
+            codec: Codec::new(Randflake, Sparx64::new(&bytes)),
         }
     }
 

@@ -111,7 +111,7 @@ pub(crate) fn bring(tools: &[&'static Tool], mut tell: impl FnMut(&Tool, Result<
 
 /// Where tools are unpacked. Some servers refuse to be run by root, and the tests run them as another user, who must be
 /// able to read that folder: a clone in root's home cannot have it.
-fn folder() -> &'static Path {
+pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let own = target().join("tools");

@@ -106,7 +106,7 @@ impl Codecs {
     pub(crate) fn new() -> Self {
         Self {
             snowflake: Codec::new(Plain),
-            randflake: Codec::new(Sparx64::new(&[7; 16])),
+            randflake: Codec::new(Randflake, Sparx64::new(&[7; 16])),
         }
     }
 }

@@ -16,7 +16,7 @@ impl Border for Order {
 
     fn codec() -> Option<&'static Codec<Randflake>> {
         static CODEC: OnceLock<Codec<Randflake>> = OnceLock::new();
-        Some(CODEC.get_or_init(|| Codec::new(Sparx64::new(&[7; 16]))))
+        Some(CODEC.get_or_init(|| Codec::new(Randflake, Sparx64::new(&[7; 16]))))
     }
 }
 

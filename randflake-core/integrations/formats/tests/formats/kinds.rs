@@ -20,7 +20,7 @@ impl Border for Order {
     type Layout = Randflake;
 
     fn codec() -> Option<&'static Codec<Randflake>> {
-        Some(CODEC.get_or_init(|| Codec::new(Sparx64::new(&[7; 16]))))
+        Some(CODEC.get_or_init(|| Codec::new(Randflake, Sparx64::new(&[7; 16]))))
     }
 }
 
