@@ -39,6 +39,11 @@ impl Library {
         features.filter(|name| !named.contains(&&**name)).collect()
     }
 
+    /// The same, as `--features` takes them.
+    pub(crate) fn all_features(&self) -> String {
+        self.features().join(",")
+    }
+
     pub(crate) fn exclusive(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.exclusive.iter().map(|exclusive| exclusive.feature)
     }
