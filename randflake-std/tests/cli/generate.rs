@@ -1,6 +1,5 @@
 //! `generate`
 
-use core::time::Duration;
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::process::Stdio;
