@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use randflake_std::randflake_core::{Field, Spec};
+use randflake_std::randflake_core::{Field, LayoutSpec};
 
 /// Digits of a raw id.
 const DIGITS: u32 = 64;
@@ -27,7 +27,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    pub(crate) fn new(spec: &Spec, is_coloured: bool) -> Self {
+    pub(crate) fn new(spec: &LayoutSpec, is_coloured: bool) -> Self {
         let widths = spec.fields();
         let field = |name, field: Field| Row {
             name,
@@ -40,11 +40,11 @@ impl Bits {
         ];
         let node = widths.node_id;
         let mut end = node.shift + node.bits;
-        for part in spec.node_fields() {
-            end -= part.bits;
+        for &(name, bits) in spec.node_fields() {
+            end -= bits;
             fields.push(Row {
-                name: part.name,
-                bits: part.bits,
+                name,
+                bits,
                 shift: end,
             });
         }
