@@ -1,5 +1,6 @@
 //! `generate`
 
+use core::time::Duration;
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::process::Stdio;
