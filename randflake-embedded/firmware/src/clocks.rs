@@ -4,8 +4,8 @@ use core::cell::Cell;
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{
-    GenerateError, Generator, Lease, LocalWord, Monotonic, Randflake, Sparx64OnTheFly,
-    TimeBounds, UnixClock, Uptime,
+    GenerateError, Generator, Lease, LocalWord, Monotonic, Randflake, Sparx64OnTheFly, TimeBounds,
+    UnixClock, Uptime,
 };
 
 use crate::board;

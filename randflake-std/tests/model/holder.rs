@@ -63,7 +63,7 @@ impl Holding {
     fn interval(&self, end: u8) -> Interval<LayoutSpec> {
         let Grant { node_id, start, .. } = self.grant;
         let layout = layout_of(self.terms);
-        Interval::of(layout, node_id.into(), start.into(), end.into()).unwrap()
+        Interval::new(layout, node_id.into(), start.into(), end.into()).unwrap()
     }
 
     /// The sequencer as it was left. Issuing all of a tick up to the last id brings a new one there.

@@ -238,10 +238,7 @@ impl Process {
                 };
                 let Decision { change, answer } = ledger::acquire(view, &request, asking);
                 let granted = |records: Vec<NodeRecord>| {
-                    Answer::Granted(
-                        small(records[0].node_id.into()),
-                        Lease::new(Randflake, &records[0]),
-                    )
+                    Answer::Granted(small(records[0].node_id.into()), Lease::of(&records[0]))
                 };
                 (change, answer.map(granted))
             }
@@ -249,7 +246,7 @@ impl Process {
                 let held = self.held(self.holding.map(|holding| holding.grant), place.rules);
                 let Decision { change, answer } = ledger::renew(view, &held, ttl.into(), asking);
                 let renewed = |ends: Vec<Result<NodeRecord, Loss>>| match &ends[0] {
-                    Ok(record) => Answer::Renewed(Lease::new(Randflake, record)),
+                    Ok(record) => Answer::Renewed(Lease::of(record)),
                     Err(loss) => Answer::Lost(*loss),
                 };
                 (change, answer.map(renewed))
@@ -259,9 +256,9 @@ impl Process {
                 let Decision { change, answer } = ledger::release(view, &held, asking);
                 let released = |records: Vec<NodeRecord>| {
                     let first = records.first();
-                    Answer::Released(first.map(|record| {
-                        (small(record.node_id.into()), Lease::new(Randflake, record))
-                    }))
+                    Answer::Released(
+                        first.map(|record| (small(record.node_id.into()), Lease::of(record))),
+                    )
                 };
                 (change, answer.map(released))
             }
@@ -357,7 +354,7 @@ fn compact(change: &ledger::Change, store: &Store, apart: u8) -> Change {
             LeaseChange {
                 place,
                 before: store.records.leases[usize::from(place)].map(Lease::version),
-                after: Lease::new(Randflake, &node.after),
+                after: Lease::of(&node.after),
             }
         }),
     }

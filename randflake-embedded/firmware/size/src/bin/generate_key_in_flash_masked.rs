@@ -5,9 +5,7 @@
 use core::hint::black_box;
 
 use randflake_embedded::CriticalSectionWord;
-use randflake_embedded::randflake_core::{
-    GenerateError, Generator, Id, Permutation, Randflake,
-};
+use randflake_embedded::randflake_core::{GenerateError, Generator, Id, Permutation, Randflake};
 use size::{KEY, Shown};
 
 /// What has no size names the key.

@@ -13,7 +13,12 @@ use randflake_embedded::randflake_core::{
 use size::{Counter, START_UNIX_S};
 
 type Ticks = Uptime<{ Counter::HZ }, fn() -> u32, CriticalSectionWord>;
-type Ids = Generator<Randflake, CriticalSectionWord, UnixClock<Ticks, CriticalSectionWord>, Sparx64OnTheFly>;
+type Ids = Generator<
+    Randflake,
+    CriticalSectionWord,
+    UnixClock<Ticks, CriticalSectionWord>,
+    Sparx64OnTheFly,
+>;
 
 #[unsafe(no_mangle)]
 #[inline(never)]
