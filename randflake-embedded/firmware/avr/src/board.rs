@@ -6,7 +6,7 @@ use core::hint::black_box;
 use core::panic::PanicInfo;
 use core::ptr::with_exposed_provenance_mut;
 
-use randflake_embedded::randflake_core::{Layout, Plain, Randflake, LayoutSpec};
+use randflake_embedded::randflake_core::{Layout, LayoutSpec, Plain, Randflake};
 
 /// Registers, by their names in the data sheet; of 16 bits the lower half comes first.
 const TIFR1: usize = 0x36;

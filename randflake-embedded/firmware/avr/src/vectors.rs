@@ -4,8 +4,8 @@ use core::cell::Cell;
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{
-    Clock, Codec, GenerateError, Generator, Id, Layout, Lease, LocalWord, Parts, Permutation, Plain,
-    Randflake, Snowflake, Sparx64, Sparx64OnTheFly,
+    Clock, Codec, GenerateError, Generator, Id, Layout, Lease, LocalWord, Parts, Permutation,
+    Plain, Randflake, Snowflake, Sparx64, Sparx64OnTheFly,
 };
 
 use crate::board::{cycles, println};
@@ -41,9 +41,11 @@ pub fn run(suite: &mut Suite) {
     );
     suite.check(
         "randflake_vectors_on_the_fly",
-        agree(RANDFLAKE.iter().all(|(key, raw, id)| {
-            agrees(Sparx64OnTheFly::new(key), *raw, *id)
-        })),
+        agree(
+            RANDFLAKE
+                .iter()
+                .all(|(key, raw, id)| agrees(Sparx64OnTheFly::new(key), *raw, *id)),
+        ),
     );
     suite.check(
         "text_vectors",

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use randflake_core::internal::{Block, Held};
 use randflake_core::{
-    AtomicWord, Clock, Codec, Generator, Id, Layout, Lease, Permutation, Randflake,
-    Sequencer, LayoutSpec,
+    AtomicWord, Clock, Codec, Generator, Id, Layout, LayoutSpec, Lease, Permutation, Randflake,
+    Sequencer,
 };
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, Handle};

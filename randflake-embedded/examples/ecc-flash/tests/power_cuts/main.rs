@@ -6,9 +6,7 @@ mod flash;
 use ecc_flash::MapHorizon;
 use embassy_futures::block_on;
 use flash::{Cut, Error, Flash, SIZE};
-use randflake_embedded::randflake_core::{
-    Blocks, HorizonError, HorizonStore, Lease, Randflake,
-};
+use randflake_embedded::randflake_core::{Blocks, HorizonError, HorizonStore, Lease, Randflake};
 use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage};
 
