@@ -99,7 +99,9 @@ pub use url::{find, namespaces, open};
 #[doc(hidden)] // For the command line tool.
 pub use crate::holder::holder_of_process;
 #[doc(inline)]
-pub use crate::ledger::{Loss, Seal};
+pub use crate::ledger::Loss;
+#[doc(hidden)] // What a handle tells its store of its permutation.
+pub use crate::ledger::Seal;
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
 pub const MAX_SKEW: Duration = Duration::from_secs(10);
