@@ -1,5 +1,7 @@
 //! Ids that are stored raw and shown encrypted.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::OnceLock;
 
 use randflake_core::{

@@ -17,18 +17,18 @@ const SAME: Parts = Parts {
     sequence: 1,
 };
 
-fn codec<K: Kind>() -> Codec<Randflake> {
-    let secret = Secret::from_hex(KEY).unwrap();
+fn codec<K: Kind>(secret: &Secret) -> Codec<Randflake> {
     Codec::new(Randflake, secret.derive(K::PREFIX).cipher())
 }
 
 #[test]
 fn equal_raw_ids_of_two_kinds_differ() {
-    let user: UserId = codec::<User>().compose(SAME).unwrap().typed();
-    let order: OrderId = codec::<Order>().compose(SAME).unwrap().typed();
+    let secret = Secret::from_hex(KEY).unwrap();
+    let user: UserId = codec::<User>(&secret).compose(SAME).unwrap().typed();
+    let order: OrderId = codec::<Order>(&secret).compose(SAME).unwrap().typed();
     assert_ne!(user.id(), order.id());
 
-    let shared = Codec::new(Randflake, Secret::from_hex(KEY).unwrap().cipher());
+    let shared = Codec::new(Randflake, secret.cipher());
     let id = shared.compose(SAME).unwrap();
     assert!(
         id != user.id() && id != order.id(),
@@ -38,13 +38,21 @@ fn equal_raw_ids_of_two_kinds_differ() {
 
 #[test]
 fn a_handle_generates_the_ids_of_its_kind() {
-    let secret = Secret::from_hex(KEY).unwrap().derive(User::PREFIX);
+    let secret = Secret::from_hex(KEY).unwrap();
     let namespace = Namespace::new(User::PREFIX, Randflake).unwrap();
     let store = MemoryStore::new(namespace, ExactSystemClock.into());
-    let ids = Handle::builder(&secret, store).build().unwrap();
+    let ids = Handle::builder(&secret.derive(User::PREFIX), store)
+        .build()
+        .unwrap();
 
     let user: UserId = ids.generate().unwrap().typed();
-    assert_eq!(codec::<User>().inspect(user.id()), ids.inspect(user.id()));
-    assert_ne!(codec::<Order>().inspect(user.id()), ids.inspect(user.id()));
+    assert_eq!(
+        codec::<User>(&secret).inspect(user.id()),
+        ids.inspect(user.id())
+    );
+    assert_ne!(
+        codec::<Order>(&secret).inspect(user.id()),
+        ids.inspect(user.id())
+    );
     ids.close().unwrap();
 }

@@ -1,26 +1,13 @@
 //! `deny`: what `deny.toml` says of dependencies, in every workspace of the tree.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
 
 use crate::cargo::{program, root};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::CARGO_DENY;
-
-/// The folders of the workspaces beside the libraries': nobody depends on these, and what boards or benchmarks bring
-/// twice is not ours to choose.
-const OTHERS: &[&str] = &[
-    "sparx64/fuzz",
-    "randflake-core/fuzz",
-    "randflake-std/benches/index",
-    "randflake-std/benches/instructions",
-    "randflake-std/benches/peers",
-    "randflake-std/examples",
-    "randflake-embedded/examples",
-    "randflake-embedded/firmware",
-    "randflake-embedded/firmware/avr",
-];
 
 pub(crate) fn needs() -> Vec<Need> {
     vec![Need::Tool(&CARGO_DENY)]
@@ -31,14 +18,42 @@ pub(crate) fn run(report: &mut Report) {
         return;
     };
     report.check("workspace", check(&deny, "").args(["--deny", "warnings"]));
-    for folder in OTHERS {
-        let mut check = check(&deny, folder);
-        // The workspace's duplicates, which need not be there.
+    let others = match locked(&root()) {
+        Ok(folders) => folders,
+        Err(error) => {
+            report.verdict("workspaces", Err(error.to_string()));
+            return;
+        }
+    };
+    for folder in others.iter().filter(|folder| **folder != root()) {
+        let folder = folder.to_string_lossy();
+        let mut check = check(&deny, &folder);
+        // Nobody depends on these, and what boards or benchmarks bring twice is not ours to choose; and the workspace's
+        // duplicates need not be there.
         for lint in ["duplicate", "unmatched-skip", "unnecessary-skip"] {
             check.args(["--allow", lint]);
         }
-        report.check(folder, &mut check);
+        report.check(&folder, &mut check);
     }
+}
+
+/// The folder and those in it that have a lock file: workspaces.
+fn locked(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    if folder.join("Cargo.lock").is_file() {
+        found.push(folder.to_owned());
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if entry.file_type()?.is_dir()
+            && name != "target"
+            && !name.as_encoded_bytes().starts_with(b".")
+        {
+            found.extend(locked(&entry.path())?);
+        }
+    }
+    Ok(found)
 }
 
 fn check(deny: &Path, folder: &str) -> Command {
@@ -53,32 +68,12 @@ fn check(deny: &Path, folder: &str) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::fs;
-    use std::path::{Path, PathBuf};
-
-    use super::OTHERS;
-    use crate::cargo::root;
+    use super::*;
 
     #[test]
-    fn no_workspace_is_forgotten() {
-        let mut found = BTreeSet::new();
-        find(&root(), &mut found);
-        let expected = OTHERS.iter().map(|folder| root().join(folder));
-        assert_eq!(found, expected.chain([root()]).collect());
-    }
-
-    /// The folders that have a lock file.
-    fn find(folder: &Path, found: &mut BTreeSet<PathBuf>) {
-        if folder.join("Cargo.lock").is_file() {
-            found.insert(folder.to_owned());
-        }
-        let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
-        for entry in entries.filter(|entry| entry.file_type().unwrap().is_dir()) {
-            let name = entry.file_name();
-            if name != "target" && !name.to_string_lossy().starts_with('.') {
-                find(&entry.path(), found);
-            }
-        }
+    fn workspaces_in_folders_are_found() {
+        let found = locked(&root()).unwrap();
+        assert_eq!(found.first(), Some(&root()));
+        assert!(found.contains(&root().join("randflake-embedded/firmware/avr")));
     }
 }

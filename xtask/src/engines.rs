@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::matrix::separate_test;
+use crate::matrix::{host_tests, separate_test};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{
@@ -158,6 +158,13 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
+    // All at once, on all processors; what follows mostly waits.
+    let mut build = host_tests();
+    build.arg("--no-run");
+    for test in TESTS {
+        build.args(["--test", test.name]);
+    }
+    report.check("build", &mut build);
     for test in TESTS {
         test.run(report);
     }

@@ -8,9 +8,12 @@ use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
     for library in LIBRARIES {
+        let mut sets = vec![String::new()];
+        sets.extend(library.features());
         // Those are of core; whoever passes them on adds no code.
         let integrations = library.integrations().filter(|_| library.no_std);
-        for features in [""].iter().chain(library.features).chain(integrations) {
+        sets.extend(integrations.map(str::to_owned));
+        for features in &sets {
             let what = if features.is_empty() {
                 format!("{} without features", library.name)
             } else {

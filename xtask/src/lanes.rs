@@ -11,13 +11,16 @@ use crate::report::Report;
 use crate::scratch::Scratch;
 
 /// In another lane than the first, and in which order. The longest that uses one core only, Miri, begins.
-const BESIDE: [&[&str]; 3] = [
+const BESIDE: &[&[&str]] = &[
     &[
         "miri", "boards", "qemu", "avr", "model", "loom", "emulated", "no-std",
     ],
     &["integrations", "engines"],
     &["faults", "interop"],
 ];
+
+/// The same for `check`: the tests mostly wait.
+const BESIDE_AT_EACH_EDIT: &[&[&str]] = &[&["unit"]];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {
     let scratch = match Scratch::new("output") {
@@ -28,13 +31,18 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
         }
     };
     let empty = report.beside(Output::default());
+    let lanes = if report.is_at_each_edit() {
+        BESIDE_AT_EACH_EDIT
+    } else {
+        BESIDE
+    };
     let find = |name: &&str| parts.iter().find(|part| part.name == *name);
     let (beside, first): (Vec<&Part>, Vec<&Part>) = parts
         .iter()
-        .partition(|part| BESIDE.concat().contains(&part.name));
+        .partition(|part| lanes.concat().contains(&part.name));
     thread::scope(|scope| {
         let (sender, ended) = channel();
-        for lane in BESIDE {
+        for lane in lanes {
             let (sender, scratch, empty) = (sender.clone(), &scratch, &empty);
             scope.spawn(move || {
                 for part in lane.iter().filter_map(find) {

@@ -1,13 +1,14 @@
-//! The libraries and their features: what `features`, `unit` and `no-std` go through. `tidy` compares it with the
-//! manifests, so that nothing is forgotten here.
+//! The libraries and their features: what `features`, `unit` and `no-std` go through. The features are those of the
+//! manifests; here stands which of them do not go with all others.
 
+use std::fs;
 use std::process::Command;
 
-use crate::cargo::cargo;
+use crate::cargo::{cargo, root};
+use crate::tidy::Manifest;
 
 pub(crate) struct Library {
     pub(crate) name: &'static str,
-    pub(crate) features: &'static [&'static str],
     /// Features for the traits of crates that need an operating system, or are large: checked as the others are, and
     /// tested by the part `integrations`.
     pub(crate) integrations: &'static [&'static [&'static str]],
@@ -24,50 +25,63 @@ pub(crate) struct Exclusive {
 }
 
 impl Library {
-    pub(crate) fn integrations(&self) -> impl Iterator<Item = &'static &'static str> + use<> {
-        self.integrations.iter().copied().flatten()
+    pub(crate) fn integrations(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.integrations.iter().copied().flatten().copied()
     }
 
-    /// All features that go together, as `--features` takes them.
+    /// The other features that go together.
+    pub(crate) fn features(&self) -> Vec<String> {
+        // Cargo reads the same file: without it no command succeeds.
+        let text = fs::read_to_string(root().join(self.name).join("Cargo.toml"));
+        let manifest = Manifest::parse(&text.unwrap_or_default()).unwrap_or_default();
+        let named: Vec<&str> = self.integrations().chain(self.exclusive()).collect();
+        let features = manifest.features.into_iter().map(|feature| feature.name);
+        features.filter(|name| !named.contains(&&**name)).collect()
+    }
+
+    /// The same, as `--features` takes them.
     pub(crate) fn all_features(&self) -> String {
-        self.features.join(",")
+        self.features().join(",")
+    }
+
+    pub(crate) fn exclusive(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.exclusive.iter().map(|exclusive| exclusive.feature)
     }
 }
 
 /// All that go together in the whole workspace.
 pub(crate) fn all_features() -> String {
-    united(|library| library.features.iter().chain(library.integrations()))
+    let integrations = |library: &Library| library.integrations().map(str::to_owned).collect();
+    united(|library| [library.features(), integrations(library)].concat())
 }
 
-fn united<F: Iterator<Item = &'static &'static str>>(features: impl Fn(&Library) -> F) -> String {
+/// Those of some libraries, without integrations, as `--features` takes them.
+pub(crate) fn features_of(packages: &[&str]) -> String {
+    united(|library| {
+        if packages.contains(&library.name) {
+            library.features()
+        } else {
+            Vec::new()
+        }
+    })
+}
+
+fn united(features: impl Fn(&Library) -> Vec<String>) -> String {
     let names = |library: &Library| {
-        let name = library.name;
-        features(library).map(move |feature| format!("{name}/{feature}"))
+        let features = features(library).into_iter();
+        let names = features.map(|feature| format!("{}/{feature}", library.name));
+        names.collect::<Vec<_>>()
     };
     let all: Vec<String> = LIBRARIES.iter().flat_map(names).collect();
     all.join(",")
 }
 
-/// Those of a library, without integrations, as `--features` takes them.
-pub(crate) fn features_of(package: &str) -> String {
-    LIBRARIES
-        .iter()
-        .find(|library| library.name == package)
-        .map_or_else(String::new, Library::all_features)
-}
-
 /// Tests of this machine: of all libraries, with all features but integrations. Cargo unites the features of what it
 /// builds at once, so each other choice of packages or features would build most dependencies once more.
 pub(crate) fn host_tests() -> Command {
-    let features = united(|library| library.features.iter());
-    cargo(&[
-        "test",
-        "--workspace",
-        "--exclude",
-        "xtask",
-        "--features",
-        &features,
-    ])
+    let mut command = cargo(&["test", "--workspace", "--exclude", "xtask"]);
+    command.args(["--features", &united(Library::features)]);
+    command
 }
 
 /// Runs one of the separate tests.
@@ -88,7 +102,7 @@ pub(crate) fn optimised(level: u8, command: &mut Command) -> &mut Command {
 }
 
 /// The libraries whose tests run on other machines too.
-const LIGHT: [&str; 2] = ["sparx64", "randflake-core"];
+pub(crate) const LIGHT: [&str; 2] = ["sparx64", "randflake-core"];
 
 /// Their tests, built for one of these machines.
 pub(crate) fn light_tests(target: &str, features: &str) -> Command {
@@ -96,14 +110,6 @@ pub(crate) fn light_tests(target: &str, features: &str) -> Command {
     command.args(LIGHT.iter().flat_map(|name| ["--package", name]));
     optimised(1, command.args(["--features", features]));
     command
-}
-
-/// All that they have.
-pub(crate) fn light_features() -> String {
-    united(|library| match library {
-        Library { name, features, .. } if LIGHT.contains(name) => features.iter(),
-        _ => [].iter(),
-    })
 }
 
 /// Of `randflake-core`, which `randflake-std` passes on.
@@ -129,14 +135,12 @@ const FORMATS: &[&str] = &[
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         name: "sparx64",
-        features: &["cipher", "zeroize"],
         integrations: &[],
         exclusive: &[],
         no_std: true,
     },
     Library {
         name: "randflake-core",
-        features: &["bytemuck", "defmt", "serde", "ticket", "uuid"],
         // `randflake-std` has its own feature of that name.
         integrations: &[DATABASES, FORMATS, &["redis"]],
         exclusive: &[],
@@ -144,45 +148,12 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         name: "randflake-std",
-        features: &[
-            "sqlite",
-            "redis",
-            "redis-tls",
-            "etcd",
-            "etcd-tls",
-            "postgres",
-            "postgres-tls",
-            "private-ip",
-            "derive",
-            "mysql",
-            "mysql-tls",
-            "ticket",
-            "tokio",
-            "uuid",
-            "tracing",
-            "metrics",
-            "bytemuck",
-            "serde",
-            "cli",
-        ],
         integrations: &[DATABASES, FORMATS],
         exclusive: &[],
         no_std: false,
     },
     Library {
         name: "randflake-embedded",
-        features: &[
-            "critical-section",
-            "defmt",
-            "embassy-time",
-            "embedded-hal",
-            "embedded-hal-async",
-            "embedded-storage",
-            "heapless",
-            "portable-atomic",
-            "portable-atomic-critical-section",
-            "ticket",
-        ],
         integrations: &[],
         exclusive: &[Exclusive {
             feature: "portable-atomic-unsafe-assume-single-core",

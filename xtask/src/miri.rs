@@ -5,25 +5,11 @@ use crate::report::Report;
 use crate::setup::Need;
 
 /// Arguments of `cargo miri test`.
-const RUNS: &[&[&str]] = &[
-    &[
-        "--package",
-        "sparx64",
-        "--all-features",
-        "--test",
-        "bulk",
-        "--test",
-        "modes",
-        "--test",
-        "properties",
-        "--test",
-        "secrecy",
-        "--test",
-        "vectors",
-    ],
-    &["--package", "randflake-core", "--lib"],
+const RUNS: &[&str] = &[
+    "--package sparx64 --all-features --test bulk --test modes --test properties --test secrecy --test vectors",
+    "--package randflake-core --lib",
     // What a handle's threads follow pointers to. Without features, as no other test runs.
-    &["--package", "randflake-std", "--lib", "handle::"],
+    "--package randflake-std --lib handle::",
 ];
 
 /// The interpreter has the instruction sets that the build enables, and with AVX-512 all lesser ones. All are told the
@@ -38,11 +24,11 @@ pub(crate) fn run(report: &mut Report) {
     for arguments in RUNS {
         let mut command = nightly(&["cargo", "miri", "test", "--no-fail-fast"]);
         command
-            .args(*arguments)
+            .args(arguments.split(' '))
             // For property tests that choose no number of cases themselves; they read their regression files, too.
             .env("PROPTEST_CASES", "4")
             .env("MIRIFLAGS", "-Zmiri-disable-isolation")
             .env("RUSTFLAGS", AVX512);
-        report.interpreted_tests(&arguments.join(" "), &mut command);
+        report.interpreted_tests(arguments, &mut command);
     }
 }

@@ -62,6 +62,10 @@ impl Report {
         }
     }
 
+    pub(crate) fn is_at_each_edit(&self) -> bool {
+        self.at_each_edit
+    }
+
     fn prepare(&self, command: &mut Command) {
         if !self.at_each_edit && is_cargo(command) {
             command.env("CARGO_INCREMENTAL", "0");

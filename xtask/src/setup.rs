@@ -89,17 +89,8 @@ impl Need {
             Self::Command(_, component) => program("rustup", &["component", "add", component]),
             Self::Target(target) => program("rustup", &["target", "add", target]),
             Self::Miri => {
-                run(&mut program(
-                    "rustup",
-                    &[
-                        "component",
-                        "add",
-                        "--toolchain",
-                        "nightly",
-                        "miri",
-                        "rust-src",
-                    ],
-                ));
+                let mut add = program("rustup", &["component", "add", "--toolchain"]);
+                run(add.args(["nightly", "miri", "rust-src"]));
                 // A whole toolchain is not brought unasked. This command also steps back to the newest nightly that
                 // has Miri.
                 let install = "rustup toolchain install nightly --profile minimal --component miri --component rust-src";

@@ -8,7 +8,7 @@ pub(crate) fn run(report: &mut Report) {
     let mut command = host_tests();
     command.arg("--no-fail-fast");
     // Those of `randflake-std` mostly wait.
-    command.env("RUST_TEST_THREADS", "4");
+    command.env("RUST_TEST_THREADS", "8");
     report.tests("libraries", &mut command);
     report.tests("xtask", &mut cargo(&["test", "--package", "xtask"]));
 }

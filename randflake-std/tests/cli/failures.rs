@@ -139,7 +139,7 @@ fn a_wrong_number_is_said_with_its_range() {
             &format!("invalid value '{value}' for '{name}': {range} are allowed"),
         )]);
     }
-    for number in ["0", "131073", "abc"] {
+    for number in ["0", "131073"] {
         let said = format!(
             "invalid value '{number}' for '--node-ids <K>': a number from 1 to 131072 is allowed, or a range such as 1..=8"
         );

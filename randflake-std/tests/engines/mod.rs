@@ -20,4 +20,4 @@ pub(crate) mod server;
 pub(crate) mod template;
 pub(crate) mod unprivileged;
 
-pub(crate) use environment::{Shared, free_port, program};
+pub(crate) use environment::*;

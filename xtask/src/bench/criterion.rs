@@ -33,7 +33,7 @@ pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
             "--package",
             package,
             "--features",
-            &features_of(package),
+            &features_of(&[package]),
             "--bench",
             "*",
         ]);

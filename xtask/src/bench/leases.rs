@@ -57,7 +57,7 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
         "--package",
         "randflake-std",
         "--features",
-        &features_of("randflake-std"),
+        &features_of(&["randflake-std"]),
     ]);
     measure.args(["--bench", "leases", "--"]).args(&options);
     let [csv, table] = ["csv", "table"].map(|name| scratch.path().join(name));

@@ -41,18 +41,9 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
 
 /// What `cargo tree` lists, the crate itself first.
 pub(crate) fn default_dependencies(package: &str) -> String {
-    let arguments = [
-        "tree",
-        "--package",
-        package,
-        "--edges",
-        "normal,build",
-        "--prefix",
-        "none",
-        "--target",
-        "all",
-    ];
-    output_of(&mut cargo(&arguments)).unwrap_or_default()
+    let arguments = "tree --edges normal,build --prefix none --target all --package";
+    let mut command = cargo(&arguments.split(' ').collect::<Vec<_>>());
+    output_of(command.arg(package)).unwrap_or_default()
 }
 
 pub(crate) fn unexpected(expected: &[&str], tree: &str) -> Vec<String> {

@@ -11,6 +11,7 @@ mod source;
 mod workspace;
 
 use crate::report::Report;
+pub(crate) use manifest::Manifest;
 use workspace::Workspace;
 
 type Rule = fn(&Workspace) -> Vec<String>;
@@ -18,10 +19,7 @@ type Rule = fn(&Workspace) -> Vec<String>;
 const RULES: &[(&str, Rule)] = &[
     ("arrows between crates point left", arrows::check),
     ("every dependency is used", dependencies::check),
-    (
-        "every feature is explained and in the matrix",
-        features::check,
-    ),
+    ("every feature is explained", features::check),
     ("cfg never stands inside a function", cfg_places::check),
     ("every test target runs in some part", separate_tests::check),
 ];

@@ -11,13 +11,15 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::UNIX_EPOCH;
 
-use randflake_std::Randflake;
 use randflake_std::lease::{LeaseStore, Namespace, PostgresStore};
+use randflake_std::{AnyLayout, Randflake};
 use serde_json::Value;
+use servers::environment;
 use servers::postgres::PostgresServer;
 use servers::server::Server;
-use servers::{environment, template};
+use tempfile::TempDir;
 
 struct Shop {
     server: Server,
@@ -42,7 +44,7 @@ impl Shop {
             command
         };
         let answers = move || TcpStream::connect(("127.0.0.1", port)).is_ok();
-        let server = Server::start(template::unused(), command, answers);
+        let server = Server::start(TempDir::new().unwrap(), command, answers);
         Self {
             server,
             port,
@@ -102,9 +104,11 @@ fn an_order_is_placed_and_found_and_the_node_id_given_back() {
     let url = shop.database.url("postgres");
     let namespace = Namespace::new("shop", Randflake).unwrap();
     let mut store = PostgresStore::open(&url, &namespace).unwrap();
-    assert_eq!(store.list().unwrap().len(), 1);
+    let mut end = || store.list().unwrap()[0].grant.end;
+    let held = end();
     assert!(shop.server.terminate().success());
-    assert_eq!(store.list().unwrap().len(), 0);
+    let now = Randflake.spec().tick_at(UNIX_EPOCH.elapsed().unwrap());
+    assert!(end() <= now.unwrap() + 1, "{held} {now:?}");
 }
 
 #[test]

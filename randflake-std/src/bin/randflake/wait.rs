@@ -7,7 +7,7 @@ use std::thread;
 use randflake_std::patience::{Patience, Retry};
 
 use crate::failure::{Failure, say};
-use crate::span::read;
+use crate::span;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WaitArgs {
@@ -15,7 +15,7 @@ pub(crate) struct WaitArgs {
     ///
     /// It waits while the store cannot be reached, all node ids are leased, the store is in quarantine, or its clock and
     /// this machine's differ. Anything else fails at once.
-    #[arg(long, value_name = "TIME", value_parser = read)]
+    #[arg(long, value_name = "TIME", value_parser = span::read)]
     wait: Option<Duration>,
 }
 

@@ -17,6 +17,7 @@ mod unprivileged;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use environment::{Shared, free_port, program};
 use mariadb::MariadbServer;
@@ -28,7 +29,16 @@ pub(crate) struct Database<S> {
     _server: Arc<S>,
 }
 
+/// Apart from the runtime of an asynchronous test: what starts servers blocks, with runtimes of its own.
+fn apart<T: Send>(start: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(start).join()).unwrap()
+}
+
 pub(crate) fn postgresql() -> Database<PostgresServer> {
+    apart(postgresql_database)
+}
+
+fn postgresql_database() -> Database<PostgresServer> {
     static SERVER: Shared<PostgresServer> = Shared::new();
     let server = SERVER.get(PostgresServer::start);
     let name = unused_name();
@@ -41,6 +51,10 @@ pub(crate) fn postgresql() -> Database<PostgresServer> {
 }
 
 pub(crate) fn mariadb() -> Database<MariadbServer> {
+    apart(mariadb_database)
+}
+
+fn mariadb_database() -> Database<MariadbServer> {
     static SERVER: Shared<MariadbServer> = Shared::new();
     let server = SERVER.get(MariadbServer::start);
     let name = unused_name();

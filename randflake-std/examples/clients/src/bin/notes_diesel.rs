@@ -1,10 +1,10 @@
 //! Notes, with `diesel`. The column keeps ids raw, so that new rows go to the end of the table; the program sees and
 //! shows encrypted ids alone.
 
+use std::env;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::{env, io};
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -46,8 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ids = Handle::builder(&secret, store).build()?;
 
     let file = folder.join("notes.db");
-    let mut rows =
-        SqliteConnection::establish(file.to_str().ok_or(io::ErrorKind::InvalidFilename)?)?;
+    let mut rows = SqliteConnection::establish(file.to_str().ok_or("the path is not UTF-8")?)?;
     let table = "CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, follows INTEGER, text TEXT NOT NULL)";
     diesel::sql_query(table).execute(&mut rows)?;
     let first = Note {

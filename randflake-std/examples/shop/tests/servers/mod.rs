@@ -9,7 +9,7 @@ pub(crate) mod postgres;
 #[path = "../../../../tests/engines/server.rs"]
 pub(crate) mod server;
 #[path = "../../../../tests/engines/template.rs"]
-pub(crate) mod template;
+mod template;
 #[path = "../../../../tests/engines/unprivileged.rs"]
 mod unprivileged;
 

@@ -2,7 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+#[cfg(unix)]
+use std::os::unix::process::parent_id as caller_id;
 use std::path::{Path, PathBuf};
+#[cfg(not(unix))]
+use std::process::id as caller_id;
 
 use core::time::Duration;
 
@@ -173,9 +177,5 @@ impl Entry {
 
 /// The program that runs this command: the command itself ends before the lease does.
 pub(super) fn caller() -> Result<String, Failure> {
-    #[cfg(unix)]
-    let process = std::os::unix::process::parent_id();
-    #[cfg(not(unix))]
-    let process = std::process::id();
-    holder_of_process(process).map_err(Failure::failed)
+    holder_of_process(caller_id()).map_err(Failure::failed)
 }
