@@ -13,8 +13,8 @@ impl Base {
     ///
     /// let ids = [Id::from_u64(31), Id::from_u64(749_172_199_921_140_349)];
     /// let mut buffer = [0; 24];
-    /// let len = Base::Base58.write(&ids, b'\\n', &mut buffer)?;
-    /// assert_eq!(&buffer[..len], b"x\\n2JS2rjxmEG6\\n");
+    /// let len = Base::Base58.write(&ids, b'\n', &mut buffer)?;
+    /// assert_eq!(&buffer[..len], b"x\n2JS2rjxmEG6\n");
     /// # Ok::<(), randflake_core::BufferTooShort>(())
     /// ```
     ///
