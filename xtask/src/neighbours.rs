@@ -30,6 +30,10 @@ const NEIGHBOURS: &[(&str, &str)] = &[
         r#"diesel = { version = "2", default-features = false, features = ["sqlite"] }"#,
     ),
     ("rusqlite-0.37", r#"rusqlite = "0.37""#),
+    (
+        "rusqlite-0.42",
+        r#"rusqlite = { version = "0.42", default-features = false }"#,
+    ),
     OLDEST,
 ];
 

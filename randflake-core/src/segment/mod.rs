@@ -1,4 +1,6 @@
 //! Sequential numbers: ranges of a counter, reserved at once and issued one by one. No clock is needed.
+//!
+//! Start here: a [`Segment`] is such a range. `randflake-std` issues its numbers to threads.
 
 pub(crate) mod buffer;
 pub(crate) mod error;
