@@ -2,7 +2,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod clock;
-mod date;
+#[doc(hidden)] // For the command line tool.
+pub mod date;
 mod fork_guard;
 mod generation;
 mod handle;

@@ -8,6 +8,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use randflake_core::{Clock, Field, LayoutFields, LayoutSpec, ManualClock, Plain};
+use randflake_std::date::span;
 use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError, StoreErrorKind};
 use randflake_std::{BuildError, Builder, ExactSystemClock, Handle, Layout, Randflake};
 use tempfile::TempDir;
@@ -150,7 +151,7 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
     assert!(*waited >= SHORT);
     assert_eq!(why.kind(), StoreErrorKind::Exhausted);
     let sentence = error.to_string();
-    let begin = format!("gave up after {:.1} s: too few", waited.as_secs_f64());
+    let begin = format!("gave up after {}: too few", span(*waited));
     assert!(sentence.starts_with(&begin), "{sentence}");
 
     // Without it, the refusal itself.

@@ -7,6 +7,7 @@ use std::io;
 
 use randflake_core::LeaseError;
 
+use crate::date::span;
 use crate::holder::MAX_NAME_LEN;
 use crate::lease::StoreError;
 
@@ -88,7 +89,9 @@ impl Display for BuildError {
             Self::Ttl { ttl, min } => {
                 write!(
                     f,
-                    "a TTL of {ttl:?} is too short: at least {min:?} is allowed"
+                    "a TTL of {} is too short: at least {} is allowed",
+                    span(*ttl),
+                    span(*min)
                 )
             }
             Self::Holder { name } => write!(
@@ -105,7 +108,7 @@ impl Display for BuildError {
             }
             Self::Store(source) => Display::fmt(source, f),
             Self::Waited { waited, error } => {
-                write!(f, "gave up after {:.1} s: {error}", waited.as_secs_f64())
+                write!(f, "gave up after {}: {error}", span(*waited))
             }
             Self::Lease(source) => write!(f, "the store's grant cannot be used: {source}"),
             Self::Thread(source) => write!(f, "the keeper's thread cannot be started: {source}"),

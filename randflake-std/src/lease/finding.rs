@@ -10,7 +10,7 @@ use core::fmt::Display;
 use core::time::Duration;
 
 use super::Quarantine;
-use crate::date::utc;
+use crate::date::{span, utc};
 
 /// One fact that a store reports about itself or its server.
 ///
@@ -127,8 +127,7 @@ impl Finding {
         match quarantine {
             None => Self::fine("quarantine", "none"),
             Some(quarantine) => {
-                let seconds = left.as_millis().div_ceil(1_000);
-                let until = format!("until {}, another {seconds} s", utc(quarantine.until));
+                let until = format!("until {}, another {}", utc(quarantine.until), span(left));
                 Self::caution("quarantine", until, quarantine.to_string())
             }
         }

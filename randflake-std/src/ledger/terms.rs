@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::{Field, LayoutSpec, Permutation, Sparx64};
 
-use crate::date::utc;
+use crate::date::{span, utc};
 use crate::lease::DEFAULT_MAX_TTL;
 
 /// What all holders of a namespace agree on. It is stored with the namespace, and whoever brings other terms is
@@ -111,7 +111,8 @@ impl Terms {
                 Seal::Plain => "plain ids".to_owned(),
                 Seal::Key(check) => format!("the secret of check value {check:08x}"),
             }),
-            self.max_ttl_ms.map(|ms| format!("longest TTL {ms} ms")),
+            self.max_ttl_ms
+                .map(|ms| format!("longest TTL {}", span(Duration::from_millis(ms)))),
         ]
     }
 }

@@ -266,7 +266,7 @@ fn a_store_without_free_node_ids_says_when_to_try_again() {
         ttl: 300,
     };
     store.acquire(&request).unwrap();
-    let said = user.run_keyed(&["generate"]).fails(1);
+    let said = user.run_keyed(&["generate"]).fails(3);
     let wait = said.strip_prefix("too few node ids are free: try again in ");
     let wait = humantime::parse_duration(wait.unwrap()).unwrap();
     assert!(wait <= Duration::from_secs(300), "{said}");
@@ -277,7 +277,7 @@ fn a_store_that_was_deleted_says_how_long_it_waits() {
     let user = User::new();
     user.run_keyed(&["generate"]).ok();
     fs::remove_file(user.state("leases.db")).unwrap();
-    let said = user.run_keyed(&["generate"]).fails(1);
+    let said = user.run_keyed(&["generate"]).fails(3);
     assert!(
         said.contains("may have been forgotten") && tells_of_a_quarantine(&said),
         "{said}"

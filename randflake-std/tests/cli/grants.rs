@@ -162,7 +162,7 @@ fn wrong_input_is_named() {
             &["--ttl", "soon"][..],
             "a duration is allowed, such as 90, 90s",
         ),
-        (&["--ttl", "1h"], "1 s to 300 s are allowed"),
+        (&["--ttl", "1h"], "1s to 5m are allowed"),
         (&["--holder", "device/7"], "`randflake lease ticket`"),
         (&["--node-id", "131072"], "0 to 131071 are allowed"),
         (&["-n", "0"], "1 to 4294967295 are allowed"),

@@ -183,8 +183,11 @@ impl Answer {
 /// Whether a line says that a quarantine has begun: of 320 s, the longest TTL and 20 s, of which some are over
 /// where the machine is slow.
 pub(crate) fn tells_of_a_quarantine(line: &str) -> bool {
-    let mut numbers = line.split(' ').filter_map(|word| word.parse::<u64>().ok());
-    line.contains("nothing") && numbers.any(|seconds| (250..=320).contains(&seconds))
+    let words: Vec<_> = line.split([' ', ',']).collect();
+    // Whole minutes are one word, others two.
+    let spans = words.windows(1).chain(words.windows(2));
+    let mut spans = spans.filter_map(|words| humantime::parse_duration(&words.join(" ")).ok());
+    line.contains("nothing") && spans.any(|span| (250..=320).contains(&span.as_secs()))
 }
 
 /// The words of a line.

@@ -77,7 +77,7 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
     let mut holder = user.endless(&["--node-id", "7"]);
     holder.read(1);
     let answer = user.run_keyed(&["generate", "--node-id", "7", "--wait", "200ms"]);
-    assert_eq!(answer.status, Some(1));
+    assert_eq!(answer.status, Some(3));
     let lines: Vec<_> = answer.stderr.lines().collect();
     let [waits, gave_up] = lines[..] else {
         panic!("{lines:?}");

@@ -190,7 +190,7 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     let layout = Namespace::new("orders", layout).unwrap();
     refused(backend.open(&layout).unwrap_err(), "node id 3 bits at 0");
     let shorter = eight("orders").with_max_ttl(ticks(2));
-    refused(backend.open(&shorter).unwrap_err(), "longest TTL 2000 ms");
+    refused(backend.open(&shorter).unwrap_err(), "longest TTL 2s");
     for seal in [Seal::Key(8), Seal::Plain] {
         let mut other = backend.open(&eight("orders")).unwrap();
         other.seal(seal);

@@ -31,7 +31,7 @@ Exit status:
   0  all is well, or the reader of the output has gone
   1  it failed: a file, the lease store, the clock
   2  what was given is wrong: an argument, a variable, a line of input
-  3  lease acquire: nothing can be granted now
+  3  nothing can be granted now: too few node ids are free, or the store is in quarantine
   4  lease renew: a lease is lost
   130, 143  ended by Ctrl-C or SIGTERM: leases are released, and the output ends with a whole line
 

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::io::Write;
 
+use randflake_std::date::utc;
 use randflake_std::randflake_core::{FieldError, LayoutSpec};
 
 use crate::date;
@@ -12,7 +13,7 @@ use crate::format::FormatArgs;
 use crate::layout::LayoutArgs;
 use crate::number::{check, wrong};
 use crate::output::stdout;
-use crate::record::{Records, Shape, utc};
+use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 
 /// Make the id of a time, a node id and a sequence

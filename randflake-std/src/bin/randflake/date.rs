@@ -1,8 +1,9 @@
-//! Dates that people type.
+//! Dates and time spans that people type.
 
+use core::time::Duration;
 use std::time::UNIX_EPOCH;
 
-use humantime::parse_rfc3339_weak;
+use humantime::{parse_duration, parse_rfc3339_weak};
 
 /// Unix milliseconds of `2024-12-09` or `2024-12-09T01:04:57Z`, in UTC.
 pub(crate) fn unix_ms(text: &str) -> Option<u64> {
@@ -13,6 +14,13 @@ pub(crate) fn unix_ms(text: &str) -> Option<u64> {
     };
     let since = time.ok()?.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()
+}
+
+/// A span as people type it: `90`, `90s`, `5m`, `1h 30m`; a number alone is seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map(Duration::from_secs);
+    let span = seconds.or_else(|_| parse_duration(text));
+    span.map_err(|_| "a duration is allowed, such as 90, 90s, 5m or 1h".to_owned())
 }
 
 #[cfg(test)]
@@ -33,6 +41,16 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(unix_ms(text), ms, "{text}");
+        }
+    }
+
+    #[test]
+    fn units_are_span() {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("1h 30m", 5_400)] {
+            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)));
+        }
+        for text in ["", "x", "-1", "5 minutes ago", "1.5"] {
+            assert!(duration(text).is_err(), "{text}");
         }
     }
 }

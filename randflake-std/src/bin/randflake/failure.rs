@@ -1,17 +1,18 @@
 //! How a command fails: one line on standard error, and an exit status.
 
 use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
 use std::process::ExitCode;
 use std::{env, io};
 
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use randflake_std::BuildError;
+use randflake_std::date::span;
 use randflake_std::lease::{DeviceLeaseError, StoreError};
 use randflake_std::segment::CounterError;
 
 use crate::output::visible;
-use crate::span::in_words;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -44,6 +45,17 @@ impl Failure {
 
     pub(crate) fn failed(message: impl Display) -> Self {
         Self::Failed(message.to_string())
+    }
+
+    /// The same, once it was tried for so long.
+    #[must_use]
+    pub(crate) fn after(self, waited: Duration) -> Self {
+        let told = |message| format!("gave up after {}: {message}", span(waited));
+        match self {
+            Self::Failed(message) => Self::Failed(told(message)),
+            Self::Later(message) => Self::Later(told(message)),
+            other => other,
+        }
     }
 
     /// Says why, in one line, and gives the exit status.
@@ -82,10 +94,9 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Invalid(message) => Self::Usage(message),
-            StoreError::Exhausted { retry_in } => Self::Failed(format!(
-                "too few node ids are free: try again in {}",
-                in_words(retry_in)
-            )),
+            StoreError::Exhausted { .. } | StoreError::Quarantined { .. } => {
+                Self::Later(error.to_string())
+            }
             error => Self::failed(error),
         }
     }
@@ -116,6 +127,7 @@ impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
         match error {
             BuildError::Store(error) => error.into(),
+            BuildError::Waited { waited, error } => Self::from(error).after(waited),
             BuildError::Ttl { .. } | BuildError::Holder { .. } => Self::usage(error),
             error => Self::failed(error),
         }

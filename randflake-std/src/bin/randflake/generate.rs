@@ -3,9 +3,11 @@
 use core::time::Duration;
 use std::io::Write;
 
+use randflake_std::date::span;
 use randflake_std::randflake_core::{LayoutSpec, Sparx64};
 use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
+use crate::date;
 use crate::failure::{Failure, say};
 use crate::form::Form;
 use crate::format::FormatArgs;
@@ -16,7 +18,6 @@ use crate::output::stdout;
 use crate::progress::Progress;
 use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
-use crate::span::{self, in_words};
 use crate::store::LeaseArgs;
 use crate::wait::{self, WaitArgs};
 
@@ -74,7 +75,7 @@ pub(crate) struct Args {
     node_id: Option<String>,
     /// How long a lease lasts unless it is renewed: so long the node ids of a killed run stay taken, and ids go
     /// on without the store [default: 1m]
-    #[arg(long, value_name = "DURATION", value_parser = span::read)]
+    #[arg(long, value_name = "DURATION", value_parser = date::duration)]
     ttl: Option<Duration>,
     /// What the leases call this process [default: host and process id]
     #[arg(long, value_name = "NAME")]
@@ -103,7 +104,7 @@ impl Args {
         let store = self.store.open_within(&self.wait)?;
         let most = store.namespace().max_ttl();
         if ttl > most {
-            let (ttl, most) = (in_words(ttl), in_words(most));
+            let (ttl, most) = (span(ttl), span(most));
             return Err(Failure::usage(format!(
                 "a TTL of {ttl} is too long: at most {most} is allowed"
             )));
@@ -223,7 +224,7 @@ fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -
 
 fn problem(error: GenerateError) -> String {
     let wait = error.retry_in_ms().map(Duration::from_millis);
-    let wait = wait.map(in_words).unwrap_or_default();
+    let wait = wait.map(span).unwrap_or_default();
     match error {
         GenerateError::ClockBehind { .. } => format!(
             "this machine's clock is {wait} behind the next time that ids can have: it was set back, or runs \

@@ -4,13 +4,13 @@ use core::str::FromStr;
 use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use randflake_std::date::utc;
 use randflake_std::lease::{Namespace, Seal};
 use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
 use randflake_std::{Baidu, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake, Sonyflake};
 
 use crate::date;
 use crate::failure::Failure;
-use crate::record::utc;
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
 

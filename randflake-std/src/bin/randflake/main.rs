@@ -34,7 +34,6 @@ mod progress;
 mod record;
 mod secret;
 mod segment;
-mod span;
 mod state_directory;
 mod store;
 mod utc;

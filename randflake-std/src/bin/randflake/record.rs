@@ -12,7 +12,6 @@ use crate::bits::Bits;
 use crate::json::{Fields, Objects};
 use crate::output::Output;
 use crate::utc::Utc;
-pub(crate) use crate::utc::utc;
 
 /// How the fields of an id are shown.
 #[derive(Clone, Copy, Debug)]

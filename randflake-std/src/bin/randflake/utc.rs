@@ -1,24 +1,12 @@
-//! Dates and times in RFC 3339.
+//! The times of many ids in RFC 3339.
 
 use core::time::Duration;
-use std::io::Write;
-use std::time::UNIX_EPOCH;
 
-use humantime::format_rfc3339_seconds;
+use randflake_std::date::{YEAR_10000_MS, utc};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
-/// RFC 3339 has years of four digits.
-const YEAR_10000_MS: u64 = 253_402_300_800_000;
 /// `2024-12-09T`
 const DATE_LEN: usize = 11;
-
-/// A time since the Unix epoch, whole seconds.
-pub(crate) fn utc(unix: Duration) -> String {
-    let mut text = Vec::new();
-    let unix_ms = u64::try_from(unix.as_millis()).unwrap_or(u64::MAX);
-    Utc::default().write(&mut text, unix_ms, false);
-    String::from_utf8_lossy(&text).into_owned()
-}
 
 /// Writes times. Most are of the day of the one before, whose date is kept.
 #[derive(Default)]
@@ -31,7 +19,7 @@ impl Utc {
     /// Appends a time, with milliseconds or without.
     pub(crate) fn write(&mut self, text: &mut Vec<u8>, unix_ms: u64, with_ms: bool) {
         if unix_ms >= YEAR_10000_MS {
-            return text.extend_from_slice(b"after the year 9999");
+            return text.extend_from_slice(utc(Duration::from_millis(unix_ms)).as_bytes());
         }
         let (day, ms) = (unix_ms / DAY_MS, unix_ms % DAY_MS);
         let date = match self.date {
@@ -54,10 +42,9 @@ impl Utc {
 
     #[cold]
     fn change(&mut self, day: u64) -> [u8; DATE_LEN] {
-        let mut date = [0; DATE_LEN];
-        let midnight = UNIX_EPOCH + Duration::from_millis(day * DAY_MS);
-        // What comes after the date does not fit.
-        _ = write!(&mut date[..], "{}", format_rfc3339_seconds(midnight));
+        let midnight = utc(Duration::from_millis(day * DAY_MS));
+        let date = midnight.as_bytes().first_chunk().copied();
+        let date = date.unwrap_or_default();
         (self.day, self.date) = (day, Some(date));
         date
     }
@@ -70,7 +57,9 @@ fn two_digits(number: u64) -> [u8; 2] {
 
 #[cfg(test)]
 mod tests {
-    use humantime::format_rfc3339_millis;
+    use std::time::UNIX_EPOCH;
+
+    use humantime::{format_rfc3339_millis, format_rfc3339_seconds};
 
     use super::*;
 
@@ -93,7 +82,8 @@ mod tests {
             kept.write(&mut text, unix_ms, false);
             assert_eq!(text, format_rfc3339_seconds(time).to_string().as_bytes());
         }
-        assert_eq!(utc(Duration::MAX), "after the year 9999");
-        assert_eq!(utc(Duration::ZERO), "1970-01-01T00:00:00Z");
+        let mut text = Vec::new();
+        kept.write(&mut text, YEAR_10000_MS, true);
+        assert_eq!(text, b"after the year 9999");
     }
 }

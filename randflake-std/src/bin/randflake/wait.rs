@@ -4,10 +4,11 @@ use core::fmt::Display;
 use core::time::Duration;
 use std::thread;
 
+use randflake_std::date::span;
 use randflake_std::patience::{Patience, Retry};
 
+use crate::date;
 use crate::failure::{Failure, say};
-use crate::span;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WaitArgs {
@@ -15,7 +16,7 @@ pub(crate) struct WaitArgs {
     ///
     /// It waits while the store cannot be reached, all node ids are leased, the store is in quarantine, or its clock and
     /// this machine's differ. Anything else fails at once.
-    #[arg(long, value_name = "TIME", value_parser = span::read)]
+    #[arg(long, value_name = "TIME", value_parser = date::duration)]
     wait: Option<Duration>,
 }
 
@@ -48,10 +49,7 @@ impl WaitArgs {
                 if retry == Retry::Never {
                     return Err(error.into());
                 }
-                let seconds = patience.spent().as_secs_f64();
-                return Err(Failure::failed(format!(
-                    "gave up after {seconds:.1} s: {error}"
-                )));
+                return Err(error.into().after(patience.spent()));
             };
             if !is_told {
                 tell(&error, patience.left());
@@ -64,8 +62,5 @@ impl WaitArgs {
 
 /// Says why a command waits.
 pub(crate) fn tell(error: &impl Display, left: Duration) {
-    // To the second: what is left is a little less than what was asked for.
-    let left = Duration::from_secs((left + Duration::from_millis(500)).as_secs());
-    let left = humantime::format_duration(left);
-    say(&format!("waiting for at most {left}: {error}"));
+    say(&format!("waiting for at most {}: {error}", span(left)));
 }

@@ -9,6 +9,7 @@ use super::continuity::{Evidence, Mark, Stored};
 use super::place::Place;
 use super::records::Known;
 use super::schema;
+use crate::date::span;
 use crate::lease::EngineError;
 use crate::lease::locked::{Kind, LockedFile};
 
@@ -106,8 +107,7 @@ struct Lock {
 impl Lock {
     fn wait(path: &Path) -> Result<Self, EngineError> {
         let Some(file) = LockedFile::wait(path, &LOCK, PATIENCE)? else {
-            let seconds = PATIENCE.as_secs();
-            let why = format!("another process has held the lock for {seconds} s");
+            let why = format!("another process has held the lock for {}", span(PATIENCE));
             return Err(EngineError::unavailable(why).at(&path.display().to_string()));
         };
         let mark = Mark::from_text(file.text().1).unwrap_or_default();

@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use randflake_std::date::{span, utc};
 use randflake_std::lease::Seal;
 use randflake_std::lease::{AcquireRequest, LeaseStore, MAX_SKEW, NodeIds, Token};
 use randflake_std::randflake_core::LayoutSpec;
@@ -12,7 +13,6 @@ use randflake_std::{DEFAULT_TTL, private_file};
 
 use super::Finding;
 use crate::lease::Snapshot;
-use crate::record::utc;
 use crate::secret::{SecretArgs, Source};
 use crate::state_directory;
 use crate::store::LeaseArgs;
@@ -93,7 +93,7 @@ fn opened_store(
 ) -> Vec<Finding> {
     let namespace = opened.namespace();
     let described = format!(
-        "{:?}{}: {} node ids, leases of {} s unless asked for, at most {} s",
+        "{:?}{}: {} node ids, leases of {} unless asked for, at most {}",
         namespace.name(),
         if is_there {
             ""
@@ -101,8 +101,8 @@ fn opened_store(
             ", not made yet by a first generate"
         },
         namespace.node_ids(),
-        DEFAULT_TTL.as_secs(),
-        namespace.max_ttl().as_secs()
+        span(DEFAULT_TTL),
+        span(namespace.max_ttl())
     );
     let mut findings = vec![
         Finding::new("namespace", Ok(described)),

@@ -1,18 +1,17 @@
 //! `randflake lease acquire`
 
 use core::time::Duration;
-use std::thread;
-use std::time::Instant;
 
 use randflake_std::DEFAULT_TTL;
-use randflake_std::lease::{AcquireRequest, Acquired, LeaseStore, NodeIds, StoreError, Token};
+use randflake_std::lease::{AcquireRequest, NodeIds, Token};
 
 use super::document::{Document, caller};
-use crate::failure::{Failure, say};
+use crate::date;
+use crate::failure::Failure;
 use crate::number::{check, within};
 use crate::secret::SecretArgs;
-use crate::span;
 use crate::store::LeaseArgs;
+use crate::wait::WaitArgs;
 
 /// Lease node ids for another program
 ///
@@ -47,17 +46,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node_id: Option<String>,
     /// How long the lease lasts unless it is renewed: seconds, or a time such as 90s or 5m [default: 1m]
-    #[arg(long, value_name = "TIME", value_parser = span::read)]
+    #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
     /// Who has it, for `lease list` [default: host, process that runs this command, a random number]
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
-    /// Wait up to so long while too few node ids are free, or for the end of a quarantine
-    #[arg(long, value_name = "TIME", value_parser = span::read, default_value = "0")]
-    wait: Duration,
     /// Print an object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
     #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
@@ -83,7 +81,7 @@ impl Args {
             Some(name) => name.clone(),
             None => caller()?,
         };
-        let mut store = self.store.open()?;
+        let mut store = self.store.open_within(&self.wait)?;
         if let Some(seal) = layout.known_seal(&self.secret)? {
             store.seal(seal);
         }
@@ -98,42 +96,8 @@ impl Args {
             },
             ttl: namespace.ticks(self.ttl.unwrap_or(DEFAULT_TTL.max(shortest))),
         };
-        let acquired = acquire(&mut *store, &request, self.wait)?;
+        let acquired = self.wait.until(|| store.acquire(&request))?;
         let document = Document::of(store.namespace(), holder.clone(), &acquired);
         document.print(self.json)
-    }
-}
-
-/// Asks until it is granted, or until no more time is left than it would take.
-fn acquire(
-    store: &mut dyn LeaseStore,
-    request: &AcquireRequest<'_>,
-    patience: Duration,
-) -> Result<Acquired, Failure> {
-    /// A lease may be released sooner than it ends.
-    const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-    let begun = Instant::now();
-    let mut is_told = false;
-    loop {
-        let error = match store.acquire(request) {
-            Ok(acquired) => return Ok(acquired),
-            Err(error) => error,
-        };
-        let left = patience.saturating_sub(begun.elapsed());
-        match &error {
-            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
-                if left.is_zero() {
-                    return Err(Failure::Later(error.to_string()));
-                }
-                if !is_told {
-                    say(&format!("waiting for up to {} s: {error}", left.as_secs()));
-                    is_told = true;
-                }
-                let pause = LONGEST_PAUSE.min(*retry_in).min(left);
-                thread::sleep(pause);
-            }
-            _ => return Err(error.into()),
-        }
     }
 }

@@ -10,12 +10,12 @@ use std::process::id as caller_id;
 
 use core::time::Duration;
 
+use randflake_std::date::utc;
 use randflake_std::lease::{Acquired, Grant, LeaseStore, Namespace, Token, holder_of_process};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::output::stdout;
-use crate::record::utc;
 use crate::store::StoreArgs;
 
 /// The leases that one acquire gave, as `lease acquire` and `lease renew` print them, and `lease renew` and `lease release`

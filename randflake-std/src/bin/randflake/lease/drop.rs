@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+use randflake_std::date::span;
+
 use super::snapshot::Snapshot;
 use crate::failure::Failure;
 use crate::output::stdout;
@@ -45,9 +47,9 @@ impl Args {
                 .map(|record| snapshot.remaining(record))
                 .max();
             return Err(Failure::failed(format!(
-                "namespace {name:?} has live leases of {live} node ids, the last of which ends in {} s unless renewed: \
+                "namespace {name:?} has live leases of {live} node ids, the last of which ends in {} unless renewed: \
                  stop their holders, see `randflake lease list`, or add --force, and they stop when their leases end",
-                last.unwrap_or_default().as_millis().div_ceil(1_000)
+                span(last.unwrap_or_default())
             )));
         }
         if !self.yes {
@@ -62,7 +64,7 @@ impl Args {
         let mut out = stdout();
         writeln!(
             out,
-            "namespace {name:?} is dropped; if it is opened again, it grants nothing for the longest TTL and 20 s, at least 320 s"
+            "namespace {name:?} is dropped; if it is opened again, it grants nothing for the longest TTL and 20s, at least 5m 20s"
         )?;
         Ok(out.flush()?)
     }

@@ -1,14 +1,15 @@
 //! `randflake lease list`
 
+use core::time::Duration;
 use std::io::{self, Write};
 
+use randflake_std::date::{span, utc};
 use randflake_std::lease::Record;
 use serde::Serialize;
 
 use super::snapshot::{Snapshot, ms};
 use crate::failure::{Failure, say};
 use crate::output::{stdout, visible};
-use crate::record::utc;
 use crate::store::StoreArgs;
 
 /// List the leases, in the order of node ids
@@ -90,7 +91,7 @@ fn row<'a>(snapshot: &Snapshot, record: &'a Record) -> Row<'a> {
 impl Row<'_> {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let remaining = if self.live {
-            format!("{} s", self.remaining_ms.div_ceil(1_000))
+            span(Duration::from_millis(self.remaining_ms))
         } else {
             "over".to_owned()
         };

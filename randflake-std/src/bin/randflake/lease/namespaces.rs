@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::io::{self, Write};
 
+use randflake_std::date::{span, utc};
 use randflake_std::lease::{Namespace, Quarantine};
 use serde::Serialize;
 
@@ -10,7 +11,6 @@ use super::snapshot::{Snapshot, ms};
 use crate::failure::{Failure, say};
 use crate::layout::described;
 use crate::output::{stdout, visible};
-use crate::record::utc;
 use crate::store::StoreArgs;
 
 /// List the namespaces of a store
@@ -83,10 +83,7 @@ impl Args {
 impl Row {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let leased = format!("{} of {}", self.live, self.total);
-        let ttl = format!(
-            "{} s",
-            Duration::from_millis(self.longest_ttl_ms).as_secs_f64()
-        );
+        let ttl = span(Duration::from_millis(self.longest_ttl_ms));
         let quarantine = match self.quarantine_until_unix_ms {
             Some(until) => format!(
                 ", grants nothing until {}",

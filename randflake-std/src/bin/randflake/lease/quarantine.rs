@@ -4,8 +4,8 @@ use std::io::Write;
 
 use crate::failure::Failure;
 use crate::output::stdout;
-use crate::record::utc;
 use crate::store::LeaseArgs;
+use randflake_std::date::{span, utc};
 
 /// Grant nothing until every lease that there may be has expired
 ///
@@ -31,10 +31,10 @@ impl Args {
             writeln!(out, "the namespace grants leases")?;
         } else {
             let wait = store.quarantine()?;
-            let seconds = wait.as_millis().div_ceil(1_000);
+            let wait = span(wait);
             let until = store.quarantined()?.map(|quarantine| quarantine.until);
             let until = utc(until.unwrap_or_default());
-            writeln!(out, "nothing is granted for {seconds} s, until {until}")?;
+            writeln!(out, "nothing is granted for {wait}, until {until}")?;
         }
         Ok(out.flush()?)
     }

@@ -4,10 +4,11 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_std::MAX_TOLERANCE_MS;
+use randflake_std::date::span;
 use randflake_std::lease::{DeviceLease, Grant, LeaseStore, MAX_SKEW, Namespace, Record};
 
 use super::document::GrantArgs;
-use super::snapshot::{Snapshot, ms};
+use super::snapshot::Snapshot;
 use super::ticket::device_id;
 use crate::failure::Failure;
 use crate::number::{check, within};
@@ -127,16 +128,16 @@ impl Args {
 
     fn check(&self, snapshot: &Snapshot, record: &Record) -> Result<(), Failure> {
         let (node, holder) = (record.grant.node_id, visible(&record.holder));
-        let seconds = ms(snapshot.remaining(record)).div_ceil(1_000);
+        let left = span(snapshot.remaining(record));
         if record.is_holder_running() == Some(true) {
             return Err(Failure::failed(format!(
                 "node id {node} is leased by {holder}, a running process of this machine, and is not \
-                 released: end the process, and it is free at most {seconds} s later"
+                 released: end the process, and it is free at most {left} later"
             )));
         }
         if !self.force {
             return Err(Failure::failed(format!(
-                "node id {node} is leased by {holder} and free by itself in {seconds} s unless renewed; to \
+                "node id {node} is leased by {holder} and free by itself in {left} unless renewed; to \
                  release it now repeats ids unless its holder is gone for good and the clock was not set \
                  back since: if so, add --force"
             )));
@@ -150,13 +151,10 @@ fn tell(store: &mut dyn LeaseStore, nodes: &[u32]) -> Result<(), Failure> {
     let mut out = stdout();
     for node in nodes {
         let mut live = snapshot.live();
-        let seconds = match live.find(|record| record.grant.node_id == *node) {
-            Some(record) => ms(snapshot.remaining(record)).div_ceil(1_000),
-            None => 0,
-        };
-        match seconds {
-            0 => writeln!(out, "node id {node} is free")?,
-            _ => writeln!(out, "node id {node} is free in {seconds} s")?,
+        let record = live.find(|record| record.grant.node_id == *node);
+        match record.map(|record| snapshot.remaining(record)) {
+            None | Some(Duration::ZERO) => writeln!(out, "node id {node} is free")?,
+            Some(left) => writeln!(out, "node id {node} is free in {}", span(left))?,
         }
     }
     Ok(out.flush()?)

@@ -6,8 +6,8 @@ use randflake_std::DEFAULT_TTL;
 use randflake_std::lease::Acquired;
 
 use super::document::{GrantArgs, Lost};
+use crate::date;
 use crate::failure::Failure;
-use crate::span;
 use crate::store::StoreArgs;
 
 /// Renew leases that `lease acquire` gave
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     grant: GrantArgs,
     /// How long they last from now: seconds, or a time such as 90s or 5m [default: 1m]
-    #[arg(long, value_name = "TIME", value_parser = span::read)]
+    #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
     /// Print an object
     #[arg(long)]

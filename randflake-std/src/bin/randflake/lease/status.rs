@@ -9,8 +9,8 @@ use super::snapshot::{Snapshot, ms};
 use crate::failure::Failure;
 use crate::layout::described;
 use crate::output::{stdout, visible};
-use crate::record::utc;
 use crate::store::StoreArgs;
+use randflake_std::date::{span, utc};
 
 /// Show how many node ids are leased
 #[derive(Debug, clap::Args)]
@@ -69,9 +69,9 @@ impl Status {
         let soonest = match (self.soonest_end_unix_ms, self.soonest_end_in_ms) {
             (Some(end), Some(left)) => {
                 format!(
-                    "{} ({} s)",
+                    "{} ({})",
                     utc(Duration::from_millis(end)),
-                    left.div_ceil(1_000)
+                    span(Duration::from_millis(left))
                 )
             }
             _ => "none".to_owned(),
