@@ -1,0 +1,65 @@
+//! Why a horizon or a clock was not moved.
+
+use core::fmt::{self, Display, Formatter};
+
+/// Why a device got no block of its grant. None was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum HorizonError<E> {
+    /// The grant is used up or has expired; a new one is needed.
+    GrantUsed,
+    /// The lease to extend is not the last block's.
+    Foreign,
+    /// The block would end past 2106-02-07 06:28:15 UTC, the last horizon there is.
+    OutOfRange,
+    /// The horizon was not raised.
+    Store(E),
+}
+
+impl<E> Display for HorizonError<E> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::GrantUsed => "the grant is used up",
+            Self::Foreign => "the lease is not that of the last block",
+            Self::OutOfRange => {
+                "the block would end past 2106-02-07 06:28:15 UTC, the last horizon that is allowed"
+            }
+            Self::Store(_) => "the horizon was not raised",
+        })
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for HorizonError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Why a clock was not set. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum SetClockError {
+    /// The clock cannot show that time.
+    OutOfRange,
+    /// The clock is being set already, by what this interrupted.
+    Busy,
+}
+
+impl Display for SetClockError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OutOfRange => {
+                "the clock cannot show that time: from when it started, if that was in 1970, to \
+                 2106-02-07 06:28:15 UTC is allowed"
+            }
+            Self::Busy => "the clock is being set already",
+        })
+    }
+}
+
+impl core::error::Error for SetClockError {}

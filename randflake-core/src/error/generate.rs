@@ -1,0 +1,95 @@
+//! Why no id was issued.
+
+use core::fmt::{self, Display, Formatter};
+
+/// Why no id was issued. Nothing was consumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// The clock does not know the time yet.
+    ClockUnknown,
+    /// The clock is before the next unissued position, by more than the tolerance.
+    ClockBehind {
+        /// The time until an id can be issued, in milliseconds.
+        behind_ms: u64,
+    },
+    /// Every sequence of the current tick has been issued.
+    SequenceExhausted {
+        /// The time until the next tick, in milliseconds.
+        retry_in_ms: u64,
+    },
+    /// The lease has expired; a new one is needed.
+    LeaseOver {
+        /// How long ago it expired, in milliseconds; 0 if ids were borrowed up to its end.
+        since_ms: u64,
+    },
+    /// The generator was sealed; it never issues again.
+    Sealed,
+    /// The machine's generation number has changed: another copy of this machine or process may hold the same leases.
+    /// Only handles of `randflake-std` return it, until they have acquired other leases.
+    Copied,
+    /// This process is a forked child of the one that built the handle. Build one in the child. Only handles of
+    /// `randflake-std` return it.
+    InForkedChild,
+}
+
+impl GenerateError {
+    /// The time after which a retry can succeed, in milliseconds; `None` if waiting does not help.
+    #[must_use]
+    pub const fn retry_in_ms(self) -> Option<u64> {
+        match self {
+            Self::ClockBehind { behind_ms: ms } | Self::SequenceExhausted { retry_in_ms: ms } => {
+                Some(ms)
+            }
+            Self::ClockUnknown
+            | Self::LeaseOver { .. }
+            | Self::Sealed
+            | Self::Copied
+            | Self::InForkedChild => None,
+        }
+    }
+
+    /// The more useful error for the caller of a pool: the one that passes soonest, otherwise one that is not final.
+    pub(crate) const fn sooner(self, other: Self) -> Self {
+        let other_is_sooner = match (self.retry_in_ms(), other.retry_in_ms()) {
+            (Some(mine), Some(others)) => others < mine,
+            (None, Some(_)) => true,
+            (Some(_), None) => false,
+            (None, None) => matches!(self, Self::Sealed),
+        };
+        if other_is_sooner { other } else { self }
+    }
+}
+
+impl Display for GenerateError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ClockUnknown => f.write_str("the clock does not know the time yet"),
+            Self::ClockBehind { behind_ms } => {
+                write!(
+                    f,
+                    "the clock is {behind_ms} ms behind the next tick to issue ids of"
+                )
+            }
+            Self::SequenceExhausted { retry_in_ms } => {
+                write!(
+                    f,
+                    "the tick's ids are all issued, the next tick is in {retry_in_ms} ms"
+                )
+            }
+            Self::LeaseOver { since_ms: 0 } => f.write_str("the lease has expired"),
+            Self::LeaseOver { since_ms } => write!(f, "the lease expired {since_ms} ms ago"),
+            Self::Sealed => f.write_str("the generator is sealed"),
+            Self::Copied => f.write_str(
+                "the generation number has changed, so a copy of this process may have the same leases: others \
+                 are being acquired",
+            ),
+            Self::InForkedChild => f.write_str(
+                "a forked child must not use its parent's leases: build a handle of its own",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for GenerateError {}

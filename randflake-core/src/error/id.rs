@@ -1,0 +1,163 @@
+//! Why fields or texts are no id.
+
+use core::fmt::{self, Display, Formatter};
+
+/// Why fields could not be composed to an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum FieldError {
+    /// The time is before the layout's epoch.
+    BeforeEpoch {
+        /// The epoch in Unix milliseconds.
+        epoch_unix_ms: u64,
+    },
+    /// The tick is past the layout's last.
+    Timestamp {
+        /// The tick given.
+        tick: u64,
+        /// The last one.
+        max: u64,
+    },
+    /// The layout has no such node id.
+    NodeId {
+        /// The node id given.
+        value: u32,
+        /// The layout's largest.
+        max: u32,
+    },
+    /// The layout has no such sequence.
+    Sequence {
+        /// The sequence given.
+        value: u32,
+        /// The layout's largest.
+        max: u32,
+    },
+    /// A named part of the node id is out of range.
+    NodePart {
+        /// Its name.
+        name: &'static str,
+        /// The value given.
+        value: u32,
+        /// The largest that the part holds.
+        max: u32,
+    },
+    /// There are more or fewer values than the node id has parts.
+    NodeParts {
+        /// How many were given.
+        given: usize,
+        /// How many parts there are.
+        parts: usize,
+    },
+}
+
+impl Display for FieldError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (name, value, max) = match *self {
+            Self::BeforeEpoch { epoch_unix_ms } => {
+                return write!(
+                    f,
+                    "the time is before the layout's epoch, {epoch_unix_ms} ms"
+                );
+            }
+            Self::Timestamp { tick, max } => return out_of_range(f, "tick", tick, max),
+            Self::NodeId { value, max } => ("node id", value, max),
+            Self::Sequence { value, max } => ("sequence", value, max),
+            Self::NodePart { name, value, max } => (name, value, max),
+            Self::NodeParts { given, parts } => {
+                return write!(
+                    f,
+                    "{given} values for the {parts} parts of the node id: as many are allowed"
+                );
+            }
+        };
+        out_of_range(f, name, u64::from(value), u64::from(max))
+    }
+}
+
+pub(super) fn out_of_range(f: &mut Formatter<'_>, name: &str, value: u64, max: u64) -> fmt::Result {
+    write!(f, "{name} {value} is out of range: 0 to {max} are allowed")
+}
+
+impl core::error::Error for FieldError {}
+
+/// Why a text could not be decoded to an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The text is empty.
+    Empty,
+    /// The text is longer than any id's.
+    TooLong {
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// The text begins with a zero that adds nothing.
+    LeadingZero,
+    /// A byte is not a digit.
+    InvalidDigit {
+        /// Where it stands, from 0.
+        index: usize,
+        /// The byte.
+        byte: u8,
+    },
+    /// The number exceeds 64 bits.
+    Overflow,
+    /// The end of the text is missing: padding, which only base64 has.
+    Truncated,
+}
+
+impl Display for DecodeError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the text is empty: 1 to 13 digits of 0-9a-v are allowed"),
+            Self::TooLong { len } => {
+                write!(f, "the text has {len} characters: at most 13 are allowed")
+            }
+            Self::LeadingZero => f.write_str("the text has a leading zero, which is not allowed"),
+            Self::InvalidDigit { index, byte } => {
+                write_byte(f, *byte, *index)?;
+                f.write_str(" is not a digit: 0-9 and a-v are allowed")
+            }
+            Self::Overflow => {
+                f.write_str("the number is over 64 bits: at most fvvvvvvvvvvvv is allowed")
+            }
+            Self::Truncated => f.write_str("the text's end is missing"),
+        }
+    }
+}
+
+/// A byte of a text, and which of its characters it is, counted from 1: those before it are digits. One over ASCII
+/// is only a part of a character, so it is shown as a number.
+pub(crate) fn write_byte(f: &mut Formatter<'_>, byte: u8, index: usize) -> fmt::Result {
+    let place = index.saturating_add(1);
+    if byte.is_ascii() {
+        let shown = char::from(byte).escape_default();
+        write!(f, "'{shown}', character {place},")
+    } else {
+        write!(f, "byte 0x{byte:02x}, character {place},")
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+/// A buffer is too short for the text of all ids. Nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub struct BufferTooShort {
+    /// The bytes of the buffer.
+    pub len: usize,
+    /// The bytes that the ids take with their separators.
+    pub needed: usize,
+}
+
+impl Display for BufferTooShort {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { len, needed } = self;
+        write!(f, "the text takes {needed} bytes: the buffer has {len}")
+    }
+}
+
+impl core::error::Error for BufferTooShort {}

@@ -1,0 +1,190 @@
+//! Why a lease was refused, not extended, or its ticket not accepted.
+
+use core::fmt::{self, Display, Formatter};
+
+use super::id::out_of_range;
+
+/// Why a lease's interval was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum LeaseError {
+    /// The layout has no such node id.
+    NodeId {
+        /// The node id given.
+        value: u32,
+        /// The layout's largest.
+        max: u32,
+    },
+    /// The interval holds no tick.
+    Empty {
+        /// The first tick given.
+        start: u64,
+        /// The first tick after it.
+        end: u64,
+    },
+    /// The interval ends after the layout's last tick.
+    BeyondLayout {
+        /// The end given.
+        end: u64,
+        /// The largest end that is allowed.
+        max: u64,
+    },
+    /// The interval has more ticks than the generator's word can count.
+    TooLong {
+        /// Its ticks.
+        ticks: u64,
+        /// The most that the word can count.
+        max: u64,
+    },
+}
+
+impl Display for LeaseError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NodeId { value, max } => {
+                out_of_range(f, "node id", u64::from(*value), u64::from(*max))
+            }
+            Self::Empty { start, end } => {
+                write!(
+                    f,
+                    "the lease holds no tick: its end {end} must be after its start {start}"
+                )
+            }
+            Self::BeyondLayout { end, max } => {
+                write!(
+                    f,
+                    "the lease's end {end} is past the layout's last: at most {max} is allowed"
+                )
+            }
+            Self::TooLong { ticks, max } => {
+                write!(
+                    f,
+                    "the lease has {ticks} ticks: the generator's word counts at most {max}"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for LeaseError {}
+
+/// Why a lease was not extended. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum ExtendError {
+    /// The extension has another layout, node id or start than the lease.
+    Foreign,
+    /// The lease has expired. A new lease needs a new generator.
+    Expired {
+        /// How long ago it expired, in milliseconds.
+        since_ms: u64,
+    },
+    /// The clock does not know whether the lease has expired.
+    ClockUnknown,
+    /// The extension has more ticks than the generator's word can count.
+    TooLong {
+        /// Its ticks.
+        ticks: u64,
+        /// The most that the word can count.
+        max: u64,
+    },
+    /// The generator was sealed, for good.
+    Sealed,
+}
+
+impl Display for ExtendError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign => {
+                f.write_str("the extension has another layout, node id or start than the lease")
+            }
+            Self::Expired { since_ms } => {
+                write!(
+                    f,
+                    "the lease expired {since_ms} ms ago and cannot be extended"
+                )
+            }
+            Self::ClockUnknown => {
+                f.write_str("the clock does not know the time, so the lease may have expired")
+            }
+            Self::TooLong { ticks, max } => {
+                write!(
+                    f,
+                    "the extension has {ticks} ticks: the generator's word counts at most {max}"
+                )
+            }
+            Self::Sealed => f.write_str("the generator is sealed"),
+        }
+    }
+}
+
+impl core::error::Error for ExtendError {}
+
+/// Why a ticket was not accepted. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum TicketError {
+    /// The ticket does not have 32 bytes.
+    Length {
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// The ticket's version is unknown.
+    Version {
+        /// Which.
+        version: u8,
+    },
+    /// The tag is wrong: the ticket was changed, or made with another key.
+    Forged,
+    /// The ticket is for another device.
+    Foreign {
+        /// Whose.
+        device_id: u64,
+    },
+    /// The ticket, or a newer one, was accepted before.
+    Replayed {
+        /// Its counter.
+        counter: u32,
+        /// The counter of the last ticket that was accepted.
+        last: u32,
+    },
+    /// The lease is invalid for this layout.
+    Malformed(LeaseError),
+    /// The lease has expired.
+    Expired {
+        /// For how long, in seconds.
+        since_s: u64,
+    },
+}
+
+impl Display for TicketError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { len } => {
+                write!(f, "the ticket has {len} bytes: 32 are allowed")
+            }
+            Self::Version { version } => {
+                write!(f, "the ticket is of version {version}: 1 is allowed")
+            }
+            Self::Forged => {
+                f.write_str("the ticket's tag is wrong: it was changed, or made with another key")
+            }
+            Self::Foreign { device_id } => {
+                write!(f, "the ticket is of device {device_id:016x}")
+            }
+            Self::Replayed { counter, last } => write!(
+                f,
+                "the ticket's counter is {counter}: more than {last}, that of the last one, is allowed"
+            ),
+            Self::Malformed(error) => write!(f, "the ticket's lease is invalid: {error}"),
+            Self::Expired { since_s } => {
+                write!(f, "the ticket's lease expired {since_s} s ago")
+            }
+        }
+    }
+}
+
+impl core::error::Error for TicketError {}

@@ -1,0 +1,14 @@
+//! One small `Copy` error for each operation; the fields hold what the caller needs to act.
+
+mod clock;
+mod generate;
+mod id;
+mod layout;
+mod lease;
+
+pub use clock::{HorizonError, SetClockError};
+pub use generate::GenerateError;
+pub(crate) use id::write_byte;
+pub use id::{BufferTooShort, DecodeError, FieldError};
+pub use layout::LayoutError;
+pub use lease::{ExtendError, LeaseError, TicketError};

@@ -1,0 +1,234 @@
+//! Widths, shifts, epoch and tick of a layout, and the arithmetic on them.
+
+mod field;
+mod node_fields;
+mod time;
+
+pub use field::Field;
+
+use crate::{LayoutError, Parts};
+
+/// A layout as written down; [`LayoutSpec::new`] or [`LayoutSpec::declare`] check it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayoutFields {
+    /// Ticks since the epoch: 1 to 63 bits.
+    pub timestamp: Field,
+    /// Who issues: at most 32 bits.
+    pub node_id: Field,
+    /// Counts within a tick: at most 32 bits.
+    pub sequence: Field,
+    /// Unix time of tick 0, in milliseconds.
+    pub epoch_unix_ms: u64,
+    /// Length of a tick in milliseconds, at least 1.
+    pub tick_ms: u64,
+}
+
+/// A checked [`LayoutFields`]: the fields lie inside 64 bits without overlap, and every tick has a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayoutSpec {
+    fields: LayoutFields,
+    /// Name and width of each part, the most significant first; none, or all the bits of the node id.
+    node_fields: &'static [(&'static str, u32)],
+}
+
+impl LayoutSpec {
+    /// Checks a layout.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError`] says which field is at fault and what is allowed.
+    ///
+    /// ```
+    /// use randflake_core::{Field, LayoutFields, LayoutError, Layout, Snowflake, LayoutSpec};
+    ///
+    /// let mut fields = Snowflake::SPEC.fields();
+    /// fields.node_id.bits = 11;
+    /// assert_eq!(LayoutSpec::new(fields), Err(LayoutError::FieldsOverlap));
+    /// ```
+    pub const fn new(fields: LayoutFields) -> Result<Self, LayoutError> {
+        let LayoutFields {
+            timestamp,
+            node_id,
+            sequence,
+            epoch_unix_ms,
+            tick_ms,
+        } = fields;
+        // The `?` operator does not work in a const fn.
+        if let Err(error) = timestamp.check("timestamp", 63) {
+            return Err(error);
+        }
+        if let Err(error) = node_id.check("node id", 32) {
+            return Err(error);
+        }
+        if let Err(error) = sequence.check("sequence", 32) {
+            return Err(error);
+        }
+        if timestamp.bits == 0 {
+            return Err(LayoutError::NoTimestamp);
+        }
+        if timestamp.mask() & node_id.mask() != 0
+            || timestamp.mask() & sequence.mask() != 0
+            || node_id.mask() & sequence.mask() != 0
+        {
+            return Err(LayoutError::FieldsOverlap);
+        }
+        if tick_ms == 0 {
+            return Err(LayoutError::NoTick);
+        }
+        let ticks = timestamp.max().saturating_add(1);
+        match ticks.checked_mul(tick_ms) {
+            Some(span_ms) if span_ms.checked_add(epoch_unix_ms).is_some() => Ok(Self {
+                fields,
+                node_fields: &[],
+            }),
+            _ => Err(LayoutError::TimeOverflow),
+        }
+    }
+
+    /// The layout whose timestamp is above its node id, and that above its sequence, with widths in
+    /// that order, as most are.
+    ///
+    /// ```
+    /// use randflake_core::{Baidu, Layout, LayoutSpec};
+    ///
+    /// assert_eq!(LayoutSpec::in_order([28, 22, 13], 1_463_673_600_000, 1_000)?, Baidu::SPEC);
+    /// assert_eq!(
+    ///     LayoutSpec::in_order([41, 14, 12], 0, 1).unwrap_err().to_string(),
+    ///     "the timestamp, 41 bits shifted by 26, is not within the 64 bits of an id"
+    /// );
+    /// # Ok::<(), randflake_core::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`LayoutSpec::new`].
+    pub const fn in_order(
+        [timestamp, node_id, sequence]: [u32; 3],
+        epoch_unix_ms: u64,
+        tick_ms: u64,
+    ) -> Result<Self, LayoutError> {
+        Self::new(LayoutFields {
+            timestamp: Field {
+                bits: timestamp,
+                shift: node_id.saturating_add(sequence),
+            },
+            node_id: Field {
+                bits: node_id,
+                shift: sequence,
+            },
+            sequence: Field {
+                bits: sequence,
+                shift: 0,
+            },
+            epoch_unix_ms,
+            tick_ms,
+        })
+    }
+
+    /// [`LayoutSpec::new`] for a `const`: a layout that cannot work is a compile error.
+    ///
+    /// # Panics
+    ///
+    /// When a field is too wide, outside the 64 bits or overlaps another, when the timestamp or the
+    /// tick is empty, or when the last tick's time in milliseconds is over 64 bits. In a `const`
+    /// that is a compile error; for a layout known only at run time use [`LayoutSpec::new`].
+    #[must_use]
+    #[expect(
+        clippy::panic,
+        reason = "evaluated at compile time, where a panic is the error"
+    )]
+    pub const fn declare(fields: LayoutFields) -> Self {
+        match Self::new(fields) {
+            Ok(spec) => spec,
+            Err(LayoutError::FieldTooWide { .. }) => panic!("a field of the layout is too wide"),
+            Err(LayoutError::FieldOutside { .. }) => panic!("a field lies outside the 64 bits"),
+            Err(LayoutError::FieldsOverlap) => panic!("two fields of the layout overlap"),
+            Err(LayoutError::NoTimestamp) => panic!("the timestamp needs at least one bit"),
+            Err(LayoutError::NoTick) => panic!("a tick lasts at least 1 ms"),
+            Err(LayoutError::TimeOverflow) => panic!("the last tick is past 2^64 ms"),
+            Err(_) => panic!("the layout cannot work"),
+        }
+    }
+
+    /// The declaration.
+    #[must_use]
+    #[inline]
+    pub const fn fields(&self) -> LayoutFields {
+        self.fields
+    }
+
+    /// Unix time of tick 0 in milliseconds.
+    #[must_use]
+    #[inline]
+    pub const fn epoch_unix_ms(&self) -> u64 {
+        self.fields.epoch_unix_ms
+    }
+
+    /// Length of a tick in milliseconds.
+    #[must_use]
+    #[inline]
+    pub const fn tick_ms(&self) -> u64 {
+        self.fields.tick_ms
+    }
+
+    /// Width of the sequence in bits.
+    #[must_use]
+    #[inline]
+    pub const fn sequence_bits(&self) -> u32 {
+        self.fields.sequence.bits
+    }
+
+    /// The layout's last tick.
+    #[must_use]
+    #[inline]
+    pub const fn max_tick(&self) -> u64 {
+        self.fields.timestamp.max()
+    }
+
+    /// The largest node id.
+    #[must_use]
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the field has at most 32 bits"
+    )]
+    pub const fn max_node_id(&self) -> u32 {
+        self.fields.node_id.max() as u32
+    }
+
+    /// The largest sequence: a node issues one id more than this in a tick.
+    #[must_use]
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the field has at most 32 bits"
+    )]
+    pub const fn max_sequence(&self) -> u32 {
+        self.fields.sequence.max() as u32
+    }
+
+    /// The raw id of fields that are in range.
+    #[inline]
+    pub(crate) const fn pack(&self, tick: u64, node_id: u32, sequence: u64) -> u64 {
+        let fields = &self.fields;
+        fields.timestamp.place(tick)
+            | fields.node_id.place(node_id as u64)
+            | fields.sequence.place(sequence)
+    }
+
+    /// The fields of a raw id. Bits outside all fields are ignored.
+    #[must_use]
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "both fields have at most 32 bits"
+    )]
+    pub const fn unpack(&self, raw: u64) -> Parts {
+        let fields = &self.fields;
+        Parts {
+            tick: fields.timestamp.extract(raw),
+            node_id: fields.node_id.extract(raw) as u32,
+            sequence: fields.sequence.extract(raw) as u32,
+        }
+    }
+}
