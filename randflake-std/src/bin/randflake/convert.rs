@@ -85,7 +85,7 @@ impl Args {
         let Some(chosen) = &self.layout else {
             return Ok(());
         };
-        let codec = Codec::new(chosen.layout(), Plain);
+        let codec = Codec::new(chosen.spec(), Plain);
         let is_of_layout = |id: &Id| codec.compose(codec.inspect(*id)) == Ok(*id);
         let Some(good) = plain.iter().position(|id| !is_of_layout(id)) else {
             return Ok(());

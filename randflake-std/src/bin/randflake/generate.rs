@@ -109,7 +109,7 @@ impl Args {
                 "a TTL of {ttl} is too long: at most {most} is allowed"
             )));
         }
-        let mut builder = Builder::new(layout.layout(), cipher, store)
+        let mut builder = Builder::new(layout.spec(), cipher, store)
             .node_ids(node_ids)
             .ttl(ttl)
             .wait(self.wait.limit())

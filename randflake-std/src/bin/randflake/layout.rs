@@ -204,6 +204,13 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
         .ok_or_else(|| format!("'{text}': NAME:BITS+NAME:BITS is allowed, with 1 to 32 bits each"))
 }
 
+/// The name of these fields, if they have one.
+fn preset(fields: LayoutFields) -> Option<&'static str> {
+    let mut presets = PRESETS.iter();
+    let preset = presets.find(|(_, spec)| spec.fields() == fields);
+    preset.map(|(name, _)| *name)
+}
+
 /// The layout of a stored namespace, as `--layout` takes it if that is possible.
 pub(crate) fn described(namespace: &Namespace) -> String {
     let fields = namespace.spec().fields();
@@ -212,8 +219,7 @@ pub(crate) fn described(namespace: &Namespace) -> String {
         Some(Seal::Key(_)) => "encrypted ",
         None => "",
     };
-    let preset = PRESETS.iter().find(|(_, spec)| spec.fields() == fields);
-    if let Some((name, _)) = preset {
+    if let Some(name) = preset(fields) {
         return format!("{encrypted}{name}");
     }
     let LayoutFields {
@@ -255,18 +261,13 @@ impl Chosen {
         self.encrypted
     }
 
-    pub(crate) fn layout(&self) -> LayoutSpec {
-        self.spec
-    }
-
     /// The namespace unless another is asked for. It follows from the bits and the encryption, however the layout
     /// was written: ids of two layouts must not share one, and one layout must not have two.
     pub(crate) fn namespace(&self) -> String {
         let fields = self.spec.fields();
-        let preset = PRESETS.iter().find(|(_, spec)| spec.fields() == fields);
         let prefix = if self.encrypted { "encrypted-" } else { "" };
-        if let Some((name, _)) = preset {
-            return match (*name, self.encrypted) {
+        if let Some(name) = preset(fields) {
+            return match (name, self.encrypted) {
                 ("randflake", true) => "default".to_owned(),
                 _ => format!("{prefix}{name}"),
             };
@@ -311,7 +312,7 @@ impl Chosen {
         secret: &SecretArgs,
     ) -> Result<Codec<LayoutSpec, Option<Sparx64>>, Failure> {
         let cipher = self.encrypted.then(|| secret.read()).transpose()?;
-        Ok(Codec::new(self.layout(), cipher.map(|key| key.cipher())))
+        Ok(Codec::new(self.spec, cipher.map(|key| key.cipher())))
     }
 
     /// The cipher, with a secret that is made if none was ever given or made; none for plain ids.

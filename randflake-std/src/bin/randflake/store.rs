@@ -161,7 +161,7 @@ impl StoreArgs {
 
     fn namespace_of(&self, layout: &Chosen) -> Result<Namespace, Failure> {
         let name = self.namespace.clone().unwrap_or_else(|| layout.namespace());
-        Namespace::new(&name, layout.layout()).map_err(Failure::usage)
+        Namespace::new(&name, layout.spec()).map_err(Failure::usage)
     }
 
     fn place(&self) -> Result<Place, Failure> {

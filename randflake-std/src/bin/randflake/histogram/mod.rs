@@ -116,7 +116,7 @@ impl Args {
         } else {
             None
         };
-        let codec = Codec::new(chosen.layout(), cipher);
+        let codec = Codec::new(chosen.spec(), cipher);
         let spec = chosen.spec();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = spec.tick_at(now.unwrap_or_default()).unwrap_or_default();

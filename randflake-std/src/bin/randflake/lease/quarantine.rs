@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
+use randflake_std::date::{span, utc};
+
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::store::LeaseArgs;
-use randflake_std::date::{span, utc};
 
 /// Grant nothing until every lease that there may be has expired
 ///

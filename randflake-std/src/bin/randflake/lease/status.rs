@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::io::{self, Write};
 
+use randflake_std::date::{span, utc};
 use serde::Serialize;
 
 use super::snapshot::{Snapshot, ms};
@@ -10,7 +11,6 @@ use crate::failure::Failure;
 use crate::layout::described;
 use crate::output::{stdout, visible};
 use crate::store::StoreArgs;
-use randflake_std::date::{span, utc};
 
 /// Show how many node ids are leased
 #[derive(Debug, clap::Args)]
