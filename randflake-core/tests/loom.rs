@@ -119,7 +119,7 @@ impl<W: AtomicWord + Send + Sync + 'static> World<W> {
 }
 
 fn lease(end: u64) -> Lease<Tiny> {
-    Lease::new(L::default(), 0, 0, end).unwrap()
+    Lease::new(Tiny, 0, 0, end).unwrap()
 }
 
 fn tick(raw: u64) -> u64 {
