@@ -18,7 +18,7 @@ use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 use crate::span::{self, in_words};
 use crate::store::LeaseArgs;
-use crate::wait::{self, WaitArgs};
+use crate::wait::WaitArgs;
 
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
@@ -100,26 +100,31 @@ impl Args {
         let interrupt = Interrupt::watch()?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
-        let store = self.store.open_within(&self.wait)?;
-        let most = store.namespace().max_ttl();
+        let namespace = self.store.namespace()?;
+        let most = namespace.max_ttl();
         if ttl > most {
             let (ttl, most) = (in_words(ttl), in_words(most));
             return Err(Failure::usage(format!(
                 "a TTL of {ttl} is too long: at most {most} is allowed"
             )));
         }
-        let mut builder = Builder::new(layout.layout(), cipher, store)
-            .node_ids(node_ids)
-            .ttl(ttl)
-            .wait(self.wait.limit())
-            .on_wait(wait::tell);
-        if let Some(node_id) = node_id {
-            builder = builder.choose([node_id]);
-        }
-        if let Some(holder) = &self.holder {
-            builder = builder.holder(holder);
-        }
-        let handle = builder.build()?;
+        let open = self.store.opener(namespace)?;
+        // The builder could wait by itself, but not so that a signal ends it.
+        let handle = self.wait.until(
+            |time| interrupt.pause(time),
+            || {
+                let mut builder = Builder::new(layout.layout(), cipher.clone(), open()?)
+                    .node_ids(node_ids)
+                    .ttl(ttl);
+                if let Some(node_id) = node_id {
+                    builder = builder.choose([node_id]);
+                }
+                if let Some(holder) = &self.holder {
+                    builder = builder.holder(holder);
+                }
+                builder.build()
+            },
+        )?;
         let closing = handle.clone();
         interrupt.on_signal(move || close(&closing));
         let printed = self.print(&handle, &interrupt);

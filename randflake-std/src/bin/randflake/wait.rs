@@ -1,6 +1,7 @@
 //! `--wait`, of the commands that take leases or numbers.
 
 use core::fmt::Display;
+use core::mem::discriminant;
 use core::time::Duration;
 use std::thread;
 
@@ -24,9 +25,10 @@ impl WaitArgs {
         self.wait.unwrap_or_default()
     }
 
-    /// Tries until it succeeds, or fails in a way that waiting does not help, or the time is up.
+    /// Tries until it succeeds, or fails in a way that waiting does not help, or the time is up, or `pause` fails.
     pub(crate) fn until<T, E>(
         &self,
+        pause: impl Fn(Duration) -> Result<(), Failure>,
         mut attempt: impl FnMut() -> Result<T, E>,
     ) -> Result<T, Failure>
     where
@@ -37,33 +39,42 @@ impl WaitArgs {
             return attempt().map_err(Into::into);
         };
         let mut patience = Patience::new(limit);
-        let mut is_told = false;
+        let mut told = None;
         loop {
             let error = match attempt() {
                 Ok(success) => return Ok(success),
                 Err(error) => error,
             };
             let retry = Retry::from(&error);
-            let Some(pause) = patience.pause(retry) else {
+            let Some(time) = patience.pause(retry) else {
                 if retry == Retry::Never {
                     return Err(error.into());
                 }
                 let seconds = patience.spent().as_secs_f64();
-                return Err(Failure::failed(format!(
-                    "gave up after {seconds:.1} s: {error}"
-                )));
+                let message = format!("gave up after {seconds:.1} s: {error}");
+                return Err(match error.into() {
+                    Failure::Later(_) => Failure::Later(message),
+                    _ => Failure::Failed(message),
+                });
             };
-            if !is_told {
+            // Once for each reason: a store may come back, and be full.
+            let reason = discriminant(&retry);
+            if told.replace(reason) != Some(reason) {
                 tell(&error, patience.left());
-                is_told = true;
             }
-            thread::sleep(pause);
+            pause(time)?;
         }
     }
 }
 
+/// The pause of a command that a signal ends at once, because it watches for none.
+pub(crate) fn sleep(time: Duration) -> Result<(), Failure> {
+    thread::sleep(time);
+    Ok(())
+}
+
 /// Says why a command waits.
-pub(crate) fn tell(error: &impl Display, left: Duration) {
+fn tell(error: &impl Display, left: Duration) {
     // To the second: what is left is a little less than what was asked for.
     let left = Duration::from_secs((left + Duration::from_millis(500)).as_secs());
     let left = humantime::format_duration(left);

@@ -1,18 +1,19 @@
 //! `randflake lease acquire`
 
+use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
-use std::thread;
-use std::time::Instant;
 
 use randflake_std::DEFAULT_TTL;
-use randflake_std::lease::{AcquireRequest, Acquired, LeaseStore, NodeIds, StoreError, Token};
+use randflake_std::lease::{AcquireRequest, NodeIds, StoreError, Token};
+use randflake_std::patience::Retry;
 
 use super::document::{Document, caller};
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 use crate::number::{check, within};
 use crate::secret::SecretArgs;
 use crate::span;
 use crate::store::LeaseArgs;
+use crate::wait::{self, WaitArgs};
 
 /// Lease node ids for another program
 ///
@@ -52,12 +53,11 @@ pub(crate) struct Args {
     /// Who has it, for `lease list` [default: host, process that runs this command, a random number]
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
-    /// Wait up to so long while too few node ids are free, or for the end of a quarantine
-    #[arg(long, value_name = "TIME", value_parser = span::read, default_value = "0")]
-    wait: Duration,
     /// Print an object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
     #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
@@ -83,7 +83,7 @@ impl Args {
             Some(name) => name.clone(),
             None => caller()?,
         };
-        let mut store = self.store.open()?;
+        let mut store = self.store.open_within(&self.wait)?;
         if let Some(seal) = layout.known_seal(&self.secret)? {
             store.seal(seal);
         }
@@ -98,42 +98,35 @@ impl Args {
             },
             ttl: namespace.ticks(self.ttl.unwrap_or(DEFAULT_TTL.max(shortest))),
         };
-        let acquired = acquire(&mut *store, &request, self.wait)?;
+        let attempt = || store.acquire(&request).map_err(Refused);
+        let acquired = self.wait.until(wait::sleep, attempt)?;
         let document = Document::of(store.namespace(), holder.clone(), &acquired);
         document.print(self.json)
     }
 }
 
-/// Asks until it is granted, or until no more time is left than it would take.
-fn acquire(
-    store: &mut dyn LeaseStore,
-    request: &AcquireRequest<'_>,
-    patience: Duration,
-) -> Result<Acquired, Failure> {
-    /// A lease may be released sooner than it ends.
-    const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Why nothing was granted. What passes by itself has an exit status of its own.
+struct Refused(StoreError);
 
-    let begun = Instant::now();
-    let mut is_told = false;
-    loop {
-        let error = match store.acquire(request) {
-            Ok(acquired) => return Ok(acquired),
-            Err(error) => error,
-        };
-        let left = patience.saturating_sub(begun.elapsed());
-        match &error {
-            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
-                if left.is_zero() {
-                    return Err(Failure::Later(error.to_string()));
-                }
-                if !is_told {
-                    say(&format!("waiting for up to {} s: {error}", left.as_secs()));
-                    is_told = true;
-                }
-                let pause = LONGEST_PAUSE.min(*retry_in).min(left);
-                thread::sleep(pause);
+impl Display for Refused {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<&Refused> for Retry {
+    fn from(refused: &Refused) -> Self {
+        (&refused.0).into()
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(Refused(error): Refused) -> Self {
+        match error {
+            StoreError::Exhausted { .. } | StoreError::Quarantined { .. } => {
+                Self::Later(error.to_string())
             }
-            _ => return Err(error.into()),
+            error => error.into(),
         }
     }
 }
