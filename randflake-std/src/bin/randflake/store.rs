@@ -106,6 +106,11 @@ impl StoreArgs {
         Ok(!self.shown_url()?.starts_with("sqlite:"))
     }
 
+    /// Whether it has one node id.
+    pub(crate) fn is_assigned(&self) -> Result<bool, Failure> {
+        Ok(self.shown_url()?.starts_with("static:"))
+    }
+
     pub(crate) fn find(&self, name: &str) -> Result<Option<Namespace>, Failure> {
         Ok(lease::find(&self.url()?, name)?)
     }
