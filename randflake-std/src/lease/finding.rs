@@ -129,7 +129,8 @@ impl Finding {
             Some(quarantine) => {
                 let seconds = left.as_millis().div_ceil(1_000);
                 let until = format!("until {}, another {seconds} s", utc(quarantine.until));
-                Self::caution("quarantine", until, quarantine.to_string())
+                let wait = format!("{quarantine}: wait{}", quarantine.otherwise());
+                Self::caution("quarantine", until, wait)
             }
         }
     }
