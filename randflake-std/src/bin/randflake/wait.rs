@@ -68,6 +68,7 @@ impl WaitArgs {
 }
 
 /// The pause of a command that a signal ends at once, because it watches for none.
+#[expect(clippy::unnecessary_wraps, reason = "other pauses end with a failure")]
 pub(crate) fn sleep(time: Duration) -> Result<(), Failure> {
     thread::sleep(time);
     Ok(())
