@@ -171,7 +171,7 @@ fn a_password_that_looks_like_a_path_is_not_shown() {
                 "lease list",
             ] {
                 let answer =
-                    User::new().run(&[&user::words(line)[..], &["--store", &url]].concat());
+                    User::new().run_keyed(&[&user::words(line)[..], &["--store", &url]].concat());
                 let shown = format!("{} {}", answer.stdout, answer.stderr);
                 assert!(
                     !shown.contains("hun") && !shown.contains("ter2"),
