@@ -169,7 +169,7 @@ fn an_option_without_meaning_is_refused() {
 #[test]
 fn a_number_in_another_shape_says_which_is_allowed() {
     let digits = "0 to 18446744073709551615 are allowed, in digits only";
-    let nodes = "1 to 131072 are allowed, in digits only, or a range such as 1..=8";
+    let nodes = "a number from 1 to 131072 is allowed, or a range such as 1..=8";
     for count in ["x", "1e6", "1_000", "1,000", "0x10", "1.5"] {
         assert_helped(&[(
             &["generate", "-n", count],
