@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::handle::BuildError;
 #[cfg(feature = "ticket")]
 use crate::lease::DeviceLeaseError;
 use crate::lease::StoreError;
@@ -38,6 +39,15 @@ impl From<&StoreError> for Retry {
             StoreError::Terms { .. } | StoreError::Invalid(_) | StoreError::Unusable(_) => {
                 Self::Never
             }
+        }
+    }
+}
+
+impl From<&BuildError> for Retry {
+    fn from(error: &BuildError) -> Self {
+        match error {
+            BuildError::Store(error) => error.into(),
+            _ => Self::Never,
         }
     }
 }

@@ -391,14 +391,21 @@ fn it_keeps_one_node_id_and_no_counter() {
     let request = AcquireRequest {
         token: token(1),
         holder: "holder",
-        nodes: NodeIds::These(&[NODE - 1]),
+        nodes: NodeIds::Any(1),
         ttl: TTL,
     };
-    let refused = store.acquire(&request);
-    assert!(
-        matches!(refused, Err(StoreError::Exhausted { .. })),
-        "{refused:?}"
-    );
+    for nodes in [
+        NodeIds::These(&[NODE - 1]),
+        NodeIds::These(&[NODE, 0]),
+        NodeIds::Any(2),
+    ] {
+        let refused = store.acquire(&AcquireRequest { nodes, ..request });
+        // To wait for them would be in vain.
+        assert!(
+            matches!(&refused, Err(StoreError::Invalid(why)) if why.contains("one node id")),
+            "{refused:?}"
+        );
+    }
     for refused in [
         store.reserve(1).unwrap_err(),
         store.resume(1).unwrap_err(),

@@ -27,7 +27,7 @@ use user::{Answer, User};
 fn doctor(url: &str) -> Answer {
     // Where the server is as it should be, there is a namespace then.
     User::new().run(&["lease", "init", "--store", url]);
-    User::new().run(&["doctor", "--store", url])
+    User::new().run_keyed(&["doctor", "--store", url])
 }
 
 /// It finds no problem, and these cautions.
@@ -75,7 +75,9 @@ fn warns(told: &str, check: &str, said: &str) {
 fn redis() {
     let redis = RedisServer::start();
     // A new server waits until what its predecessor may have granted is over.
-    let told = User::new().run(&["doctor", "--store", &redis.url()]).ok();
+    let told = User::new()
+        .run_keyed(&["doctor", "--store", &redis.url()])
+        .ok();
     warns(
         &told,
         "quarantine",
@@ -169,7 +171,7 @@ fn a_password_that_looks_like_a_path_is_not_shown() {
                 "lease list",
             ] {
                 let answer =
-                    User::new().run(&[&user::words(line)[..], &["--store", &url]].concat());
+                    User::new().run_keyed(&[&user::words(line)[..], &["--store", &url]].concat());
                 let shown = format!("{} {}", answer.stdout, answer.stderr);
                 assert!(
                     !shown.contains("hun") && !shown.contains("ter2"),

@@ -73,7 +73,7 @@ fn links_lead_to_what_is_there() {
 #[test]
 fn messages_of_the_operations_guide_are_those_that_are_said() {
     let guide = fs::read_to_string(root().join("docs/operations.md")).unwrap();
-    let key = |check: &str| format!("ids under the key of check value {check}");
+    let key = |check: &str| format!("the secret of check value {check}");
     let seconds = Duration::from_secs;
     let noon = 1_795_348_800; // 2026-11-22
     let quarantined = |cause| {
@@ -107,7 +107,8 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
             here: seconds(noon + 15),
         }
         .to_string(),
-        StoreError::unavailable(refused).to_string(),
+        StoreError::unavailable(format!("the Redis server at 127.0.0.1:6379: {refused}"))
+            .to_string(),
         SecretError::Readable {
             path: "randflake.key".into(),
             mode: 0o644,

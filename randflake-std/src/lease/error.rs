@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use crate::date::{span, utc};
 
-use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine, QuarantineCause};
+use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine};
 
 /// Why a store did not do what was asked.
 #[derive(Debug)]
@@ -115,13 +115,8 @@ impl Display for StoreError {
                 retry_in,
                 quarantine,
             } => {
-                write!(f, "{quarantine}: wait {}", span(*retry_in))?;
-                if quarantine.cause == QuarantineCause::New {
-                    f.write_str(
-                        ", or run `randflake lease init` if no lease was ever granted in this namespace",
-                    )?;
-                }
-                Ok(())
+                let wait = span(*retry_in);
+                write!(f, "{quarantine}: wait {wait}{}", quarantine.otherwise())
             }
             Self::ClockSkew { store, here } => write!(
                 f,

@@ -128,7 +128,8 @@ impl Finding {
             None => Self::fine("quarantine", "none"),
             Some(quarantine) => {
                 let until = format!("until {}, another {}", utc(quarantine.until), span(left));
-                Self::caution("quarantine", until, quarantine.to_string())
+                let wait = format!("{quarantine}: wait{}", quarantine.otherwise());
+                Self::caution("quarantine", until, wait)
             }
         }
     }

@@ -31,6 +31,18 @@ pub enum QuarantineCause {
     Dropped,
 }
 
+impl Quarantine {
+    /// What an operator may do instead of waiting.
+    pub(crate) fn otherwise(&self) -> &'static str {
+        match self.cause {
+            QuarantineCause::New => {
+                ", or run `randflake lease init` if no lease was ever granted in this namespace"
+            }
+            _ => "",
+        }
+    }
+}
+
 impl Display for Quarantine {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (since, until) = (utc(self.since), utc(self.until));

@@ -58,6 +58,11 @@ fn grants(
     let mut known = BTreeSet::new();
     let mut nodes: Vec<_> = view.nodes.iter().collect();
     nodes.retain(|node| known.insert(node.node_id));
+    if view.is_sole && nodes.len() < wanted {
+        // No release and no end of a lease ever makes another one free.
+        let why = "this store has one node id, which is assigned to it: no other and no more can be leased";
+        return Err(StoreError::Invalid(why.to_owned()));
+    }
     let mut changes: Vec<_> = nodes
         .iter()
         .filter_map(|node| claim(node.record.as_ref()?, now, asked, asking))

@@ -63,6 +63,24 @@ fn it_says_where_the_secret_comes_from_and_never_what_it_is() {
 }
 
 #[cfg(unix)]
+/// Where several machines use the store, `generate` makes no secret.
+#[test]
+fn a_secret_that_nobody_makes_is_missed() {
+    let user = User::new();
+    let url = format!("static:{}?node=7", user.path("node").display());
+    let doctor = ["doctor", "--store", &url];
+    let answer = user.run(&doctor);
+    let told = &answer.stdout;
+    assert!(told.contains("problem  secret"), "{told}");
+    assert!(told.contains("randflake keygen --out"), "{told}");
+    assert_eq!(answer.fails(1), "1 problem");
+    let told = user.run_keyed(&doctor).ok();
+    assert!(told.contains("RANDFLAKE_KEY"), "{told}");
+    // Plain ids need none.
+    user.run(&[&doctor[..], &["--layout", "snowflake"]].concat())
+        .ok();
+}
+
 #[test]
 fn problems_are_told_and_counted() {
     use std::os::unix::fs::PermissionsExt;

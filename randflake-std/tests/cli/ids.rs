@@ -129,7 +129,7 @@ fn every_form_is_converted_to_every_other() {
             let forms = ["convert", "--from", from, "--to", to];
             let told = user.run(&[&forms[..], &given].concat()).ok();
             assert_eq!(told, expected, "{from} to {to}");
-            let lines = given.join("\r\n\n  ");
+            let lines = given.join("\r\n  ");
             assert_eq!(
                 user.run_on(lines.as_bytes(), &forms).ok(),
                 expected,
@@ -197,10 +197,10 @@ fn what_is_no_id_is_said_with_what_is_allowed() {
 fn the_first_wrong_line_ends_the_input() {
     let user = User::new();
     let convert = ["convert", "--from", "int", "--to", "text"];
-    let said = user.run_on(b"31\n\n32\n 3x \n33\n", &convert);
+    let said = user.run_on(b"31\n32\n 3x \n33\n", &convert);
     assert_eq!(said.stdout, "v\n10\n");
     let allowed = "not a number from -9223372036854775808 to 9223372036854775807";
-    assert_eq!(said.fails(2), format!("line 4: \"3x\": {allowed}"));
+    assert_eq!(said.fails(2), format!("line 3: \"3x\": {allowed}"));
     let said = user.run_on(&[b'x'; 4_096], &convert).fails(2);
     assert_eq!(
         said,

@@ -178,3 +178,35 @@ fn no_secret_is_made_where_several_machines_meet() {
     let plain = ["generate", "--layout", "snowflake", "--store", &file];
     assert!(!user.run(&plain).stderr.contains("secret"));
 }
+
+#[test]
+fn a_namespace_that_cannot_be_read_does_not_hide_the_others() {
+    let user = User::new();
+    for name in ["apples", "pears", "plums"] {
+        user.run_keyed(&["generate", "--namespace", name]).ok();
+    }
+    let store = rusqlite::Connection::open(user.state("leases.db")).unwrap();
+    let damage = "UPDATE record SET value = 'rotten' WHERE namespace = 'pears' AND kind = 0";
+    assert_eq!(store.execute(damage, []).unwrap(), 1);
+    drop(store);
+    for arguments in [
+        &["lease", "namespaces"][..],
+        &["lease", "namespaces", "--json"],
+    ] {
+        let answer = user.run(arguments);
+        assert!(
+            answer.stdout.contains("apples") && answer.stdout.contains("plums"),
+            "{answer:?}"
+        );
+        assert!(!answer.stdout.contains("pears"), "{answer:?}");
+        assert!(
+            answer.stderr.contains("the namespace \"pears\""),
+            "{answer:?}"
+        );
+        assert!(
+            answer.stderr.contains("1 namespace cannot be read"),
+            "{answer:?}"
+        );
+        assert_eq!(answer.status, Some(1));
+    }
+}

@@ -180,3 +180,20 @@ fn a_ttl_and_a_holder_that_are_not_allowed_are_refused() {
         assert!(told.contains(said), "{told}");
     }
 }
+
+#[test]
+fn a_signal_ends_a_wait() {
+    let user = User::new();
+    user.run_keyed(&["generate"]).ok();
+    user.run(&["lease", "quarantine"]).ok();
+    for (signal, status) in BOTH {
+        let wait = ["generate", "--wait", "10m"];
+        let mut waiting = start(&user, &wait, Stdio::null());
+        let mut said = String::new();
+        let mut stderr = BufReader::new(waiting.stderr.take().unwrap());
+        stderr.read_line(&mut said).unwrap();
+        assert!(said.contains("waiting for at most 10m: "), "{said}");
+        send(&waiting, signal);
+        assert_eq!(waiting.wait().unwrap().code(), Some(status));
+    }
+}

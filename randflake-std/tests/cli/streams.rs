@@ -42,12 +42,28 @@ fn ends_of_lines_are_of_any_kind_and_the_last_may_go_without() {
     let numbers = numbers(20_000);
     let given = lines(&numbers, "\n");
     let same = ["convert", "--from", "int", "--to", "int"];
-    for end in ["\r\n", " \n", "\n\n", "\n \t\r\n", "\u{a0}\n"] {
+    for end in ["\r\n", " \n", " \t\r\n", "\u{a0}\n"] {
         let other = lines(&numbers, end);
         assert_eq!(user.run_on(other.as_bytes(), &same).ok(), given, "{end:?}");
         let cut = other.trim_end();
         assert_eq!(user.run_on(cut.as_bytes(), &same).ok(), given, "{end:?}");
     }
+}
+
+/// A column of a table is blank where a row has no id: what follows must not move up.
+#[test]
+fn a_blank_line_is_refused_unless_it_is_at_the_end() {
+    let user = User::new();
+    let same = ["convert", "--from", "int", "--to", "int"];
+    for blanks in ["\n", "\r\n", " \n\n"] {
+        let given = format!("1\n2\n{blanks}");
+        assert_eq!(user.run_on(given.as_bytes(), &same).ok(), "1\n2\n");
+        let answer = user.run_on(format!("{given}3\n").as_bytes(), &same);
+        assert_eq!(answer.stdout, "1\n2\n");
+        let said = answer.fails(2);
+        assert!(said.starts_with("line 3: blank, and ids follow"), "{said}");
+    }
+    assert_eq!(user.run_on(b"\n \n", &same).ok(), "");
 }
 
 #[test]

@@ -71,6 +71,27 @@ fn a_counter_waits_for_its_store() {
     assert_eq!(output(waiting).lines().count(), 1);
 }
 
+/// Whatever a lease is wanted for.
+#[test]
+fn a_store_that_does_not_answer_is_waited_for() {
+    let user = User::new();
+    user.run_keyed(&["generate"]).ok();
+    let lock = std::fs::File::open(user.state("leases.db.lock")).unwrap();
+    lock.lock().unwrap();
+    let waits = ["--wait", "10m"];
+    let mut generate = user.start(&[&["generate"][..], &waits].concat());
+    let mut acquire = user.start(&[&["lease", "acquire"][..], &waits].concat());
+    for waiting in [&mut generate, &mut acquire] {
+        let said = first_line(waiting);
+        assert!(said.contains("waiting for at most "), "{said}");
+        assert!(said.contains("the lease store is unavailable"), "{said}");
+    }
+    lock.unlock().unwrap();
+    for waiting in [generate, acquire] {
+        assert!(!output(waiting).is_empty());
+    }
+}
+
 #[test]
 fn a_wait_in_vain_says_how_long_it_was_and_why() {
     let user = User::new();

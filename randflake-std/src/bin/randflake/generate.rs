@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
-use crate::wait::{self, WaitArgs};
+use crate::wait::WaitArgs;
 
 /// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
@@ -101,26 +101,31 @@ impl Args {
         let interrupt = Interrupt::watch()?;
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
-        let store = self.store.open_within(&self.wait)?;
-        let most = store.namespace().max_ttl();
+        let namespace = self.store.namespace()?;
+        let most = namespace.max_ttl();
         if ttl > most {
             let (ttl, most) = (span(ttl), span(most));
             return Err(Failure::usage(format!(
                 "a TTL of {ttl} is too long: at most {most} is allowed"
             )));
         }
-        let mut builder = Builder::new(layout.spec(), cipher, store)
-            .node_ids(node_ids)
-            .ttl(ttl)
-            .wait(self.wait.limit())
-            .on_wait(wait::tell);
-        if let Some(node_id) = node_id {
-            builder = builder.choose([node_id]);
-        }
-        if let Some(holder) = &self.holder {
-            builder = builder.holder(holder);
-        }
-        let handle = builder.build()?;
+        let open = self.store.opener(namespace)?;
+        // The builder could wait by itself, but not so that a signal ends it.
+        let handle = self.wait.until(
+            |time| interrupt.pause(time),
+            || {
+                let mut builder = Builder::new(layout.spec(), cipher.clone(), open()?)
+                    .node_ids(node_ids)
+                    .ttl(ttl);
+                if let Some(node_id) = node_id {
+                    builder = builder.choose([node_id]);
+                }
+                if let Some(holder) = &self.holder {
+                    builder = builder.holder(holder);
+                }
+                builder.build()
+            },
+        )?;
         let closing = handle.clone();
         interrupt.on_signal(move || close(&closing));
         let printed = self.print(&handle, &interrupt);
@@ -145,6 +150,9 @@ impl Args {
         const ARGUMENT: &str = "--node-ids <K>";
         let all = u64::from(spec.max_node_id()) + 1;
         let Some(asked) = &self.node_ids else {
+            if self.store.store().is_assigned()? {
+                return Ok(1.into());
+            }
             return Ok(enough_for(self.count, spec).into());
         };
         let Some((least, most)) = asked.split_once("..=") else {
@@ -175,12 +183,29 @@ impl Args {
         while done < self.count {
             interrupt.check()?;
             let left = usize::try_from(self.count - done).unwrap_or(usize::MAX);
-            let made = next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
+            let made = self.next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
             format.write(&mut out, &mut records, &block[..made])?;
             done += made as u64;
             progress.show(done);
         }
         Ok(out.flush()?)
+    }
+
+    /// The next ids, and how many. Before it waits, all made so far is handed to the reader.
+    fn next(
+        &self,
+        handle: &Handle<LayoutSpec, Option<Sparx64>>,
+        ids: &mut [Id],
+        out: &mut impl Write,
+    ) -> Result<usize, Failure> {
+        if let Ok(made) = handle.fill(ids) {
+            return Ok(made);
+        }
+        out.flush()?;
+        // The lease of an assigned node id may begin as late as another store's quarantine ends.
+        let limit = self.wait.limit().max(WAIT_LIMIT);
+        let waited = handle.fill_wait(ids, limit);
+        waited.map_err(|error| refusal(handle, error))
     }
 }
 
@@ -203,20 +228,6 @@ fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
     u32::try_from(node_ids).unwrap_or(1)
 }
 
-/// The next ids, and how many. Before it waits, all made so far is handed to the reader.
-fn next(
-    handle: &Handle<LayoutSpec, Option<Sparx64>>,
-    ids: &mut [Id],
-    out: &mut impl Write,
-) -> Result<usize, Failure> {
-    if let Ok(made) = handle.fill(ids) {
-        return Ok(made);
-    }
-    out.flush()?;
-    let waited = handle.fill_wait(ids, WAIT_LIMIT);
-    waited.map_err(|error| refusal(handle, error))
-}
-
 fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -> Failure {
     let store = handle.lease().last_error.map(|error| format!("; {error}"));
     Failure::failed(format!("{}{}", problem(error), store.unwrap_or_default()))
@@ -227,8 +238,9 @@ fn problem(error: GenerateError) -> String {
     let wait = wait.map(span).unwrap_or_default();
     match error {
         GenerateError::ClockBehind { .. } => format!(
-            "this machine's clock is {wait} behind the next time that ids can have: it was set back, or runs \
-             behind the lease store's; correct it, or try again in {wait}"
+            "the next time that ids can have begins in {wait}: the file of an assigned node id is new or its last \
+             process was killed, or this machine's clock was set back or runs behind the lease store's; correct the \
+             clock, or try again in {wait}"
         ),
         GenerateError::SequenceExhausted { .. } => format!(
             "all ids of this tick are issued: try again in {wait}, when the next one begins, or with more --node-ids"
@@ -246,8 +258,9 @@ mod tests {
         let behind = GenerateError::ClockBehind { behind_ms: 69_077 };
         assert_eq!(
             problem(behind),
-            "this machine's clock is 1m 10s behind the next time that ids can have: it was set back, or runs behind \
-             the lease store's; correct it, or try again in 1m 10s"
+            "the next time that ids can have begins in 1m 10s: the file of an assigned node id is new or its last \
+             process was killed, or this machine's clock was set back or runs behind the lease store's; correct the \
+             clock, or try again in 1m 10s"
         );
         let exhausted = GenerateError::SequenceExhausted {
             retry_in_ms: 20_000,

@@ -42,6 +42,8 @@ struct Lines<E> {
     each: E,
     /// The number of the last line.
     number: u64,
+    /// The number of the first blank line; 0 if there was none.
+    blank: u64,
     ids: Vec<Id>,
 }
 
@@ -51,11 +53,12 @@ impl<E: FnMut(&[Id]) -> Result<(), Failure>> Lines<E> {
             form,
             each,
             number: 0,
+            blank: 0,
             ids: Vec::with_capacity(BLOCK),
         }
     }
 
-    /// The lines that are not blank, without the white space around them, numbered from 1.
+    /// The lines, without the white space around them, numbered from 1. At the end they may be blank.
     fn read(mut self) -> Result<(), Failure> {
         let mut stdin = io::stdin().lock();
         if stdin.is_terminal() {
@@ -110,13 +113,24 @@ impl<E: FnMut(&[Id]) -> Result<(), Failure>> Lines<E> {
             Some(id) if line.len() <= LONGEST_LINE => id,
             _ => match self.look_at(line) {
                 Ok(Some(id)) => id,
-                Ok(None) => return Ok(()),
+                Ok(None) => {
+                    self.blank = if self.blank == 0 {
+                        self.number
+                    } else {
+                        self.blank
+                    };
+                    return Ok(());
+                }
                 Err(failure) => {
                     self.hand_on()?;
                     return Err(failure);
                 }
             },
         };
+        if self.blank != 0 {
+            self.hand_on()?;
+            return Err(self.is_blank());
+        }
         self.ids.push(id);
         if self.ids.len() == BLOCK {
             self.hand_on()?;
@@ -154,6 +168,15 @@ impl<E: FnMut(&[Id]) -> Result<(), Failure>> Lines<E> {
             Failure::usage(format!("line {number}: {}: {problem}", shown(text)))
         });
         id.map(Some)
+    }
+
+    /// To leave it out would put each id that follows beside another row than its own.
+    #[cold]
+    fn is_blank(&self) -> Failure {
+        Failure::usage(format!(
+            "line {}: blank, and ids follow: remove blank lines, as `grep .` does, or the rows without an id",
+            self.blank
+        ))
     }
 
     fn too_long(&self) -> Failure {

@@ -72,12 +72,7 @@ impl SecretArgs {
             return Ok(secret);
         }
         if store.is_shared()? {
-            return Err(Failure::failed(format!(
-                "no secret: all machines that use {} need the same one, so none is made here; make it once, `randflake \
-                 keygen --out randflake.key`, copy that file to each machine, and give --key-file randflake.key or set \
-                 {VARIABLE}",
-                store.shown_url()?
-            )));
+            return Err(Failure::Failed(no_secret(store)?));
         }
         if let Source::Default(path) = &source {
             make(path)?;
@@ -100,6 +95,15 @@ impl SecretArgs {
             None => Ok(()),
         }
     }
+}
+
+/// What is said where none is made, because the store is that of several machines.
+pub(crate) fn no_secret(store: &StoreArgs) -> Result<String, Failure> {
+    Ok(format!(
+        "no secret: all machines that use {} need the same one, so none is made here; make it once, `randflake keygen \
+         --out randflake.key`, copy that file to each machine, and give --key-file randflake.key or set {VARIABLE}",
+        store.shown_url()?
+    ))
 }
 
 /// An id is a block under its secret, and a ticket's authenticator is made of blocks under its key: with one

@@ -56,6 +56,19 @@ impl LeaseArgs {
         Ok(self.store.place()?.open(&namespace)?)
     }
 
+    pub(crate) fn namespace(&self) -> Result<Namespace, Failure> {
+        self.store.namespace_of(self.layout())
+    }
+
+    /// What opens the store of a namespace, for a command that may have to try more than once.
+    pub(crate) fn opener(
+        &self,
+        namespace: Namespace,
+    ) -> Result<impl Fn() -> Result<Box<dyn LeaseStore>, StoreError>, Failure> {
+        let place = self.store.place()?;
+        Ok(move || place.open(&namespace))
+    }
+
     /// The store of a command that takes a lease. One that is waited for is opened by its first use.
     pub(crate) fn open_within(&self, wait: &WaitArgs) -> Result<Box<dyn LeaseStore>, Failure> {
         if wait.limit().is_zero() {
@@ -91,6 +104,11 @@ impl StoreArgs {
     /// Whether several machines may use the store.
     pub(crate) fn is_shared(&self) -> Result<bool, Failure> {
         Ok(!self.shown_url()?.starts_with("sqlite:"))
+    }
+
+    /// Whether it has one node id.
+    pub(crate) fn is_assigned(&self) -> Result<bool, Failure> {
+        Ok(self.shown_url()?.starts_with("static:"))
     }
 
     pub(crate) fn find(&self, name: &str) -> Result<Option<Namespace>, Failure> {
@@ -176,13 +194,12 @@ impl StoreArgs {
         Ok(self.place()?.open_counter(&self.namespace()?)?)
     }
 
-    /// [`open_counter`](StoreArgs::open_counter) for a command that takes numbers.
-    pub(crate) fn open_counter_within(
+    /// What opens the counter, for a command that may have to try more than once.
+    pub(crate) fn counter_opener(
         &self,
-        wait: &WaitArgs,
-    ) -> Result<Box<dyn SegmentStore>, Failure> {
+    ) -> Result<impl Fn() -> Result<Box<dyn SegmentStore>, StoreError>, Failure> {
         let (place, namespace) = (self.place()?, self.namespace()?);
-        wait.until(|| place.open_counter(&namespace))
+        Ok(move || place.open_counter(&namespace))
     }
 
     /// The URL to show: without user, password and options.

@@ -1,6 +1,7 @@
 //! `--wait`, of the commands that take leases or numbers.
 
 use core::fmt::Display;
+use core::mem::discriminant;
 use core::time::Duration;
 use std::thread;
 
@@ -25,9 +26,10 @@ impl WaitArgs {
         self.wait.unwrap_or_default()
     }
 
-    /// Tries until it succeeds, or fails in a way that waiting does not help, or the time is up.
+    /// Tries until it succeeds, or fails in a way that waiting does not help, or the time is up, or `pause` fails.
     pub(crate) fn until<T, E>(
         &self,
+        pause: impl Fn(Duration) -> Result<(), Failure>,
         mut attempt: impl FnMut() -> Result<T, E>,
     ) -> Result<T, Failure>
     where
@@ -38,29 +40,37 @@ impl WaitArgs {
             return attempt().map_err(Into::into);
         };
         let mut patience = Patience::new(limit);
-        let mut is_told = false;
+        let mut told = None;
         loop {
             let error = match attempt() {
                 Ok(success) => return Ok(success),
                 Err(error) => error,
             };
             let retry = Retry::from(&error);
-            let Some(pause) = patience.pause(retry) else {
+            let Some(time) = patience.pause(retry) else {
                 if retry == Retry::Never {
                     return Err(error.into());
                 }
                 return Err(error.into().after(patience.spent()));
             };
-            if !is_told {
+            // Once for each reason: a store may come back, and be full.
+            let reason = discriminant(&retry);
+            if told.replace(reason) != Some(reason) {
                 tell(&error, patience.left());
-                is_told = true;
             }
-            thread::sleep(pause);
+            pause(time)?;
         }
     }
 }
 
+/// The pause of a command that a signal ends at once, because it watches for none.
+#[expect(clippy::unnecessary_wraps, reason = "other pauses end with a failure")]
+pub(crate) fn sleep(time: Duration) -> Result<(), Failure> {
+    thread::sleep(time);
+    Ok(())
+}
+
 /// Says why a command waits.
-pub(crate) fn tell(error: &impl Display, left: Duration) {
+fn tell(error: &impl Display, left: Duration) {
     say(&format!("waiting for at most {}: {error}", span(left)));
 }

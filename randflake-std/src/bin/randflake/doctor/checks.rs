@@ -13,7 +13,7 @@ use randflake_std::{DEFAULT_TTL, private_file};
 
 use super::Finding;
 use crate::lease::Snapshot;
-use crate::secret::{SecretArgs, Source};
+use crate::secret::{SecretArgs, Source, no_secret};
 use crate::state_directory;
 use crate::store::LeaseArgs;
 
@@ -21,7 +21,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
     let mut findings = vec![
         Finding::new("clock", clock(store.layout().spec())),
         Finding::new("directory", directory()),
-        Finding::new("secret", secret_source(secret)),
+        Finding::new("secret", secret_source(secret, store)),
     ];
     let url = store.shown_url().map_err(problem);
     // To open a store may make it.
@@ -69,9 +69,12 @@ fn directory() -> Result<String, String> {
     Ok(format!("{shown}, mode {mode:04o}"))
 }
 
-fn secret_source(secret: &SecretArgs) -> Result<String, String> {
+fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, String> {
     let source = secret.source().map_err(problem)?;
     let is_there = source.read().map_err(problem)?.is_some();
+    if !is_there && store.layout().is_encrypted() && store.store().is_shared().map_err(problem)? {
+        return Err(no_secret(store.store()).map_err(problem)?);
+    }
     let file = |path: &Path| match mode(path) {
         Some(mode) => format!("{}, mode {mode:04o}", path.display()),
         None => path.display().to_string(),

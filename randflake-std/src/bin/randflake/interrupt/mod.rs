@@ -12,7 +12,7 @@ use other::watch;
 use core::sync::atomic::{AtomicU8, Ordering};
 use core::time::Duration;
 use std::process;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::failure::{Failure, SIGNALLED};
@@ -30,6 +30,8 @@ struct State {
     /// Its number; 0 before there was one.
     signal: AtomicU8,
     release: Mutex<Option<Release>>,
+    /// Wakes a pause. It goes with the lock of `release`.
+    signalled: Condvar,
 }
 
 impl Interrupt {
@@ -47,6 +49,17 @@ impl Interrupt {
         if self.0.signal.load(Ordering::SeqCst) != 0 {
             self.0.end();
         }
+    }
+
+    /// Sleeps, and fails at once when there is a signal. The caller holds nothing meanwhile.
+    pub(crate) fn pause(&self, time: Duration) -> Result<(), Failure> {
+        let state = &*self.0;
+        let none_yet = |_: &mut Option<Release>| state.signal.load(Ordering::SeqCst) == 0;
+        let woken = state
+            .signalled
+            .wait_timeout_while(state.release(), time, none_yet);
+        drop(woken.unwrap_or_else(PoisonError::into_inner));
+        self.check()
     }
 
     /// Fails once there was a signal.
@@ -78,12 +91,14 @@ impl State {
 
     fn end(&self) {
         let release = self.release().take();
+        // Whoever pauses has seen the signal before it slept, or hears this.
+        self.signalled.notify_all();
         if let Some(release) = release {
             release();
         }
     }
 
-    fn release(&self) -> std::sync::MutexGuard<'_, Option<Release>> {
+    fn release(&self) -> MutexGuard<'_, Option<Release>> {
         self.release.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::number::{check, within};
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
-use crate::wait::WaitArgs;
+use crate::wait::{self, WaitArgs};
 
 /// Lease node ids for another program
 ///
@@ -96,7 +96,7 @@ impl Args {
             },
             ttl: namespace.ticks(self.ttl.unwrap_or(DEFAULT_TTL.max(shortest))),
         };
-        let acquired = self.wait.until(|| store.acquire(&request))?;
+        let acquired = self.wait.until(wait::sleep, || store.acquire(&request))?;
         let document = Document::of(store.namespace(), holder.clone(), &acquired);
         document.print(self.json)
     }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::{self, Write};
 
 use randflake_std::date::{span, utc};
-use randflake_std::lease::{Namespace, Quarantine};
+use randflake_std::lease::Quarantine;
 use serde::Serialize;
 
 use super::snapshot::{Snapshot, ms};
@@ -15,7 +15,8 @@ use crate::store::StoreArgs;
 
 /// List the namespaces of a store
 ///
-/// Creates nothing. A dropped namespace is not listed, and neither is a counter without leases.
+/// Creates nothing. A dropped namespace is not listed, and neither is a counter without leases. One that cannot be read
+/// is named on standard error, and the exit status is 1.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print an object for each namespace
@@ -49,34 +50,46 @@ impl Args {
                 "NAMESPACE         LEASED           LONGEST TTL  LAYOUT"
             )?;
         }
+        let mut unreadable = 0_usize;
         for name in names {
-            // It may have been dropped since.
-            let Some(namespace) = self.store.find(&name)? else {
-                continue;
-            };
-            let row = self.row(&namespace)?;
-            if self.json {
-                serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
-                writeln!(out)?;
-            } else {
-                row.write(&mut out)?;
+            match self.row(&name) {
+                Ok(Some(row)) if self.json => {
+                    serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
+                    writeln!(out)?;
+                }
+                Ok(Some(row)) => row.write(&mut out)?,
+                // It was dropped meanwhile.
+                Ok(None) => {}
+                // The others are listed all the same.
+                Err(failure) => {
+                    unreadable += 1;
+                    say(&format!("namespace {name:?}: {failure}"));
+                }
             }
         }
-        Ok(out.flush()?)
+        out.flush()?;
+        match unreadable {
+            0 => Ok(()),
+            1 => Err(Failure::failed("1 namespace cannot be read")),
+            more => Err(Failure::failed(format!("{more} namespaces cannot be read"))),
+        }
     }
 
-    fn row(&self, namespace: &Namespace) -> Result<Row, Failure> {
-        let mut store = self.store.open(namespace)?;
+    fn row(&self, name: &str) -> Result<Option<Row>, Failure> {
+        let Some(namespace) = self.store.find(name)? else {
+            return Ok(None);
+        };
+        let mut store = self.store.open(&namespace)?;
         let snapshot = Snapshot::take(&mut *store)?;
         let quarantine = store.quarantined()?;
-        Ok(Row {
+        Ok(Some(Row {
             namespace: namespace.name().to_owned(),
-            layout: described(namespace),
+            layout: described(&namespace),
             live: snapshot.live().count(),
             total: namespace.node_ids(),
             longest_ttl_ms: ms(namespace.max_ttl()),
             quarantine_until_unix_ms: quarantine.map(|Quarantine { until, .. }| ms(until)),
-        })
+        }))
     }
 }
 

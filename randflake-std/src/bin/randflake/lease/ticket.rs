@@ -16,7 +16,7 @@ use crate::output::stdout;
 use crate::secret::{SecretArgs, TICKET_VARIABLE as VARIABLE};
 use crate::state_directory;
 use crate::store::LeaseArgs;
-use crate::wait::WaitArgs;
+use crate::wait::{self, WaitArgs};
 
 /// Lease a node id for a device, or renew its lease, and print the ticket
 ///
@@ -79,7 +79,7 @@ impl Args {
             None => next_counter(self.device)?,
         };
         let ttl = Duration::from_secs(self.ttl_s);
-        let lease = self.wait.until(|| {
+        let lease = self.wait.until(wait::sleep, || {
             if !self.renew {
                 return Ok(DeviceLease::acquire(&mut *store, self.device, ttl)?);
             }

@@ -65,7 +65,9 @@ impl Issue {
     fn print(&self, default: Form, permutation: &impl Permutation) -> Result<(), Failure> {
         let format = self.format.or(default);
         let interrupt = Interrupt::watch()?;
-        let mut store = self.store.open_counter_within(&self.wait)?;
+        let pause = |time| interrupt.pause(time);
+        let open = self.store.counter_opener()?;
+        let mut store = self.wait.until(pause, open)?;
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         let (mut block, mut ids) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
@@ -74,7 +76,7 @@ impl Issue {
             // Before it waits, all made so far is handed to the reader.
             out.flush()?;
             let count = (self.count - done).min(LONGEST);
-            let segment = self.wait.until(|| store.reserve(count))?;
+            let segment = self.wait.until(pause, || store.reserve(count))?;
             let mut numbers = segment.first()..segment.end();
             while !numbers.is_empty() {
                 interrupt.check()?;
