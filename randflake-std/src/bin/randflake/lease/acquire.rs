@@ -5,7 +5,9 @@ use std::thread;
 use std::time::Instant;
 
 use randflake_std::DEFAULT_TTL;
-use randflake_std::lease::{AcquireRequest, Acquired, LeaseStore, NodeIds, StoreError, Token};
+use randflake_std::lease::{
+    AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, StoreError, Token,
+};
 
 use super::document::{Document, caller};
 use crate::failure::{Failure, say};
@@ -100,7 +102,14 @@ impl Args {
         };
         let acquired = acquire(&mut *store, &request, self.wait)?;
         let document = Document::of(store.namespace(), holder.clone(), &acquired);
-        document.print(self.json)
+        document.print(self.json).inspect_err(|_| {
+            // Nobody has all of it, so nobody issues ids. If that fails, they end by themselves.
+            let unused = acquired.grants.iter().map(|grant| Grant {
+                end: grant.start,
+                ..*grant
+            });
+            _ = store.release(&unused.collect::<Vec<_>>());
+        })
     }
 }
 
