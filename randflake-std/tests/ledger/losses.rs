@@ -33,7 +33,7 @@ fn forgotten() -> (Map, Ledger<Map>, Grant) {
     let mut store = open(&map);
     let grant = acquire(&mut store);
     map.state().texts.clear();
-    map.state().fingerprint = "after a restart".to_owned();
+    "after a restart".clone_into(&mut map.state().fingerprint);
     (map, store, grant)
 }
 
