@@ -2,8 +2,10 @@
 #![cfg(unix)]
 
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::thread;
 
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
 use randflake_std::segment::{SegmentError, Segments};
@@ -11,6 +13,7 @@ use randflake_std::{BuildError, ExactSystemClock, GenerateError, Handle, Randfla
 
 const REFUSED: i32 = 0;
 const ISSUED: i32 = 1;
+const LIMIT: Duration = Duration::from_secs(1);
 
 #[expect(unsafe_code, reason = "forking is a system call")]
 fn in_child(run: impl Fn() -> i32) -> i32 {
@@ -54,6 +57,38 @@ fn a_forked_child_is_refused_and_its_parent_goes_on() {
     handle.close().unwrap();
 }
 
+/// A lock that another thread had at the fork is never free in the child.
+#[test]
+fn a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have() {
+    const FORKS: usize = 400;
+    let namespace = Namespace::new("test", Randflake).unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let secret = Secret::from_bytes([7; 16]);
+    let handle = Handle::builder(&secret, store).build().unwrap();
+    let running = Arc::new(());
+    let (watched, is_running) = (handle.clone(), Arc::clone(&running));
+    let watch = move || while Arc::strong_count(&is_running) > 1 && watched.health().is_ready() {};
+    let watching = thread::spawn(watch);
+    let asked = || {
+        // A child that hangs is killed, and fails the test.
+        #[expect(unsafe_code, reason = "an alarm is a system call")]
+        // SAFETY: it touches nothing of this process's memory.
+        let _no_former_one = unsafe { libc::alarm(60) };
+        let refused = handle.generate_wait(LIMIT) == Err(GenerateError::InForkedChild);
+        if refused && !handle.health().is_ready() {
+            REFUSED
+        } else {
+            ISSUED
+        }
+    };
+    for _ in 0..FORKS {
+        assert_eq!(in_child(asked), REFUSED);
+    }
+    drop(running);
+    watching.join().unwrap();
+    assert!(handle.health().is_ready());
+}
+
 /// Parent and child have the rest of the same block.
 #[test]
 fn a_fork_in_the_middle_of_a_block_gives_its_ids_to_the_parent_alone() {
@@ -90,7 +125,7 @@ fn a_forked_child_of_an_elastic_handle_is_refused_and_its_parent_goes_on() {
     let builder = Handle::builder(&Secret::from_bytes([7; 16]), store);
     let handle = builder.node_ids(1..=4).build().unwrap();
     let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::SeqCst) {
                 let _runs_out = handle.generate();
@@ -110,9 +145,7 @@ fn a_forked_child_of_an_elastic_handle_is_refused_and_its_parent_goes_on() {
         }
         is_over.store(true, Ordering::SeqCst);
     });
-    handle
-        .generate_wait(core::time::Duration::from_secs(10))
-        .unwrap();
+    handle.generate_wait(Duration::from_secs(10)).unwrap();
     handle.close().unwrap();
 }
 
@@ -126,7 +159,7 @@ fn a_forked_child_has_no_number_of_its_parent_s_segments() {
         let mut buffer = [randflake_std::Id::from_u64(0); 2];
         let refused = [
             numbers.next().err(),
-            numbers.next_wait(core::time::Duration::MAX).err(),
+            numbers.next_wait(Duration::MAX).err(),
             numbers.fill(&mut buffer).err(),
         ];
         drop(numbers.clone());

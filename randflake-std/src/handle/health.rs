@@ -39,6 +39,8 @@ pub enum Health {
     },
     /// The handle was closed.
     Closed,
+    /// This process is a forked child of the one that built the handle, which issues nothing here.
+    InForkedChild,
 }
 
 impl Health {

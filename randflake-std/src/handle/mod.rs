@@ -217,6 +217,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &*self.0.0;
+        if shared.check_process().is_err() {
+            return Health::InForkedChild;
+        }
         let (closing, error, shortage) = {
             let phase = shared.phase();
             let error = phase.last_error.clone();

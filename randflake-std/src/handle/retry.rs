@@ -43,6 +43,8 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> Retry<'a, L, P> {
         attempt: impl FnOnce() -> Result<T, GenerateError>,
     ) -> Result<ControlFlow<T, Pause>, GenerateError> {
         let shared = self.shared;
+        // In a forked child the lock may be another thread's for ever.
+        shared.check_process()?;
         // Read before the attempt, so that a replacement during it is not missed.
         let replaced = shared.phase().replaced;
         let error = match attempt() {

@@ -284,7 +284,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
     }
 
     #[inline]
-    fn check_process(&self) -> Result<(), GenerateError> {
+    pub(super) fn check_process(&self) -> Result<(), GenerateError> {
         if self.fork_guard.is_in_child() {
             return Err(GenerateError::InForkedChild);
         }

@@ -39,6 +39,13 @@ impl Change {
         }
     }
 
+    /// Whether a namespace that was dropped is opened again.
+    pub(super) fn opens_anew(&self) -> bool {
+        let is_dropped = |record: &NamespaceRecord| record.reason.is_dropped;
+        self.namespace_before.as_ref().is_some_and(is_dropped)
+            && !self.namespace_after.as_ref().is_none_or(is_dropped)
+    }
+
     /// Whether there is nothing to write.
     #[must_use]
     pub fn is_empty(&self) -> bool {

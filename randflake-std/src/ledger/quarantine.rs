@@ -24,7 +24,8 @@ pub fn end_quarantine(view: &View, asking: &Asking<'_>) -> Decision<()> {
 }
 
 /// Ends a namespace: what stays of its record says until when leases of it may be in use, so that who opens it anew
-/// waits for that: at least until the latest end of a lease that is known. `None` if it is not there. Its other texts may be removed once this is written.
+/// waits for that: at least until the latest end of a lease that is known. `None` if it is not there. Its other texts may be
+/// removed once this is written, also by a second drop if the first was interrupted.
 #[must_use]
 pub fn drop_namespace(
     view: &View,
@@ -34,7 +35,7 @@ pub fn drop_namespace(
     if view.namespace.is_none() || view.is_dropped() {
         return Decision {
             change: Change::none(view),
-            answer: Ok(None),
+            answer: Ok(view.namespace.clone()),
         };
     }
     match Standing::of(view, asking) {

@@ -32,6 +32,12 @@ impl Seen {
         self.ends.get(&node_id).copied().unwrap_or(0)
     }
 
+    /// Whether it had a lease: so the namespace is not new, whatever the store knows of it.
+    #[must_use]
+    pub fn has_leased(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
     /// The latest end of all.
     #[must_use]
     pub fn latest_end(&self) -> u64 {

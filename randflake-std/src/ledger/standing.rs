@@ -128,9 +128,11 @@ impl Standing {
             }
         };
         if !is_known || asking.seen.contradicts(view.namespace.as_ref()) {
-            let cause = match there {
-                Some(_) => QuarantineCause::Lost,
-                None => QuarantineCause::New,
+            let granted_nothing = there.is_none() || standing.is_new();
+            let cause = if granted_nothing && !asking.seen.has_leased() {
+                QuarantineCause::New
+            } else {
+                QuarantineCause::Lost
             };
             standing.quarantine(view, asking.seen, cause);
         }
@@ -167,20 +169,21 @@ impl Standing {
             .now
             .tick
             .saturating_add(terms.ticks(longest + 2 * MAX_SKEW));
-        let is_new = self.quarantine_left().is_zero();
-        self.record.quarantine = self.record.quarantine.max(over).max(seen.latest_end());
-        self.quarantine_until(Duration::from_millis(view.continuity.known_end_unix_ms));
-        if is_new {
+        if self.quarantine_left().is_zero() {
             self.record.reason.since = self.now.tick;
         }
-        // Where nothing was granted yet, nothing more was forgotten.
-        if is_new || self.record.reason.cause != QuarantineCause::New {
-            self.record.reason.cause = cause;
-        }
+        self.record.reason.cause = cause;
+        self.record.quarantine = self.record.quarantine.max(over).max(seen.latest_end());
+        self.quarantine_until(Duration::from_millis(view.continuity.known_end_unix_ms));
         self.record
             .fingerprint
             .clone_from(&view.continuity.fingerprint);
         self.is_changed = true;
+    }
+
+    /// Whether it has granted nothing yet, because it waits since it was made.
+    fn is_new(&self) -> bool {
+        !self.quarantine_left().is_zero() && self.record.reason.cause == QuarantineCause::New
     }
 
     /// Until a time since the Unix epoch at least: a tick that has begun by then counts.

@@ -4,6 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
+#[cfg(target_os = "linux")]
+use crate::user::Answer;
 use crate::user::{User, objects};
 
 fn acquire(user: &User, more: &[&str]) -> Value {
@@ -94,6 +96,60 @@ fn a_release_leaves_what_may_have_been_used() {
         &["lease", "release", "--grant", "-"],
     );
     assert!(told.ok().contains("is free in 1"));
+}
+
+/// The program went on with the new end, and kept the old file.
+#[test]
+fn a_release_with_what_was_printed_before_a_renewal_leaves_what_was_used_since() {
+    let user = User::new();
+    let taken = acquire(&user, &["--ttl", "60s"]).to_string();
+    let renew = ["lease", "renew", "--ttl", "5m"];
+    user.run_on(taken.as_bytes(), &renew).ok();
+    let start = live(&user)[0]["start_unix_ms"].as_u64().unwrap();
+    let unused_from = (start + 250_000).to_string();
+    let release = [
+        "lease",
+        "release",
+        "--grant",
+        "-",
+        "--unused-from-ms",
+        &unused_from,
+    ];
+    user.run_on(taken.as_bytes(), &release).ok();
+    assert_eq!(live(&user)[0]["end_unix_ms"], start + 250_000);
+}
+
+/// In seconds: all that the holder has used would be granted again.
+#[test]
+fn a_time_before_the_epoch_releases_nothing() {
+    let user = User::new();
+    let taken = acquire(&user, &[]).to_string();
+    let before = live(&user);
+    let seconds = (before[0]["start_unix_ms"].as_u64().unwrap() / 1_000 + 30).to_string();
+    let release = [
+        "lease",
+        "release",
+        "--grant",
+        "-",
+        "--unused-from-ms",
+        &seconds,
+    ];
+    let said = user.run_on(taken.as_bytes(), &release).fails(2);
+    assert!(said.contains("Unix time in milliseconds"), "{said}");
+    assert_eq!(live(&user)[0]["end_unix_ms"], before[0]["end_unix_ms"]);
+}
+
+/// Nobody knows that they are leased.
+#[cfg(target_os = "linux")]
+#[test]
+fn leases_that_cannot_be_printed_are_released() {
+    let user = User::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let mut command = user.command(&["lease", "acquire", "-n", "2", "--json"]);
+    let output = command.stdout(full.unwrap()).output().unwrap();
+    let said = Answer::of(output).fails(1);
+    assert!(said.contains("No space left on device"), "{said}");
+    assert_eq!(live(&user), Vec::<Value>::new());
 }
 
 #[test]

@@ -249,6 +249,13 @@ fn a_systemd_credential_is_the_secret_of_a_service() {
     fs::create_dir(&directory).unwrap();
     let service = [("CREDENTIALS_DIRECTORY", directory.to_str().unwrap())];
     let compose = words(COMPOSE);
+    // Not to be had: no other secret is made instead.
+    let file = user.path("file");
+    fs::write(&file, "").unwrap();
+    let broken = [("CREDENTIALS_DIRECTORY", file.to_str().unwrap())];
+    let said = user.run_in(&broken, &["generate"]).fails(1);
+    assert!(said.contains("file/randflake.key: "), "{said}");
+    assert!(!user.state("key").exists());
     // Of another credential only.
     fs::write(directory.join("tls.key"), "").unwrap();
     let said = user.run_in(&service, &compose).fails(1);

@@ -7,8 +7,10 @@
 )]
 
 mod drift;
+mod drops;
 mod engine;
 mod hints;
+mod losses;
 mod search;
 mod unread;
 mod world;

@@ -1,7 +1,6 @@
 //! What comes back older than it was, and what is lost in part.
 
-use randflake_std::lease::Loss;
-use randflake_std::lease::{LeaseStore, StoreError};
+use randflake_std::lease::{LeaseStore, Loss, QuarantineCause, StoreError};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::continuity::{MAX_TTL, open_again, open_at_once, quarantined_for};
@@ -27,6 +26,19 @@ fn restore(redis: &RedisServer, dumped: &[u8]) {
     let mut restore = redis::cmd("RESTORE");
     let restored = restore.arg(KEY).arg(0).arg(dumped).arg("REPLACE");
     restored.exec(&mut connect(redis)).unwrap();
+}
+
+/// `randflake lease init` ends only the quarantine of a namespace that is new.
+#[test]
+fn a_namespace_that_its_holder_misses_after_a_flush_is_not_new() {
+    let redis = RedisServer::start();
+    let mut holder = open_at_once(&redis);
+    let grant = acquire_one(&mut holder, 1);
+    assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
+    let ends = holder.renew(&[grant], TTL).unwrap().ends;
+    assert_eq!(ends, [Err(Loss::Forgotten)]);
+    let quarantine = open_again(&redis).quarantined().unwrap();
+    assert_eq!(quarantine.unwrap().cause, QuarantineCause::Lost);
 }
 
 #[test]

@@ -76,6 +76,19 @@ fn the_documented_rights_are_enough() {
 }
 
 #[test]
+fn a_drop_without_the_right_to_it_changes_nothing() {
+    let (redis, url) = server();
+    let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
+    store.end_quarantine().unwrap();
+    let grants = acquire(&mut store, 1, 2).unwrap().grants;
+    names(&store.drop_namespace().unwrap_err(), "del");
+    assert!(store.renew(&grants, TTL).unwrap().ends[0].is_ok());
+    assert_eq!(redis.ask("ACL SETUSER ids +del"), "+OK\r\n");
+    store.drop_namespace().unwrap();
+    assert_eq!(store.list().unwrap(), []);
+}
+
+#[test]
 fn each_right_that_is_missing_is_named_and_nothing_is_written() {
     let (redis, url) = server();
     for right in rights() {

@@ -172,7 +172,10 @@ impl Source {
 fn credential() -> Option<PathBuf> {
     let directory = PathBuf::from(env::var_os("CREDENTIALS_DIRECTORY")?);
     let path = directory.join("randflake.key");
-    (directory.is_absolute() && path.symlink_metadata().is_ok()).then_some(path)
+    let found = path.symlink_metadata();
+    // One that cannot be looked at is refused when it is read: another secret would be taken instead.
+    let is_absent = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    (directory.is_absolute() && !is_absent).then_some(path)
 }
 
 /// Reads a file, with a warning if others may.

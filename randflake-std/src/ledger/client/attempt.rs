@@ -79,6 +79,9 @@ impl<E: Engine> Ledger<E> {
                 self.records.engine.abandon();
                 return Err(error.into());
             }
+            if change.opens_anew() && self.clears_dropped(&change)? {
+                continue;
+            }
             let now = if change.is_empty() {
                 self.records.engine.abandon();
                 view.now
@@ -104,6 +107,20 @@ impl<E: Engine> Ledger<E> {
             });
         }
         Err(StoreError::unavailable("other clients of the store were faster each time").into())
+    }
+
+    /// Removes what a drop has left that was interrupted: leases in ticks of a layout that may be another. Says whether
+    /// there was any.
+    fn clears_dropped(&mut self, change: &Change) -> Result<bool, StoreError> {
+        let Some(dropped) = &change.namespace_before else {
+            return Ok(false);
+        };
+        if self.records.engine.list(0, 1)?.is_empty() {
+            return Ok(false);
+        }
+        self.records.engine.abandon();
+        self.records.engine.clear(&dropped.to_text())?;
+        Ok(true)
     }
 
     fn answered(

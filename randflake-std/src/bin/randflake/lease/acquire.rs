@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_std::DEFAULT_TTL;
-use randflake_std::lease::{AcquireRequest, NodeIds, Token};
+use randflake_std::lease::{AcquireRequest, Grant, LeaseStore as _, NodeIds, Token};
 
 use super::document::{Document, caller};
 use crate::date;
@@ -98,6 +98,13 @@ impl Args {
         };
         let acquired = self.wait.until(wait::sleep, || store.acquire(&request))?;
         let document = Document::of(store.namespace(), holder.clone(), &acquired);
-        document.print(self.json)
+        document.print(self.json).inspect_err(|_| {
+            // Nobody has all of it, so nobody issues ids. If that fails, they end by themselves.
+            let unused = acquired.grants.iter().map(|grant| Grant {
+                end: grant.start,
+                ..*grant
+            });
+            _ = store.release(&unused.collect::<Vec<_>>());
+        })
     }
 }

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::number::{check, within};
 use crate::output::{stdout, visible};
 use crate::store::StoreArgs;
+use randflake_std::date::utc;
 
 /// End leases by hand
 ///
@@ -106,12 +107,21 @@ impl Args {
             None => store.now()? + MAX_SKEW + Duration::from_millis(MAX_TOLERANCE_MS),
         };
         let spec = store.namespace().spec();
-        let tick = spec.tick_at(unused_from).unwrap_or(0);
+        let Some(tick) = spec.tick_at(unused_from) else {
+            return Err(Failure::usage(format!(
+                "--unused-from-ms is {}, before the epoch of the namespace's layout, {}: Unix time in milliseconds is \
+                 allowed",
+                utc(unused_from),
+                utc(Duration::from_millis(spec.epoch_unix_ms()))
+            )));
+        };
         // A tick that began before may have been used.
         let begins_then = Duration::from_millis(spec.unix_ms(tick)) >= unused_from;
         let unused_from = if begins_then { tick } else { tick + 1 };
         for grant in &mut grants {
-            grant.end = grant.end.min(unused_from.max(grant.start));
+            // Not the end that was read: it may be older than a renewal, and what came after it was used. The store
+            // knows the last one.
+            grant.end = unused_from;
         }
         store.release(&grants)?;
         let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();

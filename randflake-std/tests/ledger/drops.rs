@@ -1,0 +1,62 @@
+//! A drop that was interrupted between its two steps.
+
+use core::time::Duration;
+
+use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, StoreError, Token};
+use randflake_std::ledger::{Key, Ledger};
+use randflake_std::{Layout, Randflake, Snowflake};
+
+use super::engine::Map;
+
+const TTL: u64 = 60;
+/// Longer than any lease and quarantine.
+const LONG: Duration = Duration::from_secs(1_000);
+
+fn acquire(store: &mut Ledger<Map>, ttl: u64) -> Result<u64, StoreError> {
+    let asked = AcquireRequest {
+        token: Token::random().unwrap(),
+        holder: "holder",
+        nodes: NodeIds::These(&[7]),
+        ttl,
+    };
+    let acquired = store.acquire(&asked)?;
+    Ok(acquired.grants[0].end)
+}
+
+/// Its leases are there still, in ticks of its layout.
+fn half_dropped() -> Map {
+    let map = Map::default();
+    map.state().now = Duration::from_secs(1_800_000_000);
+    let mut store = map.open(&Namespace::new("orders", Snowflake).unwrap());
+    acquire(&mut store, TTL * 1_000).unwrap();
+    let leases = map.state().texts.clone();
+    store.drop_namespace().unwrap();
+    let dropped = map.state().texts.clone();
+    map.state().texts = leases.into_iter().chain(dropped).collect();
+    assert!(map.state().texts.contains_key(&Key::Node(7)));
+    map
+}
+
+#[test]
+fn leases_of_another_layout_do_not_stand_in_the_way() {
+    let map = half_dropped();
+    let mut store = map.open(&Namespace::new("orders", Randflake).unwrap());
+    let refused = acquire(&mut store, TTL).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Quarantined { .. }),
+        "{refused:?}"
+    );
+    map.state().now += LONG;
+    let end = acquire(&mut store, TTL).unwrap();
+    let now = Randflake::SPEC.tick_at(map.state().now).unwrap();
+    assert_eq!(end, now + TTL);
+}
+
+#[test]
+fn a_second_drop_ends_the_first() {
+    let map = half_dropped();
+    let mut store = map.open(&Namespace::new("orders", Snowflake).unwrap());
+    store.drop_namespace().unwrap();
+    let left: Vec<_> = map.state().texts.keys().copied().collect();
+    assert_eq!(left, [Key::Namespace]);
+}

@@ -1,0 +1,80 @@
+//! What a holder knows that its store has forgotten: the namespace is not new.
+
+use core::time::Duration;
+
+use randflake_std::Randflake;
+use randflake_std::lease::{
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, QuarantineCause, Token,
+};
+use randflake_std::ledger::{Ledger, Loss};
+
+use super::engine::Map;
+
+const TTL: u64 = 60;
+
+fn open(map: &Map) -> Ledger<Map> {
+    map.open(&Namespace::new("orders", Randflake).unwrap())
+}
+
+fn acquire(store: &mut Ledger<Map>) -> Grant {
+    let asked = AcquireRequest {
+        token: Token::from_bytes([1; 16]),
+        holder: "holder",
+        nodes: NodeIds::Any(1),
+        ttl: TTL,
+    };
+    store.acquire(&asked).unwrap().grants.remove(0)
+}
+
+/// A store without anything, and a lease that is in use.
+fn forgotten() -> (Map, Ledger<Map>, Grant) {
+    let map = Map::default();
+    map.state().now = Duration::from_secs(1_800_000_000);
+    let mut store = open(&map);
+    let grant = acquire(&mut store);
+    map.state().texts.clear();
+    "after a restart".clone_into(&mut map.state().fingerprint);
+    (map, store, grant)
+}
+
+fn cause(map: &Map) -> Option<QuarantineCause> {
+    let quarantine = open(map).quarantined().unwrap();
+    quarantine.map(|quarantine| quarantine.cause)
+}
+
+/// By a process that knows nothing of it, on an engine that cannot tell.
+fn make_anew(map: &Map) {
+    open(map).quarantine().unwrap();
+    for text in map.state().texts.values_mut() {
+        *text = text.replace("-a:", "-n:");
+    }
+    assert_eq!(cause(map), Some(QuarantineCause::New));
+}
+
+/// Else `randflake lease init` would declare it new, and grant the node ids that are in use.
+#[test]
+fn a_namespace_that_its_holder_misses_is_not_new() {
+    let (map, mut store, grant) = forgotten();
+    let renewed = store.renew(&[grant], TTL).unwrap();
+    assert_eq!(renewed.ends, [Err(Loss::Forgotten)]);
+    assert_eq!(cause(&map), Some(QuarantineCause::Lost));
+}
+
+#[test]
+fn nor_is_one_that_another_process_has_made_anew() {
+    let (map, mut store, grant) = forgotten();
+    make_anew(&map);
+    let renewed = store.renew(&[grant], TTL).unwrap();
+    assert_eq!(renewed.ends, [Err(Loss::Forgotten)]);
+    assert_eq!(cause(&map), Some(QuarantineCause::Lost));
+}
+
+/// As `randflake lease renew` does, whose process has seen nothing.
+#[test]
+fn a_lease_from_elsewhere_tells_it_too() {
+    let (map, _, grant) = forgotten();
+    make_anew(&map);
+    let renewed = open(&map).renew(&[grant], TTL).unwrap();
+    assert_eq!(renewed.ends, [Err(Loss::Forgotten)]);
+    assert_eq!(cause(&map), Some(QuarantineCause::Lost));
+}
