@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_std::MAX_TOLERANCE_MS;
-use randflake_std::date::span;
+use randflake_std::date::{span, utc};
 use randflake_std::lease::{DeviceLease, Grant, LeaseStore, MAX_SKEW, Namespace, Record};
 
 use super::document::GrantArgs;
@@ -14,7 +14,6 @@ use crate::failure::Failure;
 use crate::number::{check, within};
 use crate::output::{stdout, visible};
 use crate::store::StoreArgs;
-use randflake_std::date::utc;
 
 /// End leases by hand
 ///
