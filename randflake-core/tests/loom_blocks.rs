@@ -46,9 +46,9 @@ struct World {
 impl World {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            sequencer: Sequencer::new(Lease::new(L::default(), 0, 0, 9).unwrap()).unwrap(),
+            sequencer: Sequencer::new(Lease::new(Tiny, 0, 0, 9).unwrap()).unwrap(),
             held: Held::new(),
-            codec: Codec::new(Plain),
+            codec: Codec::new(Tiny, Plain),
             seals: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
         })
