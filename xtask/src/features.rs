@@ -1,5 +1,6 @@
 //! `features`: each library, and its programs, under each set of features that a user is likely to choose; without
-//! features its tests and benchmarks too. All features at once are what `lint` looks at.
+//! features its tests and benchmarks too. All features at once, integrations among them, are what `lint` looks at; each
+//! integration alone would build its crates once more, so that is left to `msrv`.
 
 use crate::cargo::cargo;
 use crate::lint::DENY;
@@ -10,9 +11,6 @@ pub(crate) fn run(report: &mut Report) {
     for library in LIBRARIES {
         let mut sets = vec![String::new()];
         sets.extend(library.features());
-        // Those are of core; whoever passes them on adds no code.
-        let integrations = library.integrations().filter(|_| library.no_std);
-        sets.extend(integrations.map(str::to_owned));
         for features in &sets {
             let what = if features.is_empty() {
                 format!("{} without features", library.name)

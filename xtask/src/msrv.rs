@@ -1,11 +1,12 @@
-//! `msrv`: the workspace compiles with the oldest Rust that is promised. No part of `test`, which needs no second
-//! toolchain: there clippy's lint `incompatible_msrv` watches the standard library's younger items.
+//! `msrv`: the workspace compiles with the oldest Rust that is promised, and so does core with each integration alone. No
+//! part of `test`, which needs no second toolchain: there clippy's lint `incompatible_msrv` watches the standard library's
+//! younger items.
 
 use std::process::ExitCode;
 
 use crate::apart;
 use crate::cargo::{program, root};
-use crate::matrix::all_features;
+use crate::matrix::{LIBRARIES, all_features};
 use crate::report::Report;
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
@@ -27,6 +28,15 @@ fn run(report: &mut Report) {
         &all_features(),
     ]);
     report.check(&version, &mut command);
+    // Those are of core; whoever passes them on adds no code.
+    for library in LIBRARIES.iter().filter(|library| library.no_std) {
+        for feature in library.integrations() {
+            let mut command = program("rustup", &check);
+            command.args(["--package", library.name, "--no-default-features"]);
+            let what = format!("{version}, {} with {feature}", library.name);
+            report.check(&what, command.args(["--features", feature]));
+        }
+    }
 }
 
 fn promised() -> Option<String> {
