@@ -23,6 +23,10 @@ fn on_terminal(user: &User, variables: &[(&str, &str)], arguments: &[&str]) -> S
     let name = ptsname(&master, Vec::new()).unwrap();
     let terminal = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
     let mut command = user.command(arguments);
+    // What else decides on colours, and may be set where the tests run.
+    for variable in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
+        command.env_remove(variable);
+    }
     command
         .env("RANDFLAKE_KEY", KEY)
         .env("TERM", "xterm")
