@@ -93,7 +93,7 @@ fn write(files: Vec<(PathBuf, String)>) -> Result<(), String> {
 }
 
 fn measure(report: &mut Report, target: &Target, level: &Level) -> Result<Vec<Row>, String> {
-    let emulator = (target.emulator.find)().ok_or("no emulator")?;
+    let emulator = target.emulator.find().ok_or("no emulator")?;
     let images: Vec<_> = images::of_target(target.name).collect();
     let mut names: Vec<&str> = images.iter().map(|image| image.name).collect();
     names.push(EMPTY);
