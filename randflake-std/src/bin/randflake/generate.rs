@@ -75,7 +75,7 @@ pub(crate) struct Args {
     node_id: Option<String>,
     /// How long a lease lasts unless it is renewed: so long the node ids of a killed run stay taken, and ids go
     /// on without the store [default: 1m]
-    #[arg(long, value_name = "DURATION", value_parser = date::duration)]
+    #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
     /// What the leases call this process [default: host and process id]
     #[arg(long, value_name = "NAME")]
@@ -95,7 +95,7 @@ impl Args {
         }
         let layout = self.store.layout();
         let node_ids = self.node_ids(layout.spec())?;
-        let node_id = self.node_id(layout.spec())?;
+        let node_id = layout.node_id(self.node_id.as_deref())?;
         layout.has_time_left()?;
         let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
         let interrupt = Interrupt::watch()?;
@@ -132,18 +132,6 @@ impl Args {
         close(&handle);
         // What it was in the middle of may have failed for that reason.
         interrupt.check().and(printed)
-    }
-
-    fn node_id(&self, spec: LayoutSpec) -> Result<Option<u32>, Failure> {
-        const ARGUMENT: &str = "--node-id <N>";
-        let Some(asked) = &self.node_id else {
-            return Ok(None);
-        };
-        if spec.max_node_id() == 0 {
-            let problem = "the layout has no node id: leave the option out";
-            return Err(wrong(ARGUMENT, asked, problem));
-        }
-        check(ARGUMENT, asked, 0..=spec.max_node_id().into()).map(Some)
     }
 
     fn node_ids(&self, spec: LayoutSpec) -> Result<NodeIdCount, Failure> {

@@ -11,6 +11,7 @@ use randflake_std::{Baidu, Discord, Instagram, Layout, Mastodon, Randflake, Snow
 
 use crate::date;
 use crate::failure::Failure;
+use crate::number::{check, wrong};
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
 
@@ -285,6 +286,20 @@ impl Chosen {
             "{prefix}custom-{}-{epoch_unix_ms}-{tick_ms}",
             places.join("-")
         )
+    }
+
+    /// The node id that is asked for, if one is.
+    pub(crate) fn node_id(&self, asked: Option<&str>) -> Result<Option<u32>, Failure> {
+        const ARGUMENT: &str = "--node-id <N>";
+        let Some(asked) = asked else {
+            return Ok(None);
+        };
+        let max = self.spec.max_node_id();
+        if max == 0 {
+            let problem = "the layout has no node id: leave the option out";
+            return Err(wrong(ARGUMENT, asked, problem));
+        }
+        check(ARGUMENT, asked, 0..=max.into()).map(Some)
     }
 
     /// Refuses to issue ids of a layout whose time is up. Its ids are read as ever.

@@ -1,5 +1,6 @@
 //! `randflake lease acquire`
 
+use core::slice;
 use core::time::Duration;
 
 use randflake_std::DEFAULT_TTL;
@@ -8,7 +9,7 @@ use randflake_std::lease::{AcquireRequest, Grant, LeaseStore as _, NodeIds, Toke
 use super::document::{Document, caller};
 use crate::date;
 use crate::failure::Failure;
-use crate::number::{check, within};
+use crate::number::within;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 use crate::wait::{self, WaitArgs};
@@ -65,13 +66,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let layout = self.store.layout();
-        let chosen = match &self.node_id {
-            Some(node_id) => {
-                let all = 0..=u64::from(layout.spec().max_node_id());
-                Some([check::<u32>("--node-id <N>", node_id, all)?])
-            }
-            None => None,
-        };
+        let chosen = layout.node_id(self.node_id.as_deref())?;
         let holder = match &self.holder {
             Some(name) if name.starts_with("device/") => {
                 return Err(Failure::usage(
@@ -91,7 +86,7 @@ impl Args {
             token: Token::random().map_err(Failure::failed)?,
             holder: &holder,
             nodes: match &chosen {
-                Some(chosen) => NodeIds::These(chosen),
+                Some(chosen) => NodeIds::These(slice::from_ref(chosen)),
                 None => NodeIds::Any(self.count),
             },
             ttl: namespace.ticks(self.ttl.unwrap_or(DEFAULT_TTL.max(shortest))),
