@@ -46,7 +46,7 @@ pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
 pub use codec::{Codec, Parts};
 pub use error::{
     BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError,
-    LeaseError, SetClockError, TicketError,
+    LeaseError, MakeTicketError, SetClockError, TicketError,
 };
 pub use generator::Generator;
 use generator::{Strict, Tolerance};
