@@ -72,4 +72,4 @@ pub use ticket::{Ticket, TicketReader};
 pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
 use word::Word;
-pub use word::{AtomicWord, LocalWord};
+pub use word::{AtomicWord, ConstWord, LocalWord};

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{Clock, Monotonic};
-use crate::{AtomicWord, SetClockError, TimeBounds};
+use crate::{AtomicWord, ConstWord, SetClockError, TimeBounds};
 
 /// Unix time made of a [`Monotonic`] time and an offset, which synchronisation sets: unknown until then.
 ///
@@ -41,21 +41,19 @@ struct Offset<W> {
     nanos: W,
 }
 
-impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
-    /// A clock that does not know the time yet.
-    pub fn new(monotonic: M) -> Self {
-        let offset = || Offset {
-            seconds: W::new(0),
-            nanos: W::new(0),
-        };
+impl<M, W: ConstWord<Value = u32>> UnixClock<M, W> {
+    /// A clock that does not know the time yet; it can be a `static`: see [`ConstWord`].
+    pub const fn new(monotonic: M) -> Self {
         Self {
             monotonic,
-            version: W::new(0),
-            offsets: [offset(), offset()],
-            trusted: offset(),
+            version: W::ZERO,
+            offsets: [Offset::ZERO, Offset::ZERO],
+            trusted: Offset::ZERO,
         }
     }
+}
 
+impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
     /// Sets the time, whichever it was: for a time that is authenticated. For any other use
     /// [`set_within`](Self::set_within).
     ///
@@ -144,6 +142,13 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         self.version.compare_exchange(claimed, after);
         Ok(())
     }
+}
+
+impl<W: ConstWord<Value = u32>> Offset<W> {
+    const ZERO: Self = Self {
+        seconds: W::ZERO,
+        nanos: W::ZERO,
+    };
 }
 
 impl<W: AtomicWord<Value = u32>> Offset<W> {
