@@ -55,9 +55,8 @@ impl Ticket {
     /// The length of every ticket, in bytes.
     pub const LEN: usize = 32;
 
-    /// The largest counter. A device keeps the counter as it keeps its horizon, for which all ones is what erased
-    /// flash shows.
-    pub const MAX_COUNTER: u32 = u32::MAX - 1;
+    /// The largest counter, 2^30 - 1: the largest that a device can [keep](crate::TicketCounter).
+    pub const MAX_COUNTER: u32 = (1 << 30) - 1;
 
     /// The ticket of a lease for a device. Each ticket of a device has a higher counter than the one
     /// before, from 1 to [`MAX_COUNTER`](Self::MAX_COUNTER): it refuses others.
@@ -224,7 +223,7 @@ impl TicketReader {
     /// - [`Forged`](TicketError::Forged): its tag is wrong, so it was changed or made with another key;
     /// - [`Foreign`](TicketError::Foreign): it is another device's;
     /// - [`Replayed`](TicketError::Replayed): its counter is not above that of the last one accepted;
-    /// - [`LastCounter`](TicketError::LastCounter): its counter is above [`Ticket::MAX_COUNTER`];
+    /// - [`Counter`](TicketError::Counter): its counter is above [`Ticket::MAX_COUNTER`];
     /// - [`Malformed`](TicketError::Malformed): its lease is invalid for the layout;
     /// - [`Expired`](TicketError::Expired): its lease has expired.
     pub fn accept<L: Layout>(
@@ -246,7 +245,10 @@ impl TicketReader {
             });
         }
         if ticket.counter > Ticket::MAX_COUNTER {
-            return Err(TicketError::LastCounter);
+            return Err(TicketError::Counter {
+                counter: ticket.counter,
+                max: Ticket::MAX_COUNTER,
+            });
         }
         let lease = ticket.lease().map_err(TicketError::Malformed)?;
         let end = Duration::from_secs(ticket.end_unix_s.into());

@@ -187,8 +187,13 @@ pub enum TicketError {
         /// The counter of the last ticket that was accepted.
         last: u32,
     },
-    /// The counter is 2^32 - 1, which a device cannot keep in its durable memory.
-    LastCounter,
+    /// The counter is one that a device cannot keep.
+    Counter {
+        /// The ticket's.
+        counter: u32,
+        /// The largest that is allowed.
+        max: u32,
+    },
     /// The lease is invalid for this layout.
     Malformed(LeaseError),
     /// The lease has expired.
@@ -217,9 +222,10 @@ impl Display for TicketError {
                 f,
                 "the ticket's counter is {counter}: more than {last}, that of the last one, is allowed"
             ),
-            Self::LastCounter => {
-                f.write_str("the ticket's counter is 4294967295: at most 4294967294 is allowed")
-            }
+            Self::Counter { counter, max } => write!(
+                f,
+                "the ticket's counter is {counter}: at most {max} is allowed"
+            ),
             Self::Malformed(error) => write!(f, "the ticket's lease is invalid: {error}"),
             Self::Expired { since_s } => {
                 write!(f, "the ticket's lease expired {since_s} s ago")
