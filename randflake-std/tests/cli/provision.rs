@@ -24,8 +24,7 @@ fn read(text: &str) -> BTreeMap<u32, u8> {
                     assert_eq!(memory.insert(at, byte), None, "{at:#x} twice");
                 }
             }
-            Record::EndOfFile => {}
-            other => panic!("{other:?}"),
+            other => assert_eq!(other, Record::EndOfFile),
         }
     }
     memory
@@ -111,11 +110,8 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
         (tick(1_795_305_600), tick(2_110_924_800))
     );
     assert_eq!(word(3), u32::MAX);
-    let key: String = record[16..]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    assert_eq!(key, KEY);
+    let key = u128::from_be_bytes(record[16..].try_into().unwrap());
+    assert_eq!(format!("{key:032x}"), KEY);
     assert_eq!(horizon(&bytes(&memory, 0x101f_e000, PAGES)), 1_795_305_600);
     #[cfg(unix)]
     {
@@ -147,109 +143,111 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
     assert_eq!(bytes(&memory, 0x101f_d010, 16), [0xff; 16]);
 }
 
+const REFUSED: &[(&[&str], &str)] = &[
+    (
+        &["--horizon-at", "0x800"],
+        "--horizon-at 0x800 is not where a page of 4096 bytes begins",
+    ),
+    (
+        &["--horizon-at", "0x100000000"],
+        "0x0 to 0xffffffff, are allowed",
+    ),
+    (
+        &["--horizon-at", "0xfffff000"],
+        "the horizon at 0xfffff000 ends beyond 0xffffffff",
+    ),
+    (
+        &["--horizon-at", "0", "--slot-size", "12"],
+        "--slot-size 12 does not go into --page-size 4096",
+    ),
+    (
+        &["--horizon-at", "0", "--from", "tomorrow"],
+        "a date such as 2036-11-22",
+    ),
+    (
+        &["--horizon-at", "0", "--from", "2107-01-01"],
+        "to 2106-02-07T06:28:12Z is allowed",
+    ),
+    (&["--horizon-at", "0", "--node-id", "1"], "--until <DATE>"),
+    (&["--horizon-at", "0", "--with-key"], "--grant-at <ADDRESS>"),
+    (
+        &[
+            "--horizon-at",
+            "0",
+            "--node-id",
+            "131072",
+            "--until",
+            "2036-01-01",
+            "--grant-at",
+            "0x9000",
+        ],
+        "0 to 131071 are allowed",
+    ),
+    (
+        &[
+            "--horizon-at",
+            "0",
+            "--node-id",
+            "1",
+            "--until",
+            "2020-01-01",
+            "--grant-at",
+            "0x9000",
+        ],
+        "the lease holds no tick",
+    ),
+    (
+        &[
+            "--horizon-at",
+            "0",
+            "--node-id",
+            "1",
+            "--until",
+            "2036-01-01",
+            "--grant-at",
+            "0x1fff",
+        ],
+        "the horizon at 0x0 is over the grant at 0x1fff",
+    ),
+    (
+        &[
+            "--horizon-at",
+            "0",
+            "--node-id",
+            "1",
+            "--until",
+            "2036-01-01",
+            "--grant-at",
+            "0x9000",
+            "--format",
+            "bin",
+        ],
+        "--format bin has no addresses",
+    ),
+    (
+        &[
+            "--horizon-at",
+            "0",
+            "--node-id",
+            "1",
+            "--until",
+            "2036-01-01",
+            "--grant-at",
+            "0x9000",
+            "--layout",
+            "snowflake",
+        ],
+        "the layout's ticks have over 32 bits",
+    ),
+];
+
 #[test]
 fn what_makes_no_image_is_said_and_nothing_is_written() {
     let user = User::new();
     let out = user.argument("no.hex");
-    for (arguments, said) in [
-        (
-            &["--horizon-at", "0x800"][..],
-            "--horizon-at 0x800 is not where a page of 4096 bytes begins",
-        ),
-        (
-            &["--horizon-at", "0x100000000"],
-            "0x0 to 0xffffffff, are allowed",
-        ),
-        (
-            &["--horizon-at", "0xfffff000"],
-            "the horizon at 0xfffff000 ends beyond 0xffffffff",
-        ),
-        (
-            &["--horizon-at", "0", "--slot-size", "12"],
-            "--slot-size 12 does not go into --page-size 4096",
-        ),
-        (
-            &["--horizon-at", "0", "--from", "tomorrow"],
-            "a date such as 2036-11-22",
-        ),
-        (
-            &["--horizon-at", "0", "--from", "2107-01-01"],
-            "to 2106-02-07T06:28:12Z is allowed",
-        ),
-        (&["--horizon-at", "0", "--node-id", "1"], "--until <DATE>"),
-        (&["--horizon-at", "0", "--with-key"], "--grant-at <ADDRESS>"),
-        (
-            &[
-                "--horizon-at",
-                "0",
-                "--node-id",
-                "131072",
-                "--until",
-                "2036-01-01",
-                "--grant-at",
-                "0x9000",
-            ],
-            "0 to 131071 are allowed",
-        ),
-        (
-            &[
-                "--horizon-at",
-                "0",
-                "--node-id",
-                "1",
-                "--until",
-                "2020-01-01",
-                "--grant-at",
-                "0x9000",
-            ],
-            "the lease holds no tick",
-        ),
-        (
-            &[
-                "--horizon-at",
-                "0",
-                "--node-id",
-                "1",
-                "--until",
-                "2036-01-01",
-                "--grant-at",
-                "0x1fff",
-            ],
-            "the horizon at 0x0 is over the grant at 0x1fff",
-        ),
-        (
-            &[
-                "--horizon-at",
-                "0",
-                "--node-id",
-                "1",
-                "--until",
-                "2036-01-01",
-                "--grant-at",
-                "0x9000",
-                "--format",
-                "bin",
-            ],
-            "--format bin has no addresses",
-        ),
-        (
-            &[
-                "--horizon-at",
-                "0",
-                "--node-id",
-                "1",
-                "--until",
-                "2036-01-01",
-                "--grant-at",
-                "0x9000",
-                "--layout",
-                "snowflake",
-            ],
-            "the layout's ticks have over 32 bits",
-        ),
-    ] {
-        let refused = user.run(&[BASE, arguments, &["--out", &out]].concat());
-        assert!(refused.stderr.contains(said), "{said}: {}", refused.stderr);
+    for (arguments, said) in REFUSED {
+        let refused = user.run(&[BASE, *arguments, &["--out", &out]].concat());
+        assert!(refused.stderr.contains(*said), "{said}: {}", refused.stderr);
         assert!(!user.path("no.hex").exists());
     }
 }

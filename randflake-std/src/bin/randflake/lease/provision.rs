@@ -98,7 +98,7 @@ impl Args {
             }
             _ => from,
         };
-        let record = self.record(begins)?;
+        let record = record(begins)?;
         image.add("the horizon", self.horizon_at, self.pages(record)?)?;
         image.write_new(self.format, &self.out)?;
         let first = Duration::from_secs(record.unix_s().into());
@@ -142,18 +142,6 @@ impl Args {
         Ok(bytes)
     }
 
-    fn record(&self, begins: Duration) -> Result<HorizonRecord, Failure> {
-        let seconds = begins.as_secs() + u64::from(begins.subsec_nanos() > 0);
-        let seconds = u32::try_from(seconds).ok().and_then(HorizonRecord::new);
-        seconds.ok_or_else(|| {
-            Failure::usage(format!(
-                "the first id would be of {}: from 1970-01-01 to {} is allowed",
-                utc(begins),
-                utc(Duration::from_secs(HorizonRecord::MAX_UNIX_S.into()))
-            ))
-        })
-    }
-
     /// One record in the first slot, and two pages that are erased otherwise.
     fn pages(&self, record: HorizonRecord) -> Result<Vec<u8>, Failure> {
         if !self.page_size.is_multiple_of(self.slot_size) || self.page_size < 4 * self.slot_size {
@@ -173,4 +161,17 @@ impl Args {
         pages[..record.len()].copy_from_slice(&record);
         Ok(pages)
     }
+}
+
+/// The record of the first horizon.
+fn record(begins: Duration) -> Result<HorizonRecord, Failure> {
+    let seconds = begins.as_secs() + u64::from(begins.subsec_nanos() > 0);
+    let seconds = u32::try_from(seconds).ok().and_then(HorizonRecord::new);
+    seconds.ok_or_else(|| {
+        Failure::usage(format!(
+            "the first id would be of {}: from 1970-01-01 to {} is allowed",
+            utc(begins),
+            utc(Duration::from_secs(HorizonRecord::MAX_UNIX_S.into()))
+        ))
+    })
 }
