@@ -115,6 +115,9 @@ impl<H: HorizonStore> Issuer<H> {
             }
             // The flash refused. The next sample tries again.
             Err(HorizonError::Store(_)) => None,
+            Err(HorizonError::Lost) => {
+                self.stop("the horizon is lost: this grant must be replaced")
+            }
             Err(_) => self.stop("the grant is used up: it must be replaced"),
         }
     }
@@ -126,7 +129,7 @@ impl<H: HorizonStore> Issuer<H> {
         }
     }
 
-    /// For good, after this boot and each that follows: no id is issued without a grant of this device's own.
+    /// For good, at each boot until the device is provisioned with another grant.
     fn stop(&mut self, why: &str) -> ! {
         loop {
             self.say(why);
