@@ -104,7 +104,8 @@ impl<H: HorizonStore> Issuer<H> {
         }
     }
 
-    /// Begins the next block of the grant, which is durable before there are ids of it.
+    /// Begins the next block of the grant, which is durable before there are ids of it. With the tolerance, nothing but
+    /// the end of a block stops a generator.
     fn begin(&mut self) -> Option<Id> {
         match self.blocks.begin(TIME.now()) {
             Ok(lease) => {

@@ -114,6 +114,7 @@ mod app {
                 continue;
             };
             let known = pulse.or_else(|| cx.shared.ids.lock(|ids| ids.as_ref()?.generate().ok()));
+            // With the tolerance, nothing but the end of a block stops a generator.
             let Some(id) = known else {
                 match cx.local.blocks.begin(now) {
                     Ok(lease) => {
