@@ -27,7 +27,8 @@ use heapless::spsc::{Producer, Queue};
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
     Blocks, Clock, GenerateError, Generator, HorizonStore, Id, Lease, LocalWord, Monotonic,
-    Randflake as Layout, Sparx64OnTheFly, Ticket, TicketReader, TimeBounds, UnixClock,
+    Randflake as Layout, Sparx64OnTheFly, Ticket, TicketCounter, TicketReader, TimeBounds,
+    UnixClock,
 };
 use randflake_embedded::{NorHorizon, PortableWord, Prefetch, Taker};
 use static_cell::StaticCell;
@@ -69,15 +70,14 @@ fn main() -> ! {
     let flash = Shared::<NoopRawMutex, _>::new(RefCell::new(flash));
     let part = |from| BlockingPartition::new(&flash, from, 2 * PAGE);
     let horizon = NorHorizon::<_>::open(part(HORIZON)).unwrap();
-    // A number that only grows is kept in the same way as a time.
-    let mut counter = NorHorizon::<_>::open(part(COUNTER)).unwrap();
+    let mut counter = TicketCounter::new(NorHorizon::<_>::open(part(COUNTER)).unwrap());
 
     let mac = efuse::base_mac_address();
     let device = mac
         .as_bytes()
         .iter()
         .fold(0, |id, byte| id << 8 | u64::from(*byte));
-    let mut reader = TicketReader::new(device, counter.unix_s());
+    let mut reader = TicketReader::new(device, counter.last());
     let floor = Duration::from_secs(horizon.unix_s().into());
     let time: &'static Time = TIME.init(UnixClock::new(Uptime));
 

@@ -30,7 +30,8 @@ use embassy_time::{Instant, Ticker, Timer};
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
     Blocks, Clock, GenerateError, HorizonError, HorizonStore, Id, Lane, Layout as _, Lease,
-    Randflake as Layout, Sparx64OnTheFly, Ticket, TicketReader, TimeBounds, UnixClock,
+    Randflake as Layout, Sparx64OnTheFly, Ticket, TicketCounter, TicketReader, TimeBounds,
+    UnixClock,
 };
 use randflake_embedded::{CriticalSectionWord, EmbassyUptime, NorHorizon, id_string};
 use static_cell::{ConstStaticCell, StaticCell};
@@ -80,8 +81,7 @@ fn main() -> ! {
     let flash = SHARED_FLASH.init(Mutex::new(RefCell::new(flash)));
     let part = |from| Part::new(flash, from, 2 * PAGE);
     let horizon = NorHorizon::<_>::open(part(HORIZON)).unwrap();
-    // A number that only grows is kept in the same way as a time.
-    let counter = NorHorizon::<_>::open(part(COUNTER)).unwrap();
+    let counter = TicketCounter::new(NorHorizon::<_>::open(part(COUNTER)).unwrap());
 
     let time: &'static Time = TIME.init(UnixClock::new(EmbassyUptime));
     let tickets = Tickets {
@@ -118,7 +118,7 @@ fn main() -> ! {
 struct Tickets {
     device: u64,
     key: [u8; 16],
-    counter: NorHorizon<Part>,
+    counter: TicketCounter<NorHorizon<Part>>,
     /// Where the horizon was at the boot.
     floor: Duration,
     time: &'static Time,
@@ -127,7 +127,7 @@ struct Tickets {
 /// Core 0: tickets that are sent, each followed by a break, become grants.
 #[embassy_executor::task]
 async fn listen(mut rx: UartRx<'static, Async>, mut tickets: Tickets) {
-    let mut reader = TicketReader::new(tickets.device, tickets.counter.unix_s());
+    let mut reader = TicketReader::new(tickets.device, tickets.counter.last());
     // A byte more, so that what is too long is seen.
     let mut bytes = [0; Ticket::LEN + 1];
     loop {
