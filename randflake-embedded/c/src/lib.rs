@@ -10,6 +10,8 @@ mod config;
 mod gate;
 mod horizon;
 mod init;
+#[cfg(feature = "planted-panic")]
+mod planted;
 mod status;
 mod text;
 mod ticket;
