@@ -50,7 +50,9 @@ pub use error::{
 };
 pub use generator::Generator;
 use generator::{Strict, Tolerance};
-pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
+#[cfg(feature = "ticket")]
+pub use horizon::TicketCounter;
+pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonRecord, HorizonStore};
 pub use id::Id;
 #[cfg(feature = "serde")]
 pub use integrations::serde;

@@ -37,7 +37,7 @@ pub use flash_part::{FlashPart, FlashPartError};
 #[cfg(feature = "heapless")]
 pub use id_string::id_string;
 #[cfg(feature = "embedded-storage")]
-pub use nor_horizon::{NorHorizon, lifetime_s};
+pub use nor_horizon::{NorHorizon, NorHorizonError, lifetime_s};
 #[cfg(feature = "portable-atomic")]
 pub use portable_word::PortableWord;
 #[cfg(all(
