@@ -13,7 +13,10 @@ fn main() {
     let mut texts = String::new();
     let mut text = "";
     for line in header.lines().map(str::trim) {
-        if let Some(comment) = line.strip_prefix("/** ").and_then(|it| it.strip_suffix(" */")) {
+        if let Some(comment) = line
+            .strip_prefix("/** ")
+            .and_then(|it| it.strip_suffix(" */"))
+        {
             text = comment;
         } else if let Some((name, number)) = code_of(line) {
             writeln!(code, "pub(crate) const {name}: Status = Status({number});").unwrap();
@@ -21,7 +24,11 @@ fn main() {
         }
     }
     let [size, align] = ["RF_SIZE", "RF_ALIGN"].map(|name| defined(&header, name));
-    writeln!(code, "pub(crate) const SIZE: usize = {size};\npub(crate) const ALIGN: usize = {align};").unwrap();
+    writeln!(
+        code,
+        "pub(crate) const SIZE: usize = {size};\npub(crate) const ALIGN: usize = {align};"
+    )
+    .unwrap();
     writeln!(
         code,
         "pub(crate) fn text_of(status: Status) -> &'static CStr {{\n\

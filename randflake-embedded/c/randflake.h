@@ -14,9 +14,9 @@
  *
  * Who may call what:
  *
- *   - rf_next, rf_now, rf_text, rf_parse, rf_inspect, rf_error_text: any thread and any interrupt, at any time, also in
- *     the midst of any other call. None waits for another.
- *   - rf_set_clock: any thread or interrupt that may call `read_horizon`; not while rf_init runs. The last one wins.
+ *   - rf_next, and the functions without an rf_t: any thread and any interrupt, at any time, also in the midst of any
+ *     other call. None waits for another.
+ *   - rf_set_clock, rf_now, rf_inspect: the same, but not while rf_init runs. The last setting of the clock wins.
  *   - rf_init, rf_renew, rf_provision: one thread at a time, and no interrupt, as they may write flash memory.
  *
  * On processors with compare-and-swap (Cortex-M3 and up, RISC-V with the A extension) no interrupt is ever masked. On
@@ -63,7 +63,7 @@ enum {
     RF_NODE_ID = 11,
     /** the grant is empty, begins before 2024-10-27 03:33:20 UTC or ends after 2058-11-05 17:10:23 UTC */
     RF_GRANT = 12,
-    /** a block has more than 32767 seconds */
+    /** a block has more than 32764 seconds */
     RF_BLOCK = 13,
     /** the text is not an id: 1 to 13 of 0-9 and a-v, without a leading 0, are allowed */
     RF_TEXT = 14,
@@ -100,7 +100,7 @@ typedef struct rf_config {
     const uint8_t *key;
     /** The device's alone, with one horizon. */
     rf_grant grant;
-    /** How far the horizon is raised at a time: 1 to 32767 seconds, 0 for 60.
+    /** How far the horizon is raised at a time: 1 to 32764 seconds, 0 for 60.
      *
      * A longer block writes flash memory less often, and skips more of the grant at each reset. */
     uint32_t block_s;
@@ -110,7 +110,8 @@ typedef struct rf_config {
     uint32_t (*uptime_s)(void *user);
     /** Returns the horizon: what was last raised, also after a reset; 0 if there is none that can be read. */
     uint32_t (*read_horizon)(void *user);
-    /** Writes the horizon, and returns 0 when it is durable: read back, and still there after a power cut.
+    /** Writes the horizon, and returns 0 when it is durable: still there after a power cut. It is read back then, and may
+     * have been rounded up to a multiple of 4, as rf_write_record does.
      *
      * A value other than 0 says that it failed. The horizon is the old or the new one then. */
     int32_t (*raise_horizon)(void *user, uint32_t unix_s);
@@ -149,7 +150,7 @@ _Static_assert(sizeof(rf_t) == RF_SIZE, "rf_t has the size that the library was 
  *
  * Calling it again, with a new grant for instance, ends the block in force and keeps the time.
  *
- * Errors: RF_NULL, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_HORIZON_LOST, and RF_BUSY when called again. */
+ * Errors: RF_NULL, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_HORIZON_LOST, RF_GRANT_USED, and RF_BUSY when called again. */
 rf_status rf_init(rf_t *rf, const rf_config *config);
 
 /** Writes a device's first horizon: the start of its grant. For the factory, or after a lost horizon together with a
@@ -183,8 +184,7 @@ rf_status rf_renew(rf_t *rf);
 
 /** Writes the next id to `*id`. It never waits and writes no flash memory.
  *
- * Errors, of which none consumes anything or changes `*id`: RF_NO_BLOCK, RF_CLOCK_UNKNOWN, RF_CLOCK_BEHIND,
- * RF_SEQUENCE_EXHAUSTED. */
+ * Errors, of which none consumes anything or changes `*id`: RF_NO_BLOCK, RF_CLOCK_BEHIND, RF_SEQUENCE_EXHAUSTED. */
 rf_status rf_next(rf_t *rf, uint64_t *id);
 
 /** Characters of the longest text, with the zero that ends it. */
@@ -195,6 +195,17 @@ size_t rf_text(uint64_t id, char text[RF_TEXT_SIZE]);
 
 /** Reads an id from `len` characters of text. Errors: RF_TEXT. */
 rf_status rf_parse(const char *text, size_t len, uint64_t *id);
+
+/** Length of a record in bytes. */
+#define RF_RECORD_SIZE 8
+
+/** Writes a horizon, rounded up to a multiple of 4, as a record to be kept in FRAM, EEPROM or flash memory. One that was
+ * written in part, or that has lost more than one bit, is noticed. Flash memory that is not erased for each record
+ * needs more than that: prefer a file system or key-value store that survives power cuts. */
+void rf_write_record(uint32_t unix_s, uint8_t record[RF_RECORD_SIZE]);
+
+/** Returns the horizon of a record, or 0 if it is none. */
+uint32_t rf_read_record(const uint8_t record[RF_RECORD_SIZE]);
 
 /** What an id holds. */
 typedef struct rf_parts {

@@ -2,9 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use randflake_core::{
-    Clock, Codec, Id, Layout, Randflake, Sequencer, Sparx64OnTheFly,
-};
+use randflake_core::{Clock, Codec, Id, Layout, Randflake, Sequencer, Sparx64OnTheFly};
 
 use crate::clock::Time;
 use crate::config::unix_s;
@@ -23,7 +21,7 @@ fn renew(rf: &Rf) -> Result<(), Status> {
     let time = Time { rf, setup };
     let now = time.now().ok_or(status::CLOCK_UNKNOWN)?;
     let tick = Randflake::SPEC.tick_at(now).unwrap_or(0);
-    let mut blocks = horizon::blocks(config)?;
+    let mut blocks = horizon::blocks(config.grant.lease()?, config);
 
     if rf.gate.is_open() {
         // SAFETY: it is in force, and nobody but this function replaces it.
@@ -34,9 +32,11 @@ fn renew(rf: &Rf) -> Result<(), Status> {
             if left > u64::from(config.block_s / 2) || !config.can_extend(lease.ticks()) {
                 return Ok(());
             }
-            let extended = blocks.extend(lease)?;
-            // Only if the block has ended meanwhile it stays as it is; then the next call begins another.
-            _ = block.extend(extended, &time);
+            match blocks.extend(lease) {
+                // Only if the block has ended meanwhile it stays as it is; then the next call begins another.
+                Ok(extended) => _ = block.extend(extended, &time),
+                Err(error) => return Err(error.into()),
+            }
             return Ok(());
         }
     }

@@ -28,7 +28,8 @@ impl Time<'_> {
 impl Clock for Time<'_> {
     #[inline]
     fn now(&self) -> Option<Duration> {
-        self.unix_s().map(|unix_s| Duration::from_secs(unix_s.into()))
+        self.unix_s()
+            .map(|unix_s| Duration::from_secs(unix_s.into()))
     }
 }
 

@@ -45,8 +45,11 @@ pub(crate) struct Config {
 const EPOCH_UNIX_S: u64 = Randflake::SPEC.epoch_unix_ms() / 1_000;
 const _: () = assert!(Randflake::SPEC.tick_ms() == 1_000);
 
-/// What a word of 32 bits counts.
-const MAX_BLOCK_S: u32 = (u32::MAX - 1) >> Randflake::SPEC.sequence_bits();
+/// A store may raise its horizon to the next multiple of 4 s.
+const ROUNDED_S: u32 = 3;
+
+/// What a word of 32 bits counts, with that.
+const MAX_BLOCK_S: u32 = ((u32::MAX - 1) >> Randflake::SPEC.sequence_bits()) - ROUNDED_S;
 
 pub(crate) fn unix_s(tick: u64) -> u32 {
     // The layout's last tick is in 2058.
@@ -82,7 +85,11 @@ impl Given {
         if block_s > MAX_BLOCK_S {
             return Err(status::BLOCK);
         }
-        let block_s = if block_s == 0 { DEFAULT_BLOCK_S } else { block_s };
+        let block_s = if block_s == 0 {
+            DEFAULT_BLOCK_S
+        } else {
+            block_s
+        };
         let config = Config {
             grant,
             block_s,
@@ -120,7 +127,11 @@ impl Config {
     /// Durable, and read back.
     pub(crate) fn raise_horizon(&self, unix_s: u32) -> Result<(), Status> {
         let is_raised = (self.raise_horizon)(self.user, unix_s) == 0 && self.horizon() >= unix_s;
-        if is_raised { Ok(()) } else { Err(status::HORIZON_STORE) }
+        if is_raised {
+            Ok(())
+        } else {
+            Err(status::HORIZON_STORE)
+        }
     }
 
     /// Whether another block follows without a gap the one that has so many ticks.

@@ -6,7 +6,7 @@ use randflake_core::{Codec, Randflake, Sparx64OnTheFly};
 
 use crate::config::Given;
 use crate::status::{self, Status};
-use crate::{Rf, Setup};
+use crate::{Rf, Setup, horizon};
 
 #[unsafe(no_mangle)]
 extern "C" fn rf_init(rf: Option<&Rf>, config: Option<&Given>) -> Status {
@@ -39,8 +39,5 @@ extern "C" fn rf_provision(config: Option<&Given>) -> Status {
 
 fn provision(given: Option<&Given>) -> Result<(), Status> {
     let (_, config) = given.ok_or(status::NULL)?.check()?;
-    if config.horizon() != 0 {
-        return Err(status::PROVISIONED);
-    }
-    config.raise_horizon(config.grant.start_unix_s)
+    Ok(horizon::blocks(config.grant.lease()?, &config).provision()?)
 }

@@ -50,7 +50,9 @@ impl Rf {
     /// `None` before `rf_init`.
     fn setup(&self) -> Option<&Setup> {
         // SAFETY: `rf_init` has written it before it set the gate up.
-        self.gate.is_set_up().then(|| unsafe { self.setup_written() })
+        self.gate
+            .is_set_up()
+            .then(|| unsafe { self.setup_written() })
     }
 
     /// # Safety

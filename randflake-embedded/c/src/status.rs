@@ -31,6 +31,8 @@ impl From<GenerateError> for Status {
 impl<E> From<HorizonError<E>> for Status {
     fn from(error: HorizonError<E>) -> Self {
         match error {
+            HorizonError::Lost => HORIZON_LOST,
+            HorizonError::Provisioned => PROVISIONED,
             HorizonError::GrantUsed => GRANT_USED,
             // The layout ends before the last horizon there is, so what is left is that the store showed another
             // horizon than it was told, or failed.

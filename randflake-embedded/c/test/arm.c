@@ -9,21 +9,11 @@
 
 extern uint32_t bss_start[], bss_end[], data_start[], data_end[], data_load[], stack_top[];
 
-static uint32_t semihosting(uint32_t operation, const void *argument) {
+uint32_t semihosting(uint32_t operation, const void *argument) {
     register uint32_t r0 __asm__("r0") = operation;
     register const void *r1 __asm__("r1") = argument;
     __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
     return r0;
-}
-
-void say(const char *text) {
-    semihosting(0x04, text);
-}
-
-_Noreturn void leave(bool failed) {
-    semihosting(0x18, (const void *)(failed ? 0x20023u : 0x20026u));
-    for (;;) {
-    }
 }
 
 _Noreturn void reset(void) {
@@ -59,7 +49,9 @@ static void fault(void) {
     leave(true);
 }
 
-static void start(void) {
+void start(void);
+
+void start(void) {
     for (uint32_t *to = bss_start; to < bss_end; ++to) {
         *(volatile uint32_t *)to = 0;
     }

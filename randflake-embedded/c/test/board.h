@@ -10,6 +10,9 @@ void interrupt_after(uint32_t ticks);
 /* The sweep's, with the address of the instruction that the interrupt came before. */
 void interrupt(uintptr_t address);
 
+/* A request to the emulator. */
+uint32_t semihosting(uint32_t operation, const void *argument);
+
 /* Variables in `.noinit` keep their value. */
 _Noreturn void reset(void);
 

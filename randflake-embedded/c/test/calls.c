@@ -66,7 +66,7 @@ static void bad_configs(void) {
     init_with(RF_GRANT);
     config.grant.end_unix_s = EPOCH + (1u << 30) + 1;
     init_with(RF_GRANT);
-    config.block_s = 32768;
+    config.block_s = 32765;
     init_with(RF_BLOCK);
     device.horizon = 0;
     init_with(RF_HORIZON_LOST);
@@ -75,7 +75,7 @@ static void bad_configs(void) {
     config.grant.node_id = 131071;
     config.grant.start_unix_s = EPOCH;
     config.grant.end_unix_s = EPOCH + (1u << 30);
-    config.block_s = 32767;
+    config.block_s = 32764;
     EXPECT(rf_init(&rf, &config) == RF_OK);
     test("bad_configs_are_refused");
 }
@@ -84,7 +84,7 @@ static void provisioning(void) {
     forget();
     EXPECT(rf_provision(&config) == RF_PROVISIONED && device.raised == 0);
     device.horizon = 0;
-    config.block_s = 32768;
+    config.block_s = 32765;
     EXPECT(rf_provision(&config) == RF_BLOCK);
     config.block_s = 0;
     device.fails = true;
@@ -287,6 +287,19 @@ static void text(void) {
     test("text_is_written_and_read");
 }
 
+static void records(void) {
+    uint8_t record[RF_RECORD_SIZE];
+    rf_write_record(EPOCH + 1, record);
+    EXPECT(rf_read_record(record) == EPOCH + 4);
+    record[7] |= 1;
+    EXPECT(rf_read_record(record) == EPOCH + 4);
+    record[6] = 0xff;
+    EXPECT(rf_read_record(record) == 0);
+    rf_write_record(0, record);
+    EXPECT(rf_read_record(record) == 0);
+    test("records");
+}
+
 static void errors(void) {
     const char *unknown = rf_error_text(-1);
     EXPECT(same(unknown, "unknown status"));
@@ -312,5 +325,6 @@ void calls(void) {
     overtaken();
     exhausted();
     text();
+    records();
     errors();
 }

@@ -7,12 +7,12 @@
 
 extern uint32_t bss_start[], bss_end[];
 
-static uint32_t semihosting(uint32_t operation, const void *argument) {
+uint32_t semihosting(uint32_t operation, const void *argument) {
     register uint32_t a0 __asm__("a0") = operation;
     register const void *a1 __asm__("a1") = argument;
-    __asm__ volatile(".option push\n"
+    __asm__ volatile(".balign 16\n"
+                     ".option push\n"
                      ".option norvc\n"
-                     ".balign 16\n"
                      "slli x0, x0, 0x1f\n"
                      "ebreak\n"
                      "srai x0, x0, 7\n"
@@ -21,16 +21,6 @@ static uint32_t semihosting(uint32_t operation, const void *argument) {
                      : "r"(a1)
                      : "memory");
     return a0;
-}
-
-void say(const char *text) {
-    semihosting(0x04, text);
-}
-
-_Noreturn void leave(bool failed) {
-    semihosting(0x18, (const void *)(failed ? 0x20023u : 0x20026u));
-    for (;;) {
-    }
 }
 
 /* Not after an interrupt was asked for: under `sleep=off` QEMU 7.2 would wait for it in the midst of the reset. */

@@ -82,12 +82,15 @@ static void sweep(const char *name, bool duplicates_are_expected) {
     device.horizon = EPOCH;
     rf = zero;
     rf_config config = config_of(&device, 42, EPOCH, EPOCH + 100000);
-    config.block_s = 32767;
+    config.block_s = 32764;
     EXPECT(rf_init(&rf, &config) == RF_OK);
     EXPECT(rf_set_clock(&rf, 0, 0) == RF_OK);
     EXPECT(rf_renew(&rf) == RF_OK);
     copy = rf;
 
+    for (uint32_t at = 0; at < 64; ++at) {
+        places[at] = 0;
+    }
     struct found found = {0, 0, 0, 0};
     uint32_t delays = 0;
     bool is_whole = false;

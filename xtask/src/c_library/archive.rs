@@ -13,17 +13,18 @@ use crate::qemu::Target;
 /// Of the libraries, as names of functions begin or contain.
 const OURS: [&str; 3] = ["rf_", "randflake", "sparx64"];
 
-/// Links all functions of the header, and `others`, as a program would that calls them, and says their sizes.
+/// What a program calls at least.
+const LEAST: [&str; 4] = ["rf_init", "rf_set_clock", "rf_renew", "rf_next"];
+
+/// Links all functions of the header, and `others`, as a program would that calls them; says what they take.
 pub(super) fn check(archive: &Path, target: &Target, others: &[&str]) -> Result<String, String> {
-    let image = archive.with_file_name("all");
-    let mut command = linker();
-    command.args(["--gc-sections", "-e", "rf_next"]);
     let names = functions_of_header()?;
-    for name in names.iter().map(String::as_str).chain(others.iter().copied()) {
-        command.args(["-u", name]);
-    }
-    run(command.arg(archive).arg("-o").arg(&image))?;
-    let functions = functions(&image)?;
+    let all: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .chain(others.iter().copied())
+        .collect();
+    let functions = linked(archive, &all)?;
     let is_ours = |name: &str| OURS.iter().any(|ours| name.contains(ours));
     let foreign: Vec<_> = functions
         .iter()
@@ -33,19 +34,36 @@ pub(super) fn check(archive: &Path, target: &Target, others: &[&str]) -> Result<
     if !foreign.is_empty() {
         return Err(foreign.join(", "));
     }
-    let of = |wanted: &str| functions.iter().find(|(name, _)| name == wanted);
-    let total: u64 = functions.iter().map(|(_, bytes)| bytes).sum();
-    let next = of("rf_next").map_or(0, |(_, bytes)| *bytes);
+    let bytes = |names: &[&str]| {
+        let functions = linked(archive, names)?;
+        Ok::<u64, String>(functions.iter().map(|(_, bytes)| bytes).sum())
+    };
     Ok(format!(
-        "{}: all calls of the header take {total} bytes of flash, rf_next alone {next}",
-        target.name
+        "{}, bytes of code: rf_next {}, with {} {}, all of the header {}",
+        target.name,
+        bytes(&["rf_next"])?,
+        LEAST[..3].join(", "),
+        bytes(&LEAST)?,
+        bytes(&all)?,
     ))
+}
+
+/// The functions that these bring into a program, with their bytes.
+fn linked(archive: &Path, names: &[&str]) -> Result<Vec<(String, u64)>, String> {
+    let image = archive.with_file_name("linked");
+    let mut command = linker();
+    command
+        .args(["--gc-sections", "-e", "rf_next"])
+        .args(names.iter().flat_map(|name| ["-u", name]));
+    run(command.arg(archive).arg("-o").arg(&image))?;
+    functions(&image)
 }
 
 /// What has a `(` and is no type.
 fn functions_of_header() -> Result<Vec<String>, String> {
     let file = folder().join("randflake.h");
-    let header = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let header =
+        fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let name_of = |line: &str| {
         let (before, _) = line.split_once('(')?;
         let name = before.rsplit([' ', '*']).next()?;
@@ -82,7 +100,10 @@ fn functions(image: &Path) -> Result<Vec<(String, u64)>, String> {
         .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
     let named = code.map(|symbol| {
         let name = symbol.name().map_err(|error| because(&error))?;
-        Ok((format!("{:#}", rustc_demangle::demangle(name)), symbol.size()))
+        Ok((
+            format!("{:#}", rustc_demangle::demangle(name)),
+            symbol.size(),
+        ))
     });
     named.collect()
 }

@@ -7,7 +7,6 @@ use std::process::Command;
 use super::{WARNINGS, folder, includes, out, test_folder};
 use crate::cargo::{output_of, program};
 use crate::qemu::Target;
-use crate::report::Report;
 
 /// A program of some of the test's files.
 pub(super) struct Image {
@@ -44,6 +43,16 @@ fn is_arm(target: &Target) -> bool {
     target.name.starts_with("thumb")
 }
 
+/// A file of the test, or the README's program.
+fn source(name: &str) -> PathBuf {
+    let folder = if name == EXAMPLE {
+        out()
+    } else {
+        test_folder()
+    };
+    folder.join(name)
+}
+
 /// The name of the machine in `test`.
 fn machine(target: &Target) -> &'static str {
     if is_arm(target) { "arm" } else { "riscv" }
@@ -54,11 +63,23 @@ fn clang_target(target: &Target) -> &'static [&'static str] {
     match target.name {
         "thumbv6m-none-eabi" => &["--target=thumbv6m-none-eabi", "-mcpu=cortex-m0"],
         "thumbv7m-none-eabi" => &["--target=thumbv7m-none-eabi", "-mcpu=cortex-m3"],
-        "thumbv7em-none-eabi" => &["--target=thumbv7em-none-eabi", "-mcpu=cortex-m4", "-mfloat-abi=soft"],
-        "riscv32imac-unknown-none-elf" => {
-            &["--target=riscv32-none-elf", "-march=rv32imac", "-mabi=ilp32", "-mno-relax"]
-        }
-        _ => &["--target=riscv32-none-elf", "-march=rv32imc", "-mabi=ilp32", "-mno-relax"],
+        "thumbv7em-none-eabi" => &[
+            "--target=thumbv7em-none-eabi",
+            "-mcpu=cortex-m4",
+            "-mfloat-abi=soft",
+        ],
+        "riscv32imac-unknown-none-elf" => &[
+            "--target=riscv32-none-elf",
+            "-march=rv32imac",
+            "-mabi=ilp32",
+            "-mno-relax",
+        ],
+        _ => &[
+            "--target=riscv32-none-elf",
+            "-march=rv32imc",
+            "-mabi=ilp32",
+            "-mno-relax",
+        ],
     }
 }
 
@@ -81,7 +102,7 @@ pub(super) fn compile(program: &Path, target: &Target, image: &Image) -> Command
     command
         .args(includes())
         .args(image.flags)
-        .args(sources.map(|name| test_folder().join(name)));
+        .args(sources.map(source));
     command
 }
 
@@ -93,7 +114,12 @@ pub(super) fn link(target: &Target, image: &Image, archive: &Path) -> Command {
         .arg("--gc-sections")
         .arg("-T")
         .arg(test_folder().join(format!("{board}.ld")))
-        .args(image.sources.iter().map(|name| objects.join(name).with_extension("o")))
+        .args(
+            image
+                .sources
+                .iter()
+                .map(|name| objects.join(name).with_extension("o")),
+        )
         .arg(objects.join(board).with_extension("o"))
         .arg(archive)
         .arg("-o")
@@ -115,27 +141,17 @@ pub(super) fn linker() -> Command {
 }
 
 /// The whole program of the README.
-const EXAMPLE: &str = "example.c";
+pub(super) const EXAMPLE: &str = "example.c";
 
 /// Copies the README's program into a folder.
 pub(super) fn example(to: &Path) -> Result<(), String> {
     let because = |error: std::io::Error| error.to_string();
     let readme = fs::read_to_string(folder().join("README.md")).map_err(because)?;
-    let (_, code) = readme.split_once("```c\n").ok_or("the README has no program")?;
-    let (code, _) = code.split_once("```").ok_or("the README's program does not end")?;
+    let (_, code) = readme
+        .split_once("```c\n")
+        .ok_or("the README has no program")?;
+    let (code, _) = code
+        .split_once("```")
+        .ok_or("the README's program does not end")?;
     fs::write(to.join(EXAMPLE), code).map_err(because)
-}
-
-/// Compiles that program and links it with a driver.
-pub(super) fn link_example(report: &mut Report, program: &Path, target: &Target, archive: &Path) {
-    let image = Image::of("example", &["example_driver.c"], &[]);
-    let mut command = compile(program, target, &image);
-    command.arg(out().join(EXAMPLE));
-    let what = format!("the README's program, {}", target.name);
-    if !report.check(&what, &mut command) {
-        return;
-    }
-    let mut command = link(target, &image, archive);
-    command.arg(objects(target, image.name).join(EXAMPLE).with_extension("o"));
-    report.check(&format!("{what}, linked"), &mut command);
 }

@@ -27,7 +27,7 @@ const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
 /// The parts of the test that need no board.
 const ANYWHERE: &[&str] = &["suite.c", "calls.c", "vectors.c"];
-const ON_BOARDS: &[&str] = &["device.c", "resets.c", "sweep.c"];
+const ON_BOARDS: &[&str] = &["device.c", "console.c", "resets.c", "sweep.c"];
 
 pub(crate) fn needs() -> Vec<Need> {
     let mut needs = qemu::needs();
@@ -127,9 +127,13 @@ fn on_boards(report: &mut Report, clang: &Path, target: &Target) {
         Err(why) => _ = report.verdict(&format!("nothing foreign, {}", target.name), Err(why)),
     }
     let all = [ANYWHERE, ON_BOARDS].concat();
-    let mut images = vec![Image::of("device", &all, &[])];
+    let example = ["suite.c", "console.c", "example_driver.c", build::EXAMPLE];
+    let mut images = vec![
+        Image::of("device", &all, &[]),
+        Image::of("example", &example, &[]),
+    ];
     if NO_COMPARE_AND_SWAP.contains(&target.name) {
-        let sources = ["suite.c", "device.c", "sweep.c", "planted.c"];
+        let sources = ["suite.c", "console.c", "device.c", "sweep.c", "planted.c"];
         images.push(Image::of("planted", &sources, &["-DPLANTED"]));
     }
     let Some(emulator) = report.tool(target.emulator, target.name) else {
@@ -141,7 +145,10 @@ fn on_boards(report: &mut Report, clang: &Path, target: &Target) {
         if !report.check(&format!("C, {what}"), &mut compiled) {
             continue;
         }
-        if report.check(&format!("linked, {what}"), &mut link(target, &image, &archive)) {
+        if report.check(
+            &format!("linked, {what}"),
+            &mut link(target, &image, &archive),
+        ) {
             for machine in target.machines {
                 let what = format!("{}, {}", image.name, machine.name);
                 let mut emulate = qemu::emulate(&emulator, machine, &image.file(target));
@@ -149,7 +156,6 @@ fn on_boards(report: &mut Report, clang: &Path, target: &Target) {
             }
         }
     }
-    build::link_example(report, clang, target, &archive);
 }
 
 fn archive(target: &Target) -> PathBuf {

@@ -12,8 +12,16 @@ const TICKETS: &str = "tickets.json";
 /// Writes `vectors.h`.
 pub(super) fn write(to: &Path) -> Result<(), String> {
     let mut code = String::from("static const struct vector VECTORS[] = {\n");
-    for object in IDS.map(read).into_iter().collect::<Result<Vec<_>, _>>()?.concat() {
-        let id: i64 = object.get("encrypted_id")?.parse().map_err(|error| format!("{error}"))?;
+    for object in IDS
+        .map(read)
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()?
+        .concat()
+    {
+        let id: i64 = object
+            .get("encrypted_id")?
+            .parse()
+            .map_err(|error| format!("{error}"))?;
         line(
             &mut code,
             &[
@@ -88,7 +96,11 @@ fn objects(text: &str) -> Vec<Object> {
     bodies
         .map(|body| {
             let fields = body.split(',').filter_map(|field| field.split_once(':'));
-            Object(fields.map(|(name, value)| (plain(name), plain(value))).collect())
+            Object(
+                fields
+                    .map(|(name, value)| (plain(name), plain(value)))
+                    .collect(),
+            )
         })
         .collect()
 }
