@@ -16,6 +16,10 @@ mod ticket;
 use clap::Subcommand;
 
 use crate::failure::Failure;
+#[cfg(feature = "serve")]
+pub(crate) use document::Document;
+#[cfg(feature = "serve")]
+pub(crate) use list::Row;
 pub(crate) use snapshot::Snapshot;
 
 /// Take leases of node ids, show them, end them by hand, or give one to a device
