@@ -17,7 +17,7 @@ export function inspector(namespaceNow) {
       const answer = await get("/v1/inspect", { namespace, id: $("id").value.trim(), form: $("form").value });
       const [id] = answer.ids;
       const parts = Object.entries(id.node_parts ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
-      const doubt = id.in_future ? " — in the future: of another secret or layout?" : "";
+      const doubt = id.unix_ms > Date.now() + 86_400_000 ? " — in the future: of another secret or layout?" : "";
       place.replaceChildren(list([
         ["Namespace", answer.namespace], ["Text", id.text], ["Number", id.int], ["Time", time(id.unix_ms) + doubt],
         ["Node id", parts ? `${id.node} (${parts})` : String(id.node)], ["Sequence", String(id.sequence)],

@@ -9,7 +9,7 @@ import { $, count, el, plural, say, span, state, time } from "./show.js";
 
 const EVERY_MS = 2_000;
 const STATES = {
-  ready: ["good", "ready"], unused: ["", "no lease here"], short: ["ending", "too few node ids"],
+  ready: ["good", "ready"], short: ["ending", "too few node ids"],
   degraded: ["ending", "store fails"], not_ready: ["contested", "not ready"], quarantine: ["quarantine", "quarantine"],
 };
 
@@ -18,7 +18,7 @@ let paused = false;
 let timer = null;
 
 function row(namespace, now) {
-  const { held, ending, contested } = namespace.leases;
+  const leased = namespace.leases && Object.values(namespace.leases).reduce((sum, number) => sum + number, 0);
   const name = el("button", { type: "button", class: "name" }, namespace.name);
   name.addEventListener("click", () => choose(namespace.name));
   const perSecond = rate(namespace.name, now, namespace.issued);
@@ -26,9 +26,8 @@ function row(namespace, now) {
   const skew = namespace.skew_ms ?? null;
   const cells = [
     el("th", { scope: "row" }, name), el("td", {}, namespace.layout), el("td", { title: namespace.detail ?? "" }, state(kind, text)),
-    el("td", { class: "number" }, `${count(held + ending + contested)} of ${count(namespace.node_ids)}`),
+    el("td", { class: "number" }, `${leased === undefined ? "?" : count(leased)} of ${count(namespace.node_ids)}`),
     el("td", { class: "number" }, perSecond === null ? "—" : count(Math.round(perSecond))), el("td", {}, line(namespace.name)),
-    el("td", { class: "number" }, count(namespace.refused)),
     el("td", { class: "number" }, skew === null ? "—" : `${skew > 0 ? "+" : ""}${count(skew)} ms`),
   ];
   return el("tr", namespace.name === chosen ? { "aria-current": "true" } : {}, ...cells);
@@ -37,7 +36,7 @@ function row(namespace, now) {
 function showNamespaces({ namespaces, now_unix_ms: now }) {
   const focused = document.activeElement?.closest?.("#namespaces button")?.textContent;
   const rows = namespaces.map((namespace) => row(namespace, now));
-  $("namespaces").replaceChildren(...(rows.length > 0 ? rows : [el("tr", {}, el("td", { colspan: "8", class: "empty" }, "None yet."))]));
+  $("namespaces").replaceChildren(...(rows.length > 0 ? rows : [el("tr", {}, el("td", { colspan: "7", class: "empty" }, "None yet."))]));
   // The row that had the focus is another element now.
   if (focused) [...$("namespaces").querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
 }
@@ -50,15 +49,27 @@ function showChosen({ namespaces, now_unix_ms: now }) {
   const { quarantine, fields } = namespace;
   $("quarantine").hidden = !quarantine;
   if (quarantine) say($("quarantine"), `In quarantine for ${span(quarantine.until_unix_ms - now)}: ${quarantine.text}. No node id is granted until then.`);
-  showMap(namespace, (node) => showLeases(namespace.name, node));
+  $("board").hidden = !namespace.map;
+  if (namespace.map) showMap(namespace, (node) => showLeases(namespace.name, node));
+  $("detail").hidden = !namespace.detail || Boolean(quarantine);
+  say($("detail"), namespace.detail ?? "");
   const forecasts = namespace.forecasts.map(({ level, text }) => el("li", {}, state(level, text)));
   $("forecasts").replaceChildren(...(forecasts.length > 0 ? forecasts : [el("li", {}, "Nothing to report.")]));
   const pairs = [
     ["Bits", `${fields.time_bits} time, ${fields.node_bits} node id, ${fields.sequence_bits} sequence`],
     ["Tick", `${count(fields.tick_ms)} ms`], ["Epoch", time(fields.epoch_unix_ms)], ["Last date", time(fields.last_unix_ms)],
-    ["Issued here", plural(namespace.issued, "id")],
+    ["Issued here", plural(namespace.issued, "id")], ["Node ids of this server", count(namespace.held_here)],
   ];
   $("layout").replaceChildren(...pairs.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+function showRequests({ http, resp, open_connections: open, refused }) {
+  const kinds = Object.entries(refused).map(([kind, number]) => `${kind.replaceAll("_", " ")} ${count(number)}`);
+  const pairs = [
+    ["HTTP requests", count(http)], ["Redis commands", count(resp)], ["Open connections", count(open)],
+    ["Refused", kinds.length > 0 ? kinds.join(", ") : "none"],
+  ];
+  $("requests").replaceChildren(...pairs.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
 let last = null;
@@ -78,6 +89,7 @@ async function update() {
     }
     showNamespaces(last);
     showChosen(last);
+    showRequests(last.requests);
     say($("about"), `version ${last.version}, up ${span(last.uptime_ms)}, leases in ${last.store}`);
     say($("state"), last.ready ? "Ready" : "Not ready");
     $("state").className = `state ${last.ready ? "good" : "contested"}`;
