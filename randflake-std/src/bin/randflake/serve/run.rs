@@ -153,7 +153,7 @@ impl Args {
             Ok::<_, Failure>(listener)
         };
         if let Some(socket) = resp {
-            let protocol = Resp::new(Arc::clone(service));
+            let protocol = Resp::new(Arc::clone(service), self.idle);
             listening.spawn(listener(socket, "resp")?.run(protocol, stopping.clone()));
         }
         if let Some(socket) = http {

@@ -1,10 +1,21 @@
-//! The Redis protocol.
+//! The Redis protocol, RESP2 and RESP3: any language's Redis client is a client.
+
+mod connection;
+mod general;
+mod ids;
+mod leases;
+mod parse;
+mod reply;
+mod session;
+mod table;
 
 use core::net::SocketAddr;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 use std::sync::Arc;
 
-use tokio::io::AsyncWriteExt as _;
-
+use self::connection::Connection;
+use self::session::Session;
 use super::listen::{Protocol, Stopping, Stream};
 use super::service::Service;
 use super::service::counters::Connections;
@@ -13,11 +24,17 @@ use super::service::counters::Connections;
 #[derive(Clone)]
 pub(crate) struct Resp {
     service: Arc<Service>,
+    idle: Duration,
+    numbers: Arc<AtomicU64>,
 }
 
 impl Resp {
-    pub(crate) fn new(service: Arc<Service>) -> Self {
-        Self { service }
+    pub(crate) fn new(service: Arc<Service>, idle: Duration) -> Self {
+        Self {
+            service,
+            idle,
+            numbers: Arc::default(),
+        }
     }
 }
 
@@ -28,7 +45,11 @@ impl Protocol for Resp {
         &self.service.counters.resp
     }
 
-    async fn speak(self, mut stream: Stream, _peer: SocketAddr, _stopping: Stopping) {
-        _ = stream.write_all(b"-ERR not yet\r\n").await;
+    async fn speak(self, stream: Stream, _peer: SocketAddr, stopping: Stopping) {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
+        let session = Session::new(self.service, number);
+        let connection = Connection::new(stream, session, self.idle);
+        // A client that has gone wants no answer.
+        _ = connection.run(stopping).await;
     }
 }
