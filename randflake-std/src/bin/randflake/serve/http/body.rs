@@ -45,6 +45,12 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
                 Problem::invalid(format!("the body cannot be read: {}", error.body_text()))
             }
         })?;
+        if !bytes.trim_ascii_start().starts_with(b"{") {
+            // A list would be read as the members in order.
+            return Err(Problem::invalid(
+                "the body is not what is allowed: an object, {...}",
+            ));
+        }
         let read = serde_json::from_slice(&bytes);
         let told = |error| Problem::invalid(format!("the body is not what is allowed: {error}"));
         read.map(Self).map_err(told)
