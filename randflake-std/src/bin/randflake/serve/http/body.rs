@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
@@ -32,6 +32,10 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
                 "the body's Content-Type is not application/json, which alone is allowed",
             ));
         }
+        // Also one that is only announced.
+        if request.body().size_hint().lower() > MAX_LEN as u64 {
+            return Err(too_long());
+        }
         let reading = Bytes::from_request(request, app);
         let read = timeout(PATIENCE, reading).await.map_err(|_| {
             let told = format!("the body took over {} s", PATIENCE.as_secs());
@@ -39,8 +43,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         })?;
         let bytes = read.map_err(|error| {
             if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                let told = format!("the body is too long: {MAX_LEN} bytes are allowed");
-                Problem::new(Defect::TooLarge, told)
+                too_long()
             } else {
                 Problem::invalid(format!("the body cannot be read: {}", error.body_text()))
             }
@@ -55,6 +58,11 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         let told = |error| Problem::invalid(format!("the body is not what is allowed: {error}"));
         read.map(Self).map_err(told)
     }
+}
+
+fn too_long() -> Problem {
+    let told = format!("the body is too long: {MAX_LEN} bytes are allowed");
+    Problem::new(Defect::TooLarge, told)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

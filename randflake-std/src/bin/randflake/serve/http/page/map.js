@@ -4,12 +4,14 @@
 import { $, count, el, plural, say } from "./show.js";
 
 const KINDS = { ".": "free", h: "held", e: "ending", c: "contested" };
-const TEXTS = { free: "free", held: "leased", ending: "about to expire", contested: "contested by a copy" };
+const TEXTS = {
+  free: "free", quarantine: "in quarantine", held: "leased", ending: "about to expire", contested: "contested by a copy",
+};
 
 const map = $("map");
 const canvas = map.querySelector("canvas");
 const colours = matchMedia("(prefers-color-scheme: dark)");
-let shown = { cells: "", perCell: 1, total: 0 };
+let shown = { cells: "", perCell: 1, total: 0, waits: false };
 let cursor = 0;
 let choose = () => {};
 
@@ -20,11 +22,15 @@ function nodes(cell) {
   return [first, Math.min(first + shown.perCell, shown.total) - 1];
 }
 
+/** What is free is granted to nobody during a quarantine. */
+const kindOf = (letter) => (shown.waits && letter === "." ? "quarantine" : KINDS[letter]);
+
 function tell() {
   const [first, last] = nodes(cursor);
-  const kind = TEXTS[KINDS[shown.cells[cursor]]];
+  const letter = shown.cells[cursor];
+  const kind = TEXTS[kindOf(letter)];
   const which = first === last ? `Node id ${count(first)}` : `Node ids ${count(first)} to ${count(last)}`;
-  const text = kind === "free" || first === last ? `${which}: ${kind}` : `${which}: some ${kind}`;
+  const text = letter === "." || first === last ? `${which}: ${kind}` : `${which}: some ${kind}`;
   map.setAttribute("aria-valuenow", cursor);
   map.setAttribute("aria-valuetext", text);
   say($("map-cell"), text);
@@ -35,7 +41,8 @@ function draw() {
   const rows = Math.ceil(shown.cells.length / width);
   const size = 12;
   const style = getComputedStyle(map);
-  const colour = Object.fromEntries(Object.entries(KINDS).map(([key, kind]) => [key, style.getPropertyValue(`--${kind}`)]));
+  const colourOf = (letter) => style.getPropertyValue(`--${kindOf(letter)}`);
+  const colour = Object.fromEntries(Object.keys(KINDS).map((letter) => [letter, colourOf(letter)]));
   canvas.width = width * size;
   canvas.height = rows * size;
   // A few cells are not blown up over the whole column.
@@ -61,13 +68,13 @@ function move(to) {
 export function showMap(namespace, onChoose) {
   const { nodes_per_cell: perCell, cells } = namespace.map;
   const isOther = shown.total !== namespace.node_ids || shown.cells.length !== cells.length;
-  shown = { cells, perCell, total: namespace.node_ids };
+  shown = { cells, perCell, total: namespace.node_ids, waits: Boolean(namespace.quarantine) };
   choose = onChoose;
   map.setAttribute("aria-valuemax", Math.max(cells.length - 1, 0));
   move(isOther ? 0 : cursor);
   const { held, ending, contested } = namespace.leases;
   const free = namespace.node_ids - held - ending - contested;
-  const entries = Object.entries({ free, held, ending, contested });
+  const entries = [[kindOf("."), free], ...Object.entries({ held, ending, contested })];
   $("legend").replaceChildren(...entries.map(([kind, number]) =>
     el("li", {}, el("i", { class: kind }), `${count(number)} ${TEXTS[kind]}`)));
   say($("map-title"), perCell === 1 ? "Node ids" : `Node ids, ${plural(perCell, "id")} a cell`);
