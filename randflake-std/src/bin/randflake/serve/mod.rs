@@ -15,16 +15,20 @@ mod words;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Subcommand;
-use randflake_std::DEFAULT_TTL;
+use randflake_std::lease::Seal;
+use randflake_std::{DEFAULT_TTL, Secret};
 
 use self::listen::address::Address;
 use self::listen::tls::TlsArgs;
 use self::namespaces::NamespaceArgs;
-use self::service::space::Leasing;
+use self::service::Service;
+use self::service::space::{Leasing, Space};
 use crate::date;
 use crate::failure::Failure;
+use crate::lease::TicketKeyArgs;
 use crate::number::within;
 
 #[derive(Debug, Subcommand)]
@@ -72,6 +76,8 @@ pub(crate) struct Args {
     tokens: Option<PathBuf>,
     #[command(flatten)]
     tls: TlsArgs,
+    #[command(flatten)]
+    ticket_key: TicketKeyArgs,
     /// How many node ids to lease for each namespace, from the first number up to the second as clients ask for ids;
     /// each issues 131072 ids a second in the Randflake layout
     #[arg(long, value_name = "K..=K", default_value = "1..=64", value_parser = node_ids)]
@@ -94,6 +100,23 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// The key of devices' tickets, if there is one. It is none of ids: they would help to forge tickets.
+    fn ticket_key(&self, service: &Service) -> Result<Option<Secret>, Failure> {
+        let key = self.ticket_key.read()?;
+        if let Some(key) = &key {
+            let seal = Seal::of(&key.cipher());
+            let is_same = |space: &&Arc<Space>| Seal::of(space.codec().permutation()) == seal;
+            if let Some(space) = service.spaces().find(is_same) {
+                return Err(Failure::failed(format!(
+                    "the key of tickets is the secret of namespace {:?}: take another one for tickets, made with \
+                     `randflake keygen`",
+                    space.name()
+                )));
+            }
+        }
+        Ok(key)
+    }
+
     fn leasing(&self) -> Result<Leasing, Failure> {
         let is_one = self.namespaces.is_assigned()?;
         Ok(Leasing {

@@ -66,6 +66,11 @@ impl NamespaceArgs {
     pub(super) fn is_assigned(&self) -> Result<bool, Failure> {
         self.store.store().is_assigned()
     }
+
+    /// Where leases are kept, to show.
+    pub(super) fn shown_url(&self) -> Result<String, Failure> {
+        self.store.shown_url()
+    }
 }
 
 fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> {

@@ -157,7 +157,8 @@ impl Args {
             listening.spawn(listener(socket, "resp")?.run(protocol, stopping.clone()));
         }
         if let Some(socket) = http {
-            let protocol = Http::new(Arc::clone(service));
+            let store = self.namespaces.shown_url()?;
+            let protocol = Http::new(Arc::clone(service), store, self.ticket_key(service)?);
             listening.spawn(listener(socket, "http")?.run(protocol, stopping.clone()));
         }
         Ok(listening)

@@ -94,6 +94,12 @@ impl Service {
         space.fill(ids).await
     }
 
+    /// Refuses who may not see the fields of ids.
+    pub(crate) fn may_inspect(&self, who: &Identity, namespace: &str) -> Result<(), Refusal> {
+        self.space(who, Scope::Inspect, namespace)?;
+        who.take_request()
+    }
+
     /// The fields of an id.
     pub(crate) fn inspect(
         &self,
