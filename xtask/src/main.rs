@@ -36,6 +36,7 @@ mod public_api;
 mod qemu;
 mod report;
 mod scratch;
+mod serve;
 mod setup;
 mod size;
 mod soak;
@@ -168,6 +169,12 @@ const PARTS: &[Part] = &[
         about: "ids exchanged with the published Python package (python3)",
         needs: interop::needs,
         run: interop::run,
+    },
+    Part {
+        name: "serve",
+        about: "the tool's server, with clients of Debian, PyPI and npm (redis-tools, python3, node, npm)",
+        needs: serve::needs,
+        run: serve::run,
     },
     Part {
         name: "engines",
