@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    completions, compose, convert, doctor, generate, histogram, inspect, keygen, lease, man,
-    segment,
+    completions, compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease,
+    man, segment,
 };
 
 /// Unique, unpredictable 64-bit ids, without a server
@@ -45,6 +45,7 @@ enum Command {
     Keygen(keygen::Args),
     Generate(generate::Args),
     Inspect(inspect::Args),
+    Explain(explain::Args),
     Compose(compose::Args),
     Convert(convert::Args),
     Histogram(histogram::Args),
@@ -61,6 +62,7 @@ impl Cli {
             Command::Keygen(args) => args.run(),
             Command::Generate(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Explain(args) => args.run(),
             Command::Compose(args) => args.run(),
             Command::Convert(args) => args.run(),
             Command::Histogram(args) => args.run(),
