@@ -12,7 +12,7 @@ use super::{MAX_SKEW, Record};
 use crate::ledger::{NodeRecord, Standing};
 
 /// How long a store keeps a lease after its end.
-pub(crate) const HISTORY_KEPT: Duration = Duration::from_hours(400 * 24);
+pub(crate) const HISTORY_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// The leases of a namespace that a store knows, also earlier ones: see [`LeaseStore::history`].
 #[derive(Clone, Debug)]
