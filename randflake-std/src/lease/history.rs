@@ -152,6 +152,22 @@ impl History {
         }
     }
 
+    /// How many node ids were leased at a time, as time since the Unix epoch; none if the history does not reach back so
+    /// far.
+    #[must_use]
+    pub fn live_at(&self, unix: Duration) -> Option<u64> {
+        let tick = self.spec.tick_at(unix)?;
+        let mut live = 0;
+        for node_id in self.leases.keys() {
+            match self.explain(*node_id, tick) {
+                Explanation::Held(_) => live += 1,
+                Explanation::Nobody | Explanation::Ahead => {}
+                Explanation::Unknown { .. } => return None,
+            }
+        }
+        (self.known_from <= tick).then_some(live)
+    }
+
     /// The leases in the order of node ids and starts.
     pub fn leases(&self) -> impl Iterator<Item = &PastLease> {
         self.leases.values().flatten()

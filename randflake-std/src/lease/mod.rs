@@ -25,6 +25,7 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod finding;
+pub mod forecast;
 mod history;
 mod locked;
 mod memory;

@@ -1,6 +1,7 @@
 //! The history: a change of it shows, and it does not grow for ever.
 
-use randflake_std::lease::{Explanation, History, LeaseStore, NodeIds};
+use randflake_std::lease::forecast::node_ids;
+use randflake_std::lease::{Explanation, History, LeaseStore, NodeIds, Occupancy, Verdict};
 use randflake_std::ledger::Key;
 
 use super::world::{TTL, World, acquire};
@@ -84,4 +85,30 @@ fn leases_are_removed_400_days_after_their_end() {
     world.pass(398 * TICKS_PER_DAY);
     lease(&mut world, 64);
     assert!(history(&mut world).leases().count() >= 128);
+}
+
+/// Every day a node id more is leased, for a day and a bit.
+#[test]
+fn a_fleet_that_grows_is_told_before_all_node_ids_are_leased() {
+    let mut world = World::new(7, 0.0, 1);
+    let mut previous = 0;
+    for day in 0..90_u32 {
+        world.pass(TICKS_PER_DAY);
+        let live: Vec<u32> = (0..=day).collect();
+        acquire(&mut world.store, NodeIds::These(&live)).unwrap();
+        let history = world.store.history(0..=u32::MAX).unwrap();
+        let live = history.live_at(history.now()).unwrap();
+        assert_eq!(live, u64::from(day) + 1);
+        assert!(live > previous);
+        previous = live;
+        let occupancy = Occupancy { live, total: 128 };
+        let forecast = node_ids(occupancy, Some(&history));
+        let is_told = matches!(forecast.finding.verdict, Verdict::Caution(_));
+        // From the half on, as there is nothing left after another 64 days.
+        assert_eq!(is_told, live >= 64, "{live}: {forecast:?}");
+        if let Some(over_at) = forecast.over_at.filter(|_| day >= 28) {
+            let left = (over_at - history.now()).as_secs() / TICKS_PER_DAY;
+            assert_eq!(left, 128 - live);
+        }
+    }
 }

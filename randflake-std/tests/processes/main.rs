@@ -15,6 +15,7 @@ mod clocks;
 mod elastic;
 mod issuer;
 mod kills;
+mod last_dates;
 mod suspension;
 
 use std::process::ExitCode;
@@ -48,6 +49,10 @@ fn main() -> ExitCode {
         Trial::test(
             "wall_clocks_an_hour_apart_and_jumping",
             clocks::an_hour_apart,
+        ),
+        Trial::test(
+            "wall_clocks_180_days_before_each_last_date",
+            last_dates::are_announced,
         ),
     ];
     let mut arguments = Arguments::from_args();
