@@ -13,6 +13,7 @@ mod copies;
 mod counts;
 mod cpu;
 mod deny;
+mod deploy;
 mod emulated;
 mod engines;
 mod faults;
@@ -41,6 +42,7 @@ mod soak;
 mod tidy;
 mod tools;
 mod unit;
+mod venv;
 
 use std::env;
 use std::process::ExitCode;
@@ -161,6 +163,12 @@ const PARTS: &[Part] = &[
         about: "ids exchanged with the published Python package (python3)",
         needs: interop::needs,
         run: interop::run,
+    },
+    Part {
+        name: "deploy",
+        about: "alert rules, dashboard, systemd units, Dockerfile and Kubernetes manifests, by the tools that they are for (promtool, systemd-analyze, python3)",
+        needs: deploy::needs,
+        run: deploy::run,
     },
     Part {
         name: "engines",
