@@ -8,6 +8,7 @@ mod apart;
 mod avr;
 mod bench;
 mod boards;
+mod c_library;
 mod cargo;
 mod copies;
 mod counts;
@@ -139,6 +140,12 @@ const PARTS: &[Part] = &[
         about: "firmware on emulated Cortex-M0, M3, M4 and RISC-V, interrupted at every instruction; what images may hold",
         needs: qemu::needs,
         run: qemu::run,
+    },
+    Part {
+        name: "c",
+        about: "the C library: its header in C and C++, a C program on this machine and on those of `qemu` (clang)",
+        needs: c_library::needs,
+        run: c_library::run,
     },
     Part {
         name: "avr",

@@ -229,6 +229,14 @@ pub(crate) const LINUX: Tool = Tool {
     source: packages(&["linux-image-cloud-amd64"], Kernel),
 };
 
+/// For all machines at once: a cross compiler for each takes twenty times the room. What it compiles is linked by Rust's
+/// linker.
+pub(crate) const CLANG: Tool = Tool {
+    name: "clang",
+    find: || program_file("clang"),
+    source: packages(&["clang"], Program("clang", AS_GIVEN)),
+};
+
 /// With the C library, whose start it links.
 pub(crate) const AVR_LINKER: Tool = Tool {
     name: "avr-gcc",
