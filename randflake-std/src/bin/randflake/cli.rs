@@ -3,6 +3,10 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
+#[cfg(not(feature = "serve"))]
+use crate::no_serve as serve;
+#[cfg(feature = "serve")]
+use crate::serve;
 use crate::{
     completions, compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease,
     man, segment,
@@ -52,6 +56,8 @@ enum Command {
     Segment(segment::Args),
     Lease(lease::Args),
     Doctor(doctor::Args),
+    #[command(flatten)]
+    Serve(serve::Command),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -69,6 +75,7 @@ impl Cli {
             Command::Segment(args) => args.run(),
             Command::Lease(args) => args.run(),
             Command::Doctor(args) => args.run(),
+            Command::Serve(command) => command.run(),
             Command::Completions(args) => args.run(),
             Command::Man(args) => args.run(),
         }
