@@ -9,6 +9,7 @@ use crate::user::User;
 const COMMANDS: [&str; 24] = [
     "keygen",
     "generate",
+    "explain",
     "inspect",
     "compose",
     "convert",
