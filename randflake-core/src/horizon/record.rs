@@ -1,5 +1,7 @@
 //! How a horizon is written into memory whose bits a write clears, and an aged or interrupted cell sets.
 
+use core::num::NonZeroU32;
+
 /// A horizon as it stands in flash: 8 bytes, in which a bit that should be 0 and reads as 1 is noticed, and one is
 /// put right.
 ///
@@ -32,10 +34,10 @@
 /// assert_eq!(HorizonRecord::from_words([first | 1 << 31, second]), Some(record));
 /// assert_eq!(HorizonRecord::from_words([u32::MAX; 2]), None);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HorizonRecord {
-    /// The first word.
-    word: u32,
+    /// The first word, never 0.
+    word: NonZeroU32,
 }
 
 impl HorizonRecord {
@@ -56,32 +58,35 @@ impl HorizonRecord {
     #[inline]
     #[must_use]
     pub const fn new(unix_s: u32) -> Option<Self> {
-        // 0 comes out above the highest.
-        if unix_s.wrapping_sub(1) >= Self::MAX_UNIX_S {
-            return None;
-        }
+        // What is refused comes out as 0.
         let seconds = unix_s.wrapping_add(Self::UNIT - 1) & Self::MAX_UNIX_S;
-        Some(Self {
-            word: seconds | parity(seconds),
-        })
+        Self::of(seconds | parity(seconds))
+    }
+
+    const fn of(word: u32) -> Option<Self> {
+        match NonZeroU32::new(word) {
+            Some(word) => Some(Self { word }),
+            None => None,
+        }
     }
 
     /// The horizon, a multiple of 4 s.
     #[inline]
     #[must_use]
     pub const fn unix_s(self) -> u32 {
-        self.word & Self::MAX_UNIX_S
+        self.word.get() & Self::MAX_UNIX_S
     }
 
     /// The two words, of which each is little-endian in flash.
     #[inline]
     #[must_use]
     pub const fn to_words(self) -> [u32; 2] {
-        [self.word, !(self.word | Self::ZERO)]
+        let word = self.word.get();
+        [word, !(word | Self::ZERO)]
     }
 
     /// The record that two words show, if any.
-    #[inline]
+    #[inline(never)]
     #[must_use]
     pub const fn from_words([first, second]: [u32; 2]) -> Option<Self> {
         let lost = first & second & !Self::ZERO;
@@ -96,10 +101,7 @@ impl HorizonRecord {
             }
             word ^= lost;
         }
-        if word & Self::MAX_UNIX_S == 0 {
-            return None;
-        }
-        Some(Self { word })
+        Self::of(word)
     }
 
     /// The bytes in flash.
@@ -110,7 +112,8 @@ impl HorizonRecord {
     }
 }
 
-/// 1 if the number of ones is odd.
+/// 1 if the number of ones is odd. Some processors take a dozen instructions for that.
+#[inline(never)]
 const fn parity(word: u32) -> u32 {
     word.count_ones() & 1
 }

@@ -46,15 +46,12 @@ impl Geometry {
 /// A slot's first two words.
 pub(crate) type Words = [u32; 2];
 
-fn horizon_in(words: Words) -> u32 {
-    HorizonRecord::from_words(words).map_or(0, HorizonRecord::unix_s)
-}
-
 /// Finds the page in use, and what it shows.
 #[derive(Debug)]
 pub(crate) struct Scan {
     geometry: Geometry,
-    horizon: u32,
+    /// The highest record that was seen.
+    highest: Option<HorizonRecord>,
     /// The last slot that shows anything.
     last: u32,
     /// The slot to read.
@@ -68,15 +65,15 @@ impl Scan {
     }
 
     pub(crate) fn new(geometry: Geometry, heads: [Words; 2]) -> Self {
-        let [one, other] = heads.map(horizon_in);
-        let (horizon, page) = if other > one {
+        let [one, other] = heads.map(HorizonRecord::from_words);
+        let (highest, page) = if other > one {
             (other, geometry.page_bytes)
         } else {
             (one, 0)
         };
         Self {
             geometry,
-            horizon,
+            highest,
             last: page,
             at: geometry.after(page),
         }
@@ -84,7 +81,7 @@ impl Scan {
 
     /// The slot to read next, until the page in use has ended.
     pub(crate) const fn next(&self) -> Option<u32> {
-        if self.horizon == 0 || self.geometry.in_page(self.at) == 0 {
+        if self.highest.is_none() || self.geometry.in_page(self.at) == 0 {
             return None;
         }
         Some(self.at)
@@ -95,21 +92,19 @@ impl Scan {
         let [first, second] = words;
         if first & second != u32::MAX {
             self.last = self.at;
-            self.horizon = self.horizon.max(horizon_in(words));
+            self.highest = self.highest.max(HorizonRecord::from_words(words));
         }
         self.at = self.geometry.after(self.at);
     }
 
     pub(crate) const fn journal(&self) -> Journal {
-        let is_lost = self.horizon == 0;
         Journal {
-            next: if is_lost {
-                0
-            } else {
-                self.geometry.after(self.last)
+            next: match self.highest {
+                Some(_) => self.geometry.after(self.last),
+                None => 0,
             },
-            horizon: self.horizon,
-            is_firm: is_lost,
+            highest: self.highest,
+            is_firm: self.highest.is_none(),
         }
     }
 }
@@ -120,7 +115,8 @@ pub(crate) struct Journal {
     /// The slot behind the last that shows anything or was touched; the beginning of a page, or the end of the second,
     /// when the other page is to be begun.
     next: u32,
-    horizon: u32,
+    /// None when nothing is readable.
+    highest: Option<HorizonRecord>,
     /// Whether the horizon, and the slot before the next, are known to be firm.
     is_firm: bool,
 }
@@ -128,17 +124,20 @@ pub(crate) struct Journal {
 impl Journal {
     /// 0 when nothing is readable.
     pub(crate) const fn horizon(&self) -> u32 {
-        self.horizon
+        match self.highest {
+            Some(record) => record.unix_s(),
+            None => 0,
+        }
     }
 
     /// Whether there is nothing to write. A horizon that was only read may be torn: then the next one is written.
     pub(crate) const fn holds(&self, to: u32) -> bool {
-        to <= self.horizon && self.is_firm
+        to <= self.horizon() && self.is_firm
     }
 
     /// The record to write for that, higher than all that was seen; none when it is past the last there is.
     pub(crate) fn record_for(&self, to: u32) -> Option<HorizonRecord> {
-        HorizonRecord::new(to.max(self.horizon.saturating_add(1)))
+        HorizonRecord::new(to.max(self.horizon().wrapping_add(1)))
     }
 
     /// First: the head that has to be written once more, and its record.
@@ -146,10 +145,7 @@ impl Journal {
         if self.is_firm || geometry.in_page(self.next) != geometry.slot_bytes {
             return None;
         }
-        Some((
-            geometry.before(self.next),
-            HorizonRecord::new(self.horizon)?,
-        ))
+        Some((geometry.before(self.next), self.highest?))
     }
 
     /// Second: the slot that has to be marked. It is not tried again; if it fails, the next is to be marked.
@@ -174,7 +170,7 @@ impl Journal {
         // The end of the second page is the beginning of the first.
         let at = at & geometry.page_bytes;
         // What is unreadable now may be readable later: where there was no horizon, both pages are erased.
-        let pages = if self.horizon == 0 { 2 } else { 1 };
+        let pages = if self.highest.is_none() { 2 } else { 1 };
         let end = at.wrapping_add(geometry.page_bytes.wrapping_mul(pages));
         (at, Some(at..end))
     }
@@ -182,7 +178,7 @@ impl Journal {
     /// Last: the record was written there, and read back.
     pub(crate) const fn wrote(&mut self, geometry: Geometry, at: u32, record: HorizonRecord) {
         self.next = geometry.after(at);
-        self.horizon = record.unix_s();
+        self.highest = Some(record);
         self.is_firm = true;
     }
 }
@@ -196,9 +192,6 @@ pub(crate) const fn is_marked([first, second]: Words) -> bool {
 /// Whether what is read back of a record is as good as it must be: faultless, but for a head, which cannot go elsewhere
 /// and shows its record with a dead bit too.
 pub(crate) fn is_written(geometry: Geometry, at: u32, record: HorizonRecord, shown: Words) -> bool {
-    if geometry.in_page(at) == 0 {
-        HorizonRecord::from_words(shown) == Some(record)
-    } else {
-        shown == record.to_words()
-    }
+    shown == record.to_words()
+        || geometry.in_page(at) == 0 && HorizonRecord::from_words(shown) == Some(record)
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "keygen",
     "generate",
     "inspect",
@@ -27,6 +27,7 @@ const COMMANDS: [&str; 23] = [
     "lease quarantine",
     "lease init",
     "lease ticket",
+    "lease provision",
     "doctor",
     "completions",
     "man",

@@ -3,9 +3,11 @@
 mod acquire;
 mod document;
 mod drop;
+mod image;
 mod init;
 mod list;
 mod namespaces;
+mod provision;
 mod quarantine;
 mod release;
 mod renew;
@@ -37,6 +39,7 @@ enum Command {
     Quarantine(quarantine::Args),
     Init(init::Args),
     Ticket(ticket::Args),
+    Provision(provision::Args),
 }
 
 impl Args {
@@ -52,6 +55,7 @@ impl Args {
             Command::Quarantine(args) => args.run(),
             Command::Init(args) => args.run(),
             Command::Ticket(args) => args.run(),
+            Command::Provision(args) => args.run(),
         }
     }
 }
