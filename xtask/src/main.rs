@@ -14,6 +14,7 @@ mod copies;
 mod counts;
 mod cpu;
 mod deny;
+mod docs_rs;
 mod emulated;
 mod engines;
 mod faults;
