@@ -57,8 +57,20 @@ pub(super) const IMAGES: &[Image] = &[
         )
     },
     image(
-        "generate_ticks_masked",
-        "`generate`, on the fly, `UnixClock` over `Uptime`, critical section",
+        "ticks_32768_hz",
+        "`generate`, on the fly, `UnixClock` over `Uptime` of 32,768 Hz, critical section",
+    ),
+    image(
+        "ticks_1_khz",
+        "`generate`, on the fly, `UnixClock` over `Uptime` of 1 kHz, critical section",
+    ),
+    image(
+        "ticks_1_mhz",
+        "`generate`, on the fly, `UnixClock` over `Uptime` of 1 MHz, critical section",
+    ),
+    image(
+        "ticks_64_mhz",
+        "`generate`, on the fly, `UnixClock` over `Uptime` of 64 MHz, critical section",
     ),
     image("lane_table", "`Lane`, table"),
     image("lane_on_the_fly", "`Lane`, on the fly"),
