@@ -38,6 +38,10 @@ pub(super) const IMAGES: &[Image] = &[
         "`generate().ok()`, on the fly, critical section",
     ),
     image(
+        "generate_kind_masked",
+        "`generate().map_err(GenerateError::kind)`, on the fly, critical section",
+    ),
+    image(
         "generate_on_the_fly_masked",
         "`generate`, on the fly, critical section",
     ),

@@ -5,7 +5,7 @@
 /// A divisor, above 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Divisor {
-    divisor: u32,
+    by: u32,
     /// `2^(16 + shift) / divisor`, rounded down: at most 16 bits.
     reciprocal: u32,
     shift: u32,
@@ -26,7 +26,7 @@ impl Divisor {
             _ => (divisor.ilog2(), 3),
         };
         Self {
-            divisor,
+            by: divisor,
             reciprocal: ((1_u64 << (16 + shift)) / divisor as u64) as u32,
             shift,
             passes,
@@ -47,21 +47,21 @@ impl Divisor {
 
     #[inline]
     fn divide_in(self, passes: u32, number: u32) -> (u32, u32) {
-        if self.divisor.is_power_of_two() {
-            let rest = number & self.divisor.wrapping_sub(1);
-            return (number >> self.divisor.trailing_zeros(), rest);
+        if self.by.is_power_of_two() {
+            let rest = number & self.by.wrapping_sub(1);
+            return (number >> self.by.trailing_zeros(), rest);
         }
         let (mut quotient, mut rest) = (0_u32, number);
         // A reciprocal of 16 bits is too small by less than a 2^15th of itself: so is what an estimate leaves.
         for _pass in 0..passes {
             let part = self.estimate(rest);
             quotient = quotient.wrapping_add(part);
-            rest = rest.wrapping_sub(part.wrapping_mul(self.divisor));
+            rest = rest.wrapping_sub(part.wrapping_mul(self.by));
         }
-        if rest < self.divisor {
+        if rest < self.by {
             (quotient, rest)
         } else {
-            (quotient.wrapping_add(1), rest.wrapping_sub(self.divisor))
+            (quotient.wrapping_add(1), rest.wrapping_sub(self.by))
         }
     }
 
