@@ -8,6 +8,7 @@ mod apart;
 mod avr;
 mod bench;
 mod boards;
+mod c_library;
 mod cargo;
 mod copies;
 mod counts;
@@ -35,6 +36,7 @@ mod public_api;
 mod qemu;
 mod report;
 mod scratch;
+mod serve;
 mod setup;
 mod size;
 mod soak;
@@ -139,6 +141,12 @@ const PARTS: &[Part] = &[
         run: qemu::run,
     },
     Part {
+        name: "c",
+        about: "the C library: its header in C and C++, a C program on this machine and on those of `qemu` (clang)",
+        needs: c_library::needs,
+        run: c_library::run,
+    },
+    Part {
         name: "avr",
         about: "the cipher and ids on an emulated AVR, interrupted at every cycle (nightly, avr-gcc, simavr)",
         needs: avr::needs,
@@ -161,6 +169,12 @@ const PARTS: &[Part] = &[
         about: "ids exchanged with the published Python package (python3)",
         needs: interop::needs,
         run: interop::run,
+    },
+    Part {
+        name: "serve",
+        about: "the tool's server, with clients of Debian, PyPI and npm (redis-tools, python3, node, npm)",
+        needs: serve::needs,
+        run: serve::run,
     },
     Part {
         name: "engines",

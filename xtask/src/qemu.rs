@@ -14,12 +14,12 @@ use crate::tools::{QEMU_ARM, QEMU_RISCV, Tool};
 pub(crate) struct Target {
     pub(crate) name: &'static str,
     pub(crate) emulator: &'static Tool,
-    machines: &'static [Machine],
+    pub(crate) machines: &'static [Machine],
 }
 
-struct Machine {
+pub(crate) struct Machine {
     /// For the report.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// What the emulator is told.
     options: &'static [&'static str],
     /// Time is the count of instructions, `2^speed` ns each, so that a run is repeatable: the shortest with which
@@ -98,8 +98,9 @@ pub(crate) fn run(report: &mut Report) {
             continue;
         };
         if build(report, target) {
+            let image = image(target);
             for machine in target.machines {
-                report.tests(machine.name, &mut emulate(&emulator, target, machine));
+                report.tests(machine.name, &mut emulate(&emulator, machine, &image));
             }
             if target.name == POWER_CUTS {
                 cut_power(report, &emulator);
@@ -118,7 +119,7 @@ fn without_multiplications(report: &mut Report, target: &Target, emulator: &Path
     build.env("RUSTFLAGS", "--cfg sparx64_small_multiplier");
     if report.check(&what, &mut build) {
         for machine in target.machines {
-            report.tests(&what, &mut emulate(emulator, target, machine));
+            report.tests(&what, &mut emulate(emulator, machine, &image(target)));
         }
     }
 }
@@ -152,6 +153,10 @@ fn build(report: &mut Report, target: &Target) -> bool {
     report.check(target.name, &mut build)
 }
 
+fn image(target: &Target) -> PathBuf {
+    target_folder().join(target.name).join("release/firmware")
+}
+
 fn command(what: &str, target: &Target) -> Command {
     let mut command = cargo(&[what, "--locked", "--release", "--target", target.name]);
     command
@@ -163,9 +168,9 @@ fn command(what: &str, target: &Target) -> Command {
     command
 }
 
-fn emulate(emulator: &Path, target: &Target, machine: &Machine) -> Command {
-    let image = target_folder().join(target.name).join("release/firmware");
-    let mut command = boot(emulator, machine, &image);
+/// An image that counts instructions as time.
+pub(crate) fn emulate(emulator: &Path, machine: &Machine, image: &Path) -> Command {
+    let mut command = boot(emulator, machine, image);
     command
         .arg("-icount")
         .arg(format!("shift={},sleep=off", machine.speed));
