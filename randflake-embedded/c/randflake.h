@@ -79,7 +79,9 @@ enum {
     /** the ticket's lease is invalid */
     RF_TICKET_LEASE = 19,
     /** the ticket's lease has expired */
-    RF_TICKET_EXPIRED = 20
+    RF_TICKET_EXPIRED = 20,
+    /** the ticket's counter is above 1073741823 */
+    RF_TICKET_COUNTER = 21
 };
 
 /** Describes a status in English, as a constant string; "unknown status" for a number that is none. */
@@ -225,8 +227,8 @@ rf_parts rf_inspect(const rf_t *rf, uint64_t id);
  * `*counter`. `key` is the device's ticket key of 16 bytes, never that of the ids. `*counter` goes in as the counter of
  * the last ticket accepted, 0 if none was: keep it durably. `now_unix_s` is rf_now.
  *
- * Errors, after which nothing was written: RF_TICKET_VERSION, RF_TICKET_FORGED, RF_TICKET_FOREIGN, RF_TICKET_REPLAYED,
- * RF_TICKET_LEASE, RF_TICKET_EXPIRED. */
+ * Errors, after which nothing was written: RF_TICKET_VERSION, RF_TICKET_FORGED, RF_TICKET_FOREIGN, RF_TICKET_COUNTER,
+ * RF_TICKET_REPLAYED, RF_TICKET_LEASE, RF_TICKET_EXPIRED. */
 rf_status rf_accept_ticket(const uint8_t ticket[RF_TICKET_SIZE], const uint8_t key[16], uint64_t device_id,
                            uint32_t now_unix_s, uint32_t *counter, rf_grant *grant);
 

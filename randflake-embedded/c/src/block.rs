@@ -81,7 +81,9 @@ extern "C" fn rf_next(rf: &Rf, id: &mut MaybeUninit<u64>) -> Status {
 #[inline]
 fn next(rf: &Rf) -> Result<Id, Status> {
     // SAFETY: the gate is open, and stays so until it is left.
-    let (setup, block) = unsafe { (rf.setup_written(), rf.block()) };
+    let block = unsafe { rf.block() };
+    // SAFETY: `rf_init` comes before the first block.
+    let setup = unsafe { rf.setup_written() };
     let raw = block.take(&Time { rf, setup }, 0)?;
     Ok(setup.codec.id(raw))
 }
