@@ -207,6 +207,19 @@ static void ends(void) {
     test("a_grant_ends");
 }
 
+/* A time at which nothing is left of the grant; then the right one, and the block goes on. */
+static void wrong_time(void) {
+    start();
+    issues(START, 0);
+    EXPECT(rf_set_clock(&rf, UINT32_MAX, UINT32_MAX) == RF_OK && rf_now(&rf) == END);
+    EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK);
+    EXPECT(rf_renew(&rf) == RF_GRANT_USED && device.raised == 1);
+    EXPECT(rf_set_clock(&rf, START + 5, 0) == RF_OK);
+    issues(START + 5, 0);
+    EXPECT(rf_renew(&rf) == RF_OK && device.raised == 1);
+    test("a_wrong_time_that_was_corrected_costs_nothing");
+}
+
 static void losses(void) {
     start();
     device.uptime_s = 30;
@@ -320,6 +333,7 @@ void calls(void) {
     blocks();
     long_blocks();
     ends();
+    wrong_time();
     losses();
     busy();
     overtaken();
