@@ -14,6 +14,7 @@ mod copies;
 mod counts;
 mod cpu;
 mod deny;
+mod deploy;
 mod emulated;
 mod engines;
 mod faults;
@@ -36,12 +37,14 @@ mod public_api;
 mod qemu;
 mod report;
 mod scratch;
+mod serve;
 mod setup;
 mod size;
 mod soak;
 mod tidy;
 mod tools;
 mod unit;
+mod venv;
 
 use std::env;
 use std::process::ExitCode;
@@ -168,6 +171,18 @@ const PARTS: &[Part] = &[
         about: "ids exchanged with the published Python package (python3)",
         needs: interop::needs,
         run: interop::run,
+    },
+    Part {
+        name: "serve",
+        about: "the tool's server, with clients of Debian, PyPI and npm (redis-tools, python3, node, npm)",
+        needs: serve::needs,
+        run: serve::run,
+    },
+    Part {
+        name: "deploy",
+        about: "alert rules, dashboard, systemd units, Dockerfile and Kubernetes manifests, by the tools that they are for (promtool, systemd-analyze, python3)",
+        needs: deploy::needs,
+        run: deploy::run,
     },
     Part {
         name: "engines",

@@ -6,9 +6,10 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "keygen",
     "generate",
+    "explain",
     "inspect",
     "compose",
     "convert",

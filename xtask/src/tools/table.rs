@@ -47,6 +47,18 @@ pub(crate) const REDIS: Tool = Tool {
     source: packages(&["redis-server"], Program("redis-server", AS_GIVEN)),
 };
 
+pub(crate) const REDIS_CLI: Tool = Tool {
+    name: "redis-cli",
+    find: || program_file("redis-cli"),
+    source: packages(&["redis-tools"], Program("redis-cli", AS_GIVEN)),
+};
+
+pub(crate) const REDIS_BENCHMARK: Tool = Tool {
+    name: "redis-benchmark",
+    find: || program_file("redis-benchmark"),
+    source: packages(&["redis-tools"], Program("redis-benchmark", AS_GIVEN)),
+};
+
 pub(crate) const ETCD: Tool = Tool {
     name: "etcd",
     find: || program_file("etcd"),
@@ -133,6 +145,22 @@ pub(crate) const S390X_LINKER: Tool = Tool {
     ),
 };
 
+/// Of the server, which is not run.
+pub(crate) const PROMTOOL: Tool = Tool {
+    name: "promtool",
+    find: || program_file("promtool"),
+    source: packages(&["prometheus"], Program("promtool", AS_GIVEN)),
+};
+
+pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
+    name: "systemd-analyze",
+    find: || in_path("systemd-analyze").next(),
+    source: packages(
+        &["systemd"],
+        Never("it reads the manager's own tables, and belongs to the system"),
+    ),
+};
+
 /// Before version 20 it has WASI only when told [`NODE_WASI`], which later ones ignore.
 pub(crate) const NODE: Tool = Tool {
     name: "Node.js",
@@ -150,6 +178,15 @@ pub(crate) const NODE: Tool = Tool {
 };
 
 pub(crate) const NODE_WASI: &str = "--experimental-wasi-unstable-preview1";
+
+pub(crate) const NPM: Tool = Tool {
+    name: "npm",
+    find: || in_path("npm").next(),
+    source: packages(
+        &["npm"],
+        Never("Debian's npm looks for its own modules in /usr/share/nodejs"),
+    ),
+};
 
 /// Also what mounts the file system.
 pub(crate) const MKFS_EXT4: Tool = Tool {

@@ -18,7 +18,13 @@ mod ticket;
 use clap::Subcommand;
 
 use crate::failure::Failure;
+#[cfg(feature = "serve")]
+pub(crate) use document::Document;
+#[cfg(feature = "serve")]
+pub(crate) use list::Row;
 pub(crate) use snapshot::Snapshot;
+#[cfg(feature = "serve")]
+pub(crate) use ticket::{TicketKeyArgs, device_id};
 
 /// Take leases of node ids, show them, end them by hand, or give one to a device
 #[derive(Debug, clap::Args)]

@@ -35,11 +35,8 @@ pub(crate) struct Args {
     /// The device's number, up to 16 hex digits
     #[arg(long, value_name = "HEX", value_parser = device_id)]
     device: u64,
-    /// File of the tickets' key, 32 hex digits, which only its owner may read; never that of ids
-    ///
-    /// Without it the key is that of the environment variable RANDFLAKE_TICKET_KEY.
-    #[arg(long, value_name = "FILE")]
-    ticket_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    key: TicketKeyArgs,
     /// Seconds until the lease ends
     #[arg(
         long,
@@ -62,6 +59,16 @@ pub(crate) struct Args {
     store: LeaseArgs,
 }
 
+/// Under which key tickets are made.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TicketKeyArgs {
+    /// File of the tickets' key, 32 hex digits, which only its owner may read; never that of ids
+    ///
+    /// Without it the key is that of the environment variable RANDFLAKE_TICKET_KEY.
+    #[arg(long, value_name = "FILE")]
+    ticket_key_file: Option<PathBuf>,
+}
+
 /// A device's number, as it is typed.
 pub(crate) fn device_id(text: &str) -> Result<u64, String> {
     let digits = !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
@@ -71,7 +78,12 @@ pub(crate) fn device_id(text: &str) -> Result<u64, String> {
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let key = self.key()?;
+        let key = self.key.read()?;
+        let key = key.ok_or_else(|| {
+            Failure::usage(format!(
+                "no key: set {VARIABLE} or give --ticket-key-file FILE"
+            ))
+        })?;
         self.secret.differs_from(&key)?;
         let mut store = self.store.open_within(&self.wait)?;
         // First: a counter that was taken and not used does no harm.
@@ -96,17 +108,20 @@ impl Args {
         writeln!(out)?;
         Ok(out.flush()?)
     }
+}
 
-    fn key(&self) -> Result<Secret, Failure> {
+impl TicketKeyArgs {
+    /// `None` if there is none.
+    pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
         if let Some(path) = &self.ticket_key_file {
-            return Secret::from_file(path).map_err(Failure::failed);
+            return Secret::from_file(path).map(Some).map_err(Failure::failed);
         }
         if env::var_os(VARIABLE).is_none() {
-            return Err(Failure::usage(format!(
-                "no key: set {VARIABLE} or give --ticket-key-file FILE"
-            )));
+            return Ok(None);
         }
-        Secret::from_env(VARIABLE).map_err(|error| Failure::usage(format!("{VARIABLE}: {error}")))
+        let key = Secret::from_env(VARIABLE);
+        key.map(Some)
+            .map_err(|error| Failure::usage(format!("{VARIABLE}: {error}")))
     }
 }
 
