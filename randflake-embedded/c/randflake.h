@@ -1,5 +1,6 @@
 /*
- * Randflake ids for C firmware: 64-bit ids that are unique across a fleet of devices and reveal nothing without the key.
+ * Randflake ids for C firmware: 64-bit ids that are unique across a fleet of devices, and reveal nothing without the
+ * key.
  *
  * The library is librandflake.a, made by `cargo build --release --target TARGET` in this folder. It needs no heap and
  * no C library, has no global state, and never panics. README.md has a whole program, and how to use it with Zephyr,
@@ -20,8 +21,8 @@
  *   - rf_init, rf_renew, rf_provision: one thread at a time, and no interrupt, as they may write flash memory.
  *
  * On processors with compare-and-swap (Cortex-M3 and up, RISC-V with the A extension) no interrupt is ever masked. On
- * others (Cortex-M0, M0+, RV32IMC) they are masked for some ten instructions at a time: see rf_critical_enter. There, what
- * cannot be masked (NMI) must not call the library.
+ * others (Cortex-M0, M0+, RV32IMC) they are masked for 8 to 10 instructions at a time: see rf_critical_enter. What
+ * cannot be masked (NMI) must not call the library there.
  */
 #ifndef RANDFLAKE_H
 #define RANDFLAKE_H
@@ -113,8 +114,8 @@ typedef struct rf_config {
     uint32_t (*uptime_s)(void *user);
     /** Returns the horizon: what was last raised, also after a reset; 0 if there is none that can be read. */
     uint32_t (*read_horizon)(void *user);
-    /** Writes the horizon, and returns 0 when it is durable: still there after a power cut. It is read back then, and may
-     * have been rounded up to a multiple of 4, as rf_write_record does.
+    /** Writes the horizon, and returns 0 when it is durable: still there after a power cut. It is read back then, and
+     * may have been rounded up to a multiple of 4, as rf_write_record does.
      *
      * A value other than 0 says that it failed. The horizon is the old or the new one then. */
     int32_t (*raise_horizon)(void *user, uint32_t unix_s);
