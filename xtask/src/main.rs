@@ -14,6 +14,7 @@ mod copies;
 mod counts;
 mod cpu;
 mod deny;
+mod deploy;
 mod emulated;
 mod engines;
 mod faults;
@@ -43,6 +44,7 @@ mod soak;
 mod tidy;
 mod tools;
 mod unit;
+mod venv;
 
 use std::env;
 use std::process::ExitCode;
@@ -175,6 +177,12 @@ const PARTS: &[Part] = &[
         about: "the tool's server, with clients of Debian, PyPI and npm (redis-tools, python3, node, npm)",
         needs: serve::needs,
         run: serve::run,
+    },
+    Part {
+        name: "deploy",
+        about: "alert rules, dashboard, systemd units, Dockerfile and Kubernetes manifests, by the tools that they are for (promtool, systemd-analyze, python3)",
+        needs: deploy::needs,
+        run: deploy::run,
     },
     Part {
         name: "engines",

@@ -145,6 +145,22 @@ pub(crate) const S390X_LINKER: Tool = Tool {
     ),
 };
 
+/// Of the server, which is not run.
+pub(crate) const PROMTOOL: Tool = Tool {
+    name: "promtool",
+    find: || program_file("promtool"),
+    source: packages(&["prometheus"], Program("promtool", AS_GIVEN)),
+};
+
+pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
+    name: "systemd-analyze",
+    find: || in_path("systemd-analyze").next(),
+    source: packages(
+        &["systemd"],
+        Never("it reads the manager's own tables, and belongs to the system"),
+    ),
+};
+
 /// Before version 20 it has WASI only when told [`NODE_WASI`], which later ones ignore.
 pub(crate) const NODE: Tool = Tool {
     name: "Node.js",
