@@ -6,9 +6,10 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "keygen",
     "generate",
+    "explain",
     "inspect",
     "compose",
     "convert",

@@ -8,8 +8,8 @@ use crate::no_serve as serve;
 #[cfg(feature = "serve")]
 use crate::serve;
 use crate::{
-    completions, compose, convert, doctor, generate, histogram, inspect, keygen, lease, man,
-    segment,
+    completions, compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease,
+    man, segment,
 };
 
 /// Unique, unpredictable 64-bit ids, without a server
@@ -49,6 +49,7 @@ enum Command {
     Keygen(keygen::Args),
     Generate(generate::Args),
     Inspect(inspect::Args),
+    Explain(explain::Args),
     Compose(compose::Args),
     Convert(convert::Args),
     Histogram(histogram::Args),
@@ -67,6 +68,7 @@ impl Cli {
             Command::Keygen(args) => args.run(),
             Command::Generate(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Explain(args) => args.run(),
             Command::Compose(args) => args.run(),
             Command::Convert(args) => args.run(),
             Command::Histogram(args) => args.run(),

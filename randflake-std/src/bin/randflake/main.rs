@@ -12,6 +12,7 @@ mod compose;
 mod convert;
 mod date;
 mod doctor;
+mod explain;
 mod failure;
 mod form;
 mod format;

@@ -80,6 +80,15 @@ impl LeaseArgs {
         Ok(Box::new(lease::deferred(&namespace, open)))
     }
 
+    /// The store of a namespace that is there.
+    pub(crate) fn open_existing(&self) -> Result<Box<dyn LeaseStore>, Failure> {
+        let namespace = self.namespace()?;
+        match self.store.find(namespace.name())? {
+            Some(_) => self.open(),
+            None => Err(self.store.missing(namespace.name())),
+        }
+    }
+
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {
         self.store.shown_url()
     }
