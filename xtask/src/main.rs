@@ -35,6 +35,7 @@ mod public_api;
 mod qemu;
 mod report;
 mod scratch;
+mod serve;
 mod setup;
 mod size;
 mod soak;
@@ -161,6 +162,12 @@ const PARTS: &[Part] = &[
         about: "ids exchanged with the published Python package (python3)",
         needs: interop::needs,
         run: interop::run,
+    },
+    Part {
+        name: "serve",
+        about: "`randflake serve` under a browser and generated requests (chromium, node, npm, python3)",
+        needs: serve::needs,
+        run: serve::run,
     },
     Part {
         name: "engines",
