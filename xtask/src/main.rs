@@ -174,7 +174,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "serve",
-        about: "`randflake serve` under a browser and generated requests (chromium, node, npm, python3)",
+        about: "the tool's server, with clients, a browser and requests from its description (redis-tools, chromium, python3, node, npm)",
         needs: serve::needs,
         run: serve::run,
     },

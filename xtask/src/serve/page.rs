@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::cargo::program;
 use crate::matrix::separate_test;
 use crate::report::Report;
-use crate::scratch::Scratch;
 use crate::setup::Need;
 use crate::tools::{CHROMIUM, NODE, NPM, PYTHON};
 
@@ -22,16 +21,10 @@ pub(super) fn needs() -> Vec<Need> {
     ]
 }
 
-pub(super) fn run(report: &mut Report) {
-    let scratch = match Scratch::new("serve") {
-        Ok(scratch) => scratch,
-        Err(error) => {
-            report.verdict("temporary directory", Err(error.to_string()));
-            return;
-        }
-    };
-    let modules = libraries(report, &scratch.path().join("node"));
-    let schemathesis = schemathesis(report, &scratch.path().join("python"));
+/// In a folder that does not exist yet.
+pub(super) fn run(report: &mut Report, folder: &Path) {
+    let modules = libraries(report, &folder.join("node"));
+    let schemathesis = schemathesis(report, &folder.join("python"));
     let tools = [&NODE, &CHROMIUM].map(|tool| report.tool(tool, "the operators' page"));
     let ([Some(node), Some(chromium)], Some(modules), Some(schemathesis)) =
         (tools, modules, schemathesis)
