@@ -46,11 +46,13 @@ pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
 pub use codec::{Codec, Parts};
 pub use error::{
     BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError,
-    LeaseError, SetClockError, TicketError,
+    LeaseError, MakeTicketError, SetClockError, TicketError,
 };
 pub use generator::Generator;
 use generator::{Strict, Tolerance};
-pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonStore};
+#[cfg(feature = "ticket")]
+pub use horizon::TicketCounter;
+pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonRecord, HorizonStore};
 pub use id::Id;
 #[cfg(feature = "serde")]
 pub use integrations::serde;
@@ -72,4 +74,4 @@ pub use ticket::{Ticket, TicketReader};
 pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
 use word::Word;
-pub use word::{AtomicWord, LocalWord};
+pub use word::{AtomicWord, ConstWord, LocalWord};

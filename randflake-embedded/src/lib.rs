@@ -16,15 +16,10 @@ mod id_string;
 mod nor_horizon;
 #[cfg(feature = "portable-atomic")]
 mod portable_word;
-#[cfg(all(
-    feature = "heapless",
-    any(
-        feature = "portable-atomic",
-        target_has_atomic = "ptr",
-        target_arch = "arm"
-    )
-))]
+#[cfg(any(feature = "embassy-sync", feature = "heapless"))]
 mod prefetch;
+#[cfg(feature = "rtcc")]
+mod rtc;
 #[cfg(any(feature = "embedded-hal", feature = "embedded-hal-async"))]
 mod wait;
 
@@ -37,9 +32,11 @@ pub use flash_part::{FlashPart, FlashPartError};
 #[cfg(feature = "heapless")]
 pub use id_string::id_string;
 #[cfg(feature = "embedded-storage")]
-pub use nor_horizon::{NorHorizon, lifetime_s};
+pub use nor_horizon::{NorHorizon, NorHorizonError, lifetime_s};
 #[cfg(feature = "portable-atomic")]
 pub use portable_word::PortableWord;
+#[cfg(feature = "embassy-sync")]
+pub use prefetch::AsyncPrefetch;
 #[cfg(all(
     feature = "heapless",
     any(
@@ -50,6 +47,8 @@ pub use portable_word::PortableWord;
 ))]
 pub use prefetch::{Filler, Prefetch, Taker};
 pub use randflake_core;
+#[cfg(feature = "rtcc")]
+pub use rtc::{RtcError, set_clock_from_rtc, set_rtc};
 #[cfg(feature = "embedded-hal")]
 pub use wait::wait;
 #[cfg(feature = "embedded-hal-async")]

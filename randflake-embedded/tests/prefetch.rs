@@ -43,6 +43,35 @@ fn ids_are_at_most_so_old() {
     assert_eq!(taker.take(&clock), None);
 }
 
+/// As a block of `randflake-std`: an id has the current tick, or it is dropped.
+#[test]
+fn without_an_age_an_id_is_of_the_current_tick() {
+    let (clock, mut queue) = (clock(), Prefetch::<4>::new());
+    let generator = generator(&clock);
+    let (mut filler, mut taker) = queue.split(0);
+    let mut fill = || filler.fill(&generator.lease(), &clock, || generator.generate());
+    fill().unwrap();
+    clock.advance_ms(999);
+    assert!(taker.take(&clock).is_some());
+    clock.advance_ms(1);
+    assert_eq!(taker.take(&clock), None);
+}
+
+#[test]
+fn ids_of_a_time_ahead_are_dropped_when_the_clock_was_set_back() {
+    for max_age in [0, 5] {
+        let (clock, mut queue) = (clock(), Prefetch::<4>::new());
+        clock.advance_ms(10_000);
+        let generator = generator(&clock);
+        let (mut filler, mut taker) = queue.split(max_age);
+        filler
+            .fill(&generator.lease(), &clock, || generator.generate())
+            .unwrap();
+        clock.set_unix_ms(Randflake::SPEC.unix_ms(109));
+        assert_eq!(taker.take(&clock), None);
+    }
+}
+
 #[test]
 fn nothing_is_left_when_the_lease_is_over() {
     let (clock, mut queue) = (clock(), Prefetch::<4>::new());

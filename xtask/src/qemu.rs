@@ -14,12 +14,12 @@ use crate::tools::{QEMU_ARM, QEMU_RISCV, Tool};
 pub(crate) struct Target {
     pub(crate) name: &'static str,
     pub(crate) emulator: &'static Tool,
-    machines: &'static [Machine],
+    pub(crate) machines: &'static [Machine],
 }
 
-struct Machine {
+pub(crate) struct Machine {
     /// For the report.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// What the emulator is told.
     options: &'static [&'static str],
     /// Time is the count of instructions, `2^speed` ns each, so that a run is repeatable: the shortest with which
@@ -95,8 +95,9 @@ pub(crate) fn run(report: &mut Report) {
             continue;
         };
         if build(report, target) {
+            let image = target_folder().join(target.name).join("release/firmware");
             for machine in target.machines {
-                report.tests(machine.name, &mut emulate(&emulator, target, machine));
+                report.tests(machine.name, &mut emulate(&emulator, machine, &image));
             }
             if target.name == POWER_CUTS {
                 cut_power(report, &emulator);
@@ -144,9 +145,9 @@ fn build(report: &mut Report, target: &Target) -> bool {
     report.check(target.name, &mut build)
 }
 
-fn emulate(emulator: &Path, target: &Target, machine: &Machine) -> Command {
-    let image = target_folder().join(target.name).join("release/firmware");
-    let mut command = boot(emulator, machine, &image);
+/// An image that counts instructions as time.
+pub(crate) fn emulate(emulator: &Path, machine: &Machine, image: &Path) -> Command {
+    let mut command = boot(emulator, machine, image);
     command
         .arg("-icount")
         .arg(format!("shift={},sleep=off", machine.speed));

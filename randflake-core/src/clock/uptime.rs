@@ -4,7 +4,7 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 
 use super::Monotonic;
-use crate::AtomicWord;
+use crate::{AtomicWord, ConstWord};
 
 /// The time that a counter of `HZ` ticks a second has counted: a 32-bit hardware timer that wraps is
 /// extended by one word, which holds whole seconds. It is exact, whatever `HZ` is, and there is no
@@ -34,6 +34,10 @@ pub struct Uptime<const HZ: u32, F, W> {
     seconds: W,
 }
 
+impl<const HZ: u32, F, W> Uptime<HZ, F, W> {
+    const CHECK: () = assert!(HZ > 0, "a counter counts at least once in a second");
+}
+
 impl<const HZ: u32, F, W> Uptime<HZ, F, W>
 where
     F: Fn() -> u32,
@@ -44,12 +48,29 @@ where
     ///
     /// `HZ` must be above 0: else this does not compile.
     pub fn new(count: F) -> Self {
-        const { assert!(HZ > 0, "a counter counts at least once in a second") };
+        const { Self::CHECK };
         let origin = count();
         Self {
             count,
             origin,
             seconds: W::new(0),
+        }
+    }
+}
+
+impl<const HZ: u32, F, W> Uptime<HZ, F, W>
+where
+    F: Fn() -> u32,
+    W: ConstWord<Value = u32>,
+{
+    /// Counts from when the counter was 0, less than a turn ago: for a timer that the program starts. It can be a
+    /// `static`, before the timer runs: see [`ConstWord`]. Otherwise as [`new`](Self::new).
+    pub const fn since_zero(count: F) -> Self {
+        const { Self::CHECK };
+        Self {
+            count,
+            origin: 0,
+            seconds: W::ZERO,
         }
     }
 }
@@ -114,6 +135,7 @@ mod tests {
     #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
     use core::cell::Cell;
+    use core::sync::atomic::AtomicU32;
 
     use super::*;
     use crate::LocalWord;
@@ -148,6 +170,13 @@ mod tests {
                 agrees_with_a_64_bit_counter::<64_000_000>(from, step(64_000_000), steps);
             }
         }
+    }
+
+    #[test]
+    fn a_counter_that_began_at_zero_needs_no_cell_to_be_static() {
+        static UPTIME: Uptime<1_000, fn() -> u32, AtomicU32> = Uptime::since_zero(|| 2_500);
+        assert_eq!(UPTIME.uptime(), Duration::from_millis(2_500));
+        assert_eq!(UPTIME.uptime(), Duration::from_millis(2_500));
     }
 
     #[test]

@@ -7,6 +7,11 @@ use core::fmt::{self, Display, Formatter};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum HorizonError<E> {
+    /// The store shows no horizon: it was never provisioned, or was erased or damaged. How much of the grant was used
+    /// is not known, so it must not be used again; a grant that nobody has used is needed, and to provision it.
+    Lost,
+    /// There is a horizon already, so no first one was written.
+    Provisioned,
     /// The grant is used up or has expired; a new one is needed.
     GrantUsed,
     /// The lease to extend is not the last block's.
@@ -20,6 +25,11 @@ pub enum HorizonError<E> {
 impl<E> Display for HorizonError<E> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Lost => {
+                "no horizon is readable: the device was not provisioned, or has lost it; a grant that nobody has used \
+                 is needed"
+            }
+            Self::Provisioned => "the device has a horizon already",
             Self::GrantUsed => "the grant is used up",
             Self::Foreign => "the lease is not that of the last block",
             Self::OutOfRange => {

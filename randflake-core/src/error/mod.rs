@@ -11,4 +11,4 @@ pub use generate::GenerateError;
 pub(crate) use id::write_byte;
 pub use id::{BufferTooShort, DecodeError, FieldError};
 pub use layout::LayoutError;
-pub use lease::{ExtendError, LeaseError, TicketError};
+pub use lease::{ExtendError, LeaseError, MakeTicketError, TicketError};

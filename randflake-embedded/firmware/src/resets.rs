@@ -88,7 +88,11 @@ fn renew(ticket: &[u8]) -> Lease<L> {
 
 /// Ids of the next block, at the horizon since the clock knows no time: each is past all of the boots before.
 fn issue(grant: Lease<L>) {
-    let lease = Blocks::new(grant, Ram).begin(None).unwrap();
+    let mut blocks = Blocks::new(grant, Ram);
+    if retained::load().resets == 0 {
+        blocks.provision().unwrap();
+    }
+    let lease = blocks.begin(None).unwrap();
     Shown::set(lease.start().try_into().unwrap());
     let cipher = Sparx64OnTheFly::new(&[7; 16]);
     let generator = Generator::<_, LocalWord<u32>, _, _>::new(lease, Shown, cipher).unwrap();

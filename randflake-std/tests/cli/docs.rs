@@ -28,6 +28,7 @@ const COMMANDS: [&str; 24] = [
     "lease quarantine",
     "lease init",
     "lease ticket",
+    "lease provision",
     "doctor",
     "completions",
     "man",

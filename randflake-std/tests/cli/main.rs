@@ -20,6 +20,7 @@ mod layouts;
 mod leases;
 mod mistakes;
 mod namespaces;
+mod provision;
 mod segments;
 #[cfg(unix)]
 mod signals;

@@ -145,6 +145,22 @@ pub(crate) const S390X_LINKER: Tool = Tool {
     ),
 };
 
+/// Of the server, which is not run.
+pub(crate) const PROMTOOL: Tool = Tool {
+    name: "promtool",
+    find: || program_file("promtool"),
+    source: packages(&["prometheus"], Program("promtool", AS_GIVEN)),
+};
+
+pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
+    name: "systemd-analyze",
+    find: || in_path("systemd-analyze").next(),
+    source: packages(
+        &["systemd"],
+        Never("it reads the manager's own tables, and belongs to the system"),
+    ),
+};
+
 /// Before version 20 it has WASI only when told [`NODE_WASI`], which later ones ignore.
 pub(crate) const NODE: Tool = Tool {
     name: "Node.js",
@@ -163,12 +179,23 @@ pub(crate) const NODE: Tool = Tool {
 
 pub(crate) const NODE_WASI: &str = "--experimental-wasi-unstable-preview1";
 
+/// Its package manager, which brings the libraries of tests in JavaScript.
 pub(crate) const NPM: Tool = Tool {
     name: "npm",
     find: || in_path("npm").next(),
     source: packages(
         &["npm"],
         Never("Debian's npm looks for its own modules in /usr/share/nodejs"),
+    ),
+};
+
+/// A browser needs fonts to show text.
+pub(crate) const CHROMIUM: Tool = Tool {
+    name: "chromium",
+    find: || program_file("chromium"),
+    source: packages(
+        &["chromium", "fonts-dejavu-core"],
+        Never("Debian's script looks for the browser in /usr/lib/chromium"),
     ),
 };
 
@@ -232,6 +259,14 @@ pub(crate) const LINUX: Tool = Tool {
         names.any(is_cloud).then(|| "/".into())
     },
     source: packages(&["linux-image-cloud-amd64"], Kernel),
+};
+
+/// For all machines at once: a cross compiler for each takes twenty times the room. What it compiles is linked by Rust's
+/// linker.
+pub(crate) const CLANG: Tool = Tool {
+    name: "clang",
+    find: || program_file("clang"),
+    source: packages(&["clang"], Program("clang", AS_GIVEN)),
 };
 
 /// With the C library, whose start it links.

@@ -27,7 +27,8 @@ use heapless::spsc::{Producer, Queue};
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
     Blocks, Clock, GenerateError, Generator, HorizonStore, Id, Lease, LocalWord, Monotonic,
-    Randflake as Layout, Sparx64OnTheFly, Ticket, TicketReader, TimeBounds, UnixClock,
+    Randflake as Layout, Sparx64OnTheFly, Ticket, TicketCounter, TicketReader, TimeBounds,
+    UnixClock,
 };
 use randflake_embedded::{NorHorizon, PortableWord, Prefetch, Taker};
 use static_cell::StaticCell;
@@ -53,7 +54,7 @@ impl Monotonic for Uptime {
 type Time = UnixClock<Uptime, PortableWord>;
 type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly>;
 
-static TIME: StaticCell<Time> = StaticCell::new();
+static TIME: Time = UnixClock::new(Uptime);
 static PREFETCH: StaticCell<Prefetch<33>> = StaticCell::new();
 static PRESSES: StaticCell<Queue<Option<Id>, 32>> = StaticCell::new();
 
@@ -69,17 +70,16 @@ fn main() -> ! {
     let flash = Shared::<NoopRawMutex, _>::new(RefCell::new(flash));
     let part = |from| BlockingPartition::new(&flash, from, 2 * PAGE);
     let horizon = NorHorizon::<_>::open(part(HORIZON)).unwrap();
-    // A number that only grows is kept in the same way as a time.
-    let mut counter = NorHorizon::<_>::open(part(COUNTER)).unwrap();
+    let mut counter = TicketCounter::new(NorHorizon::<_>::open(part(COUNTER)).unwrap());
 
     let mac = efuse::base_mac_address();
     let device = mac
         .as_bytes()
         .iter()
         .fold(0, |id, byte| id << 8 | u64::from(*byte));
-    let mut reader = TicketReader::new(device, counter.unix_s());
+    let mut reader = TicketReader::new(device, counter.last());
     let floor = Duration::from_secs(horizon.unix_s().into());
-    let time: &'static Time = TIME.init(UnixClock::new(Uptime));
+    let time = &TIME;
 
     // An id is at most ten seconds old when it is used.
     let (mut filler, taker) = PREFETCH.init(Prefetch::new()).split::<Layout>(10);
@@ -123,7 +123,11 @@ fn main() -> ! {
             asked.is_none_or(|asked| now.saturating_sub(asked) > Duration::from_secs(5));
         if issuer.ids.is_none() && is_time_to_ask {
             asked = Some(now);
-            line.ask(device);
+            match issuer.horizon.unix_s() {
+                // It is provisioned anew, and gets a new lease: the former may have been used further than is known.
+                0 => line.tell("horizon lost", device),
+                _ => line.tell("ticket", device),
+            }
         }
         let Some(bytes) = line.receive() else {
             continue;
@@ -215,9 +219,9 @@ impl Line {
         _ = writeln!(self.uart, "{}\r", id.to_text());
     }
 
-    /// The server reads this line, and answers with the 32 bytes of `randflake lease ticket --device`.
-    fn ask(&mut self, device: u64) {
-        _ = writeln!(self.uart, "ticket {device:016x}\r");
+    /// The server answers `ticket` with the 32 bytes of `randflake lease ticket --device`.
+    fn tell(&mut self, what: &str, device: u64) {
+        _ = writeln!(self.uart, "{what} {device:016x}\r");
     }
 
     /// What came, when a silence of 20 ms ends it.

@@ -7,14 +7,12 @@
 use core::fmt::{self, Debug, Display, Formatter};
 use core::time::Duration;
 
+use ds323x::Ds323x;
 use ds323x::ic::DS3231;
 use ds323x::interface::I2cInterface;
-use ds323x::{DateTimeAccess, Ds323x};
 use embedded_hal::i2c::I2c;
-use randflake_embedded::randflake_core::{
-    AtomicWord, Monotonic, SetClockError, TimeBounds, UnixClock,
-};
-use rtcc::DateTime;
+use randflake_embedded::randflake_core::{AtomicWord, Monotonic, TimeBounds, UnixClock};
+use randflake_embedded::{RtcError, set_clock_from_rtc};
 
 pub type Rtc<I> = Ds323x<I2cInterface<I>, DS3231>;
 
@@ -28,14 +26,11 @@ pub fn set_clock<I: I2c, M: Monotonic, W: AtomicWord<Value = u32>>(
     rtc: &mut Rtc<I>,
     clock: &UnixClock<M, W>,
     bounds: &TimeBounds,
-) -> Result<Duration, RtcError<I::Error>> {
-    if rtc.has_been_stopped().map_err(RtcError::Chip)? {
-        return Err(RtcError::Stopped);
+) -> Result<Duration, ChipError<I::Error>> {
+    if rtc.has_been_stopped().map_err(RtcError::Rtc)? {
+        return Err(ChipError::Stopped);
     }
-    let told = rtc.datetime().map_err(RtcError::Chip)?;
-    let told = u64::try_from(told.and_utc().timestamp()).unwrap_or(0);
-    let told = Duration::from_secs(told);
-    clock.set_within(told, bounds).map_err(RtcError::Clock)
+    Ok(set_clock_from_rtc(rtc, clock, bounds)?)
 }
 
 /// Sets the chip from a time that is trusted, of a server or a satellite.
@@ -44,35 +39,34 @@ pub fn set_clock<I: I2c, M: Monotonic, W: AtomicWord<Value = u32>>(
 ///
 /// The bus failed, so that the chip may show anything until this succeeds; or the time is outside what the chip
 /// counts, the years 2000 to 2100.
-pub fn set_rtc<I: I2c>(rtc: &mut Rtc<I>, unix: Duration) -> Result<(), RtcError<I::Error>> {
-    let seconds = i64::try_from(unix.as_secs()).unwrap_or(i64::MAX);
-    let time = DateTime::from_timestamp(seconds, 0)
-        .ok_or(RtcError::Chip(ds323x::Error::InvalidInputData))?;
-    rtc.set_datetime(&time.naive_utc())
-        .map_err(RtcError::Chip)?;
+pub fn set_rtc<I: I2c>(rtc: &mut Rtc<I>, unix: Duration) -> Result<(), ChipError<I::Error>> {
+    randflake_embedded::set_rtc(rtc, unix)?;
     // Last: a chip that was stopped is not believed before it has a time.
-    rtc.clear_has_been_stopped_flag().map_err(RtcError::Chip)
+    Ok(rtc.clear_has_been_stopped_flag().map_err(RtcError::Rtc)?)
 }
 
 /// Why the clock was not set.
 #[derive(Debug)]
-pub enum RtcError<E> {
-    /// The chip did not answer, or shows what is no time.
-    Chip(ds323x::Error<E>),
+pub enum ChipError<E> {
     /// It has stood still since it was set: its battery is empty, or was changed.
     Stopped,
-    /// The clock refused.
-    Clock(SetClockError),
+    /// As for any real-time clock.
+    Rtc(RtcError<ds323x::Error<E>>),
 }
 
-impl<E: Debug> Display for RtcError<E> {
+impl<E> From<RtcError<ds323x::Error<E>>> for ChipError<E> {
+    fn from(error: RtcError<ds323x::Error<E>>) -> Self {
+        Self::Rtc(error)
+    }
+}
+
+impl<E: Debug> Display for ChipError<E> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Chip(error) => write!(f, "the real-time clock failed: {error:?}"),
             Self::Stopped => f.write_str("the real-time clock has stood still: it must be set"),
-            Self::Clock(error) => write!(f, "the clock was not set: {error}"),
+            Self::Rtc(error) => Display::fmt(error, f),
         }
     }
 }
 
-impl<E: Debug> core::error::Error for RtcError<E> {}
+impl<E: Debug> core::error::Error for ChipError<E> {}

@@ -53,6 +53,14 @@ impl Device {
         let mut horizon = open(&mut self.flash)?;
         assert!(horizon.unix_s() <= self.tried, "invented");
         let grant = Lease::new(Randflake, 42, 0, 1 << 29).unwrap();
+        if self.promised == 0 && horizon.unix_s() == 0 {
+            // Where it is made.
+            self.tried = 1_730_000_000;
+            match Blocks::new(grant, &mut horizon).provision() {
+                Err(HorizonError::Store(error)) => return Err(error),
+                provisioned => provisioned.unwrap(),
+            }
+        }
         for n in 0..blocks {
             self.tried = horizon.unix_s().max(1_730_000_000) + 60;
             let lease = match Blocks::new(grant, &mut horizon).begin(None) {

@@ -5,8 +5,8 @@
 use core::hint::black_box;
 use core::time::Duration;
 
-use randflake_embedded::NorHorizon;
 use randflake_embedded::randflake_core::{Blocks, HorizonError, Lease, Randflake};
+use randflake_embedded::{NorHorizon, NorHorizonError};
 use size::{Fault, Part};
 
 type Device = Blocks<Randflake, NorHorizon<Part>>;
@@ -16,7 +16,7 @@ type Device = Blocks<Randflake, NorHorizon<Part>>;
 fn probe(
     device: &mut Device,
     now: Option<Duration>,
-) -> Result<Lease<Randflake>, HorizonError<Fault>> {
+) -> Result<Lease<Randflake>, HorizonError<NorHorizonError<Fault>>> {
     device.begin(now)
 }
 
@@ -28,6 +28,7 @@ fn probe_open(grant: Lease<Randflake>) -> Result<Device, Fault> {
 
 size::image!(Device, {
     let mut device = size::expect(probe_open(size::lease()));
+    size::expect(device.provision());
     for _ in 0..2 {
         size::expect(probe(black_box(&mut device), black_box(None)));
     }

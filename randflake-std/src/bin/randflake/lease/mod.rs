@@ -3,9 +3,11 @@
 mod acquire;
 mod document;
 mod drop;
+mod image;
 mod init;
 mod list;
 mod namespaces;
+mod provision;
 mod quarantine;
 mod release;
 mod renew;
@@ -43,6 +45,7 @@ enum Command {
     Quarantine(quarantine::Args),
     Init(init::Args),
     Ticket(ticket::Args),
+    Provision(provision::Args),
 }
 
 impl Args {
@@ -58,6 +61,7 @@ impl Args {
             Command::Quarantine(args) => args.run(),
             Command::Init(args) => args.run(),
             Command::Ticket(args) => args.run(),
+            Command::Provision(args) => args.run(),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use randflake_std::lease::{DeviceLease, DeviceLeaseError};
+use randflake_std::randflake_core::Ticket;
 use randflake_std::{Secret, private_file};
 
 use crate::failure::Failure;
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long)]
     renew: bool,
     /// The ticket's counter, above that of the device's last one; nothing is kept then
-    #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(u32::MAX)))]
+    #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(Ticket::MAX_COUNTER)))]
     counter: Option<u32>,
     #[command(flatten)]
     wait: WaitArgs,
@@ -141,9 +142,10 @@ fn count(directory: &Path, path: &Path) -> Result<u32, Box<dyn Error>> {
         Some(_) => fs::read_to_string(path)?.trim().parse::<u32>()?,
         None => 0,
     };
-    let next = last
-        .checked_add(1)
-        .ok_or("it has reached its end, 4294967295")?;
+    if last >= Ticket::MAX_COUNTER {
+        return Err(format!("it has reached its end, {}", Ticket::MAX_COUNTER).into());
+    }
+    let next = last + 1;
     let draft = path.with_extension("new");
     let mut file = private_file::open(&draft)?;
     // What a process that was killed has left.

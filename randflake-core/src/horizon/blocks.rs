@@ -1,48 +1,9 @@
-//! Restart safety without a lease store: a device records how far it may have got before it goes there.
+//! What a device uses of its grant after each reset.
 
 use core::marker::PhantomData;
 use core::time::Duration;
 
-use crate::{HorizonError, Layout, Lease};
-
-/// Where a device keeps its *horizon*: a Unix time in whole seconds, before which every tick may have been
-/// used.
-///
-/// Its contract:
-///
-/// - When `raise` has answered, the horizon is durable: whatever happens later, a store that is opened
-///   anew shows at least that.
-/// - After a `raise` that failed or was cut the horizon is the former or the new one. `unix_s` shows the
-///   former, and `raise` may be tried again.
-/// - A horizon never falls: raising it to a lower one changes nothing, and succeeds.
-///
-/// It is about the medium and knows nothing of leases; [`Blocks`] does.
-pub trait HorizonStore {
-    /// How the medium fails.
-    type Error;
-
-    /// The horizon in seconds of Unix time; 0 when it was never raised.
-    fn unix_s(&self) -> u32;
-
-    /// Raises it, durably.
-    ///
-    /// # Errors
-    ///
-    /// The medium's.
-    fn raise(&mut self, unix_s: u32) -> Result<(), Self::Error>;
-}
-
-impl<S: HorizonStore + ?Sized> HorizonStore for &mut S {
-    type Error = S::Error;
-
-    fn unix_s(&self) -> u32 {
-        (**self).unix_s()
-    }
-
-    fn raise(&mut self, unix_s: u32) -> Result<(), Self::Error> {
-        (**self).raise(unix_s)
-    }
-}
+use crate::{HorizonError, HorizonStore, Layout, Lease};
 
 /// How far a horizon is raised at a time unless it is set: 60 s.
 pub const DEFAULT_BLOCK_S: u32 = 60;
@@ -52,6 +13,9 @@ pub const DEFAULT_BLOCK_S: u32 = 60;
 /// A device that loses everything else in a reset can continue with the same grant: a node id given at the factory, or
 /// that of a ticket. All blocks of one grant and one horizon are disjoint, over any number of resets, whatever the
 /// clock shows; what a reset leaves unused of a block is skipped.
+///
+/// The store has its first horizon from the factory, or from [`provision`](Self::provision). One in which nothing is
+/// readable later is *lost*, and no block is begun: nobody knows how much of the grant was used.
 ///
 /// ```
 /// use core::time::Duration;
@@ -65,6 +29,9 @@ pub const DEFAULT_BLOCK_S: u32 = 60;
 /// # }
 /// # let mut store = Ram(0);
 /// let grant = Lease::new(Randflake, 42, 1_000, 9_000)?;
+/// // Where the device is made:
+/// Blocks::new(grant, &mut store).provision()?;
+///
 /// let now = Duration::from_secs(1_730_000_000 + 1_500);
 /// let lease = Blocks::new(grant, &mut store).begin(Some(now))?;
 /// assert_eq!((lease.start(), lease.end()), (1_500, 1_560));
@@ -117,6 +84,26 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
         &self.store
     }
 
+    /// Writes the first horizon, where the grant begins: once in the life of a device, or of a grant that replaces
+    /// one whose horizon was lost. Who asks for it is a person or a server that knows that nobody has used this grant.
+    ///
+    /// A firmware that calls it at each boot uses a grant anew when its flash was erased, and repeats ids.
+    ///
+    /// # Errors
+    ///
+    /// - [`Provisioned`](HorizonError::Provisioned): there is a horizon, and it stays as it is; a new grant needs no
+    ///   other;
+    /// - [`OutOfRange`](HorizonError::OutOfRange): the grant begins past 2106-02-07 06:28:15 UTC;
+    /// - [`Store`](HorizonError::Store): the store failed.
+    pub fn provision(&mut self) -> Result<(), HorizonError<S::Error>> {
+        if self.store.unix_s() != 0 {
+            return Err(HorizonError::Provisioned);
+        }
+        let first = L::SPEC.unix_s_from(self.start).max(1);
+        let first = u32::try_from(first).map_err(|_| HorizonError::OutOfRange)?;
+        self.store.raise(first).map_err(HorizonError::Store)
+    }
+
     /// Returns the next block, for a new generator: after a reset, or when the previous block's lease has expired. It
     /// begins at the horizon, or at `now` if that is later, and is durable when this returns.
     ///
@@ -127,11 +114,13 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     ///
     /// No block was begun then.
     ///
+    /// - [`Lost`](HorizonError::Lost): the store shows no horizon. This grant must not be used again: take one that
+    ///   nobody has used, and [`provision`](Self::provision);
     /// - [`GrantUsed`](HorizonError::GrantUsed): nothing is left of the grant;
     /// - [`OutOfRange`](HorizonError::OutOfRange): the block would end past 2106-02-07 06:28:15 UTC;
     /// - [`Store`](HorizonError::Store): the store failed.
     pub fn begin(&mut self, now: Option<Duration>) -> Result<Lease<L>, HorizonError<S::Error>> {
-        let horizon = L::SPEC.tick_from(self.store.unix_s());
+        let horizon = L::SPEC.tick_from(self.horizon()?);
         let now = now.and_then(|now| L::SPEC.tick_at(now)).unwrap_or(0);
         let start = self.start.max(horizon).max(now);
         self.claim(start, start)
@@ -145,14 +134,21 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     /// As for `begin`, and [`Foreign`](HorizonError::Foreign) when the lease is not that of the last
     /// block. The lease is as it was.
     pub fn extend(&mut self, lease: Lease<L>) -> Result<Lease<L>, HorizonError<S::Error>> {
-        let is_last = lease.end() == self.end_below(self.store.unix_s());
+        let is_last = lease.end() == self.end_below(self.horizon()?);
         if !is_last || lease.node_id() != self.node_id {
             return Err(HorizonError::Foreign);
         }
         self.claim(lease.start(), lease.end())
     }
 
-    /// The lease from `start` to a block after `end`.
+    fn horizon(&self) -> Result<u32, HorizonError<S::Error>> {
+        match self.store.unix_s() {
+            0 => Err(HorizonError::Lost),
+            horizon => Ok(horizon),
+        }
+    }
+
+    /// The lease from `start` to a block after `end`, or as much further as the store was raised.
     fn claim(&mut self, start: u64, end: u64) -> Result<Lease<L>, HorizonError<S::Error>> {
         if end >= self.end {
             return Err(HorizonError::GrantUsed);
@@ -162,7 +158,7 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
         let horizon = L::SPEC.unix_s_from(end).saturating_add(block_s);
         let horizon = u32::try_from(horizon).map_err(|_| HorizonError::OutOfRange)?;
         self.store.raise(horizon).map_err(HorizonError::Store)?;
-        let until = self.end_below(horizon);
+        let until = self.end_below(self.store.unix_s());
         Ok(Lease::checked_before(
             L::default(),
             self.node_id,
@@ -204,9 +200,10 @@ mod tests {
         }
     }
 
+    /// Provisioned before any grant.
     fn ram() -> Ram {
         Ram {
-            horizon: 0,
+            horizon: 1,
             works: true,
         }
     }
@@ -229,6 +226,27 @@ mod tests {
             sequence: Field { bits: 12, shift: 0 },
             epoch_unix_ms: 1_600_000_000_700,
             tick_ms: 1_500,
+        });
+    }
+
+    /// Its first tick is at 0.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    struct From1970;
+
+    impl Layout for From1970 {
+        type Permutation = Plain;
+        const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
+            timestamp: Field {
+                bits: 40,
+                shift: 24,
+            },
+            node_id: Field {
+                bits: 12,
+                shift: 12,
+            },
+            sequence: Field { bits: 12, shift: 0 },
+            epoch_unix_ms: 0,
+            tick_ms: 1_000,
         });
     }
 
@@ -329,5 +347,71 @@ mod tests {
         let refused = Blocks::new(grant, &mut store).begin(None);
         assert_eq!(refused, Err(HorizonError::OutOfRange));
         assert_eq!(store.horizon, u32::MAX - 10);
+    }
+
+    #[test]
+    fn a_grant_is_not_used_without_a_horizon() {
+        let grant = Lease::new(Randflake, 1, 100, 900).unwrap();
+        let mut store = ram();
+        store.horizon = 0;
+        let mut blocks = Blocks::new(grant, &mut store);
+        assert_eq!(blocks.begin(None), Err(HorizonError::Lost));
+        assert_eq!(
+            blocks.begin(Some(Duration::from_secs(1_730_000_200))),
+            Err(HorizonError::Lost)
+        );
+        assert_eq!(blocks.extend(grant), Err(HorizonError::Lost));
+        assert_eq!(blocks.store().horizon, 0, "nothing was written");
+
+        assert_eq!(blocks.provision(), Ok(()));
+        assert_eq!(blocks.provision(), Err(HorizonError::Provisioned));
+        let lease = blocks.begin(None).unwrap();
+        assert_eq!((lease.start(), lease.end()), (100, 160));
+
+        // Its memory is lost.
+        store.horizon = 0;
+        let mut blocks = Blocks::new(grant, &mut store);
+        assert_eq!(blocks.begin(None), Err(HorizonError::Lost));
+    }
+
+    #[test]
+    fn a_first_horizon_is_never_0() {
+        let grant = Lease::new(From1970, 1, 0, 900).unwrap();
+        let mut store = ram();
+        store.horizon = 0;
+        let mut blocks = Blocks::new(grant, &mut store);
+        assert_eq!(blocks.provision(), Ok(()));
+        assert!(blocks.begin(None).is_ok());
+
+        let end = Sonyflake::SPEC.max_tick() + 1;
+        let late = Lease::new(Sonyflake, 1, end - 1, end).unwrap();
+        store.horizon = 0;
+        let refused = Blocks::new(late, &mut store).provision();
+        assert_eq!(refused, Err(HorizonError::OutOfRange));
+    }
+
+    /// A store may hold whole units only.
+    #[test]
+    fn a_block_goes_as_far_as_the_store_was_raised() {
+        struct Units(u32);
+        impl HorizonStore for Units {
+            type Error = ();
+
+            fn unix_s(&self) -> u32 {
+                self.0
+            }
+
+            fn raise(&mut self, to: u32) -> Result<(), ()> {
+                self.0 = self.0.max(to.next_multiple_of(100));
+                Ok(())
+            }
+        }
+        let grant = Lease::new(Randflake, 1, 100, 900).unwrap();
+        let mut blocks = Blocks::new(grant, Units(1_730_000_000));
+        let lease = blocks.begin(None).unwrap();
+        assert_eq!((lease.start(), lease.end()), (100, 200));
+        let longer = blocks.extend(lease).unwrap();
+        assert_eq!((longer.start(), longer.end()), (100, 300));
+        assert_eq!(blocks.begin(None).unwrap().start(), 300);
     }
 }

@@ -1,15 +1,19 @@
-//! Ids taken in idle time, for interrupts that have none to encrypt.
+//! Prefetched ids for an interrupt.
 
 use core::fmt::{self, Debug, Formatter};
+use core::marker::PhantomData;
 
 use heapless::spsc::{Consumer, Producer, Queue};
 use randflake_core::{Clock, GenerateError, Id, Layout, Lease};
 
+use super::{Prefetched, Waiting, fill};
+
 /// A queue of ids between the main code, which fills it when there is nothing else to do, and one interrupt,
 /// which takes an id in a few instructions. Neither waits for the other.
 ///
-/// An id's time is when it was taken, so it is older than its use: by at most `max_age` ticks, or it is
-/// dropped. All are dropped when the lease is over by which they were taken. Dropped ids are skipped,
+/// An id's time is when it was taken. It is handed out while the clock shows that tick or one of the `max_age` ticks
+/// after it, never later, nor when the clock was set back to before it; with `max_age` 0 an id always has the
+/// current tick. None is handed out when the lease has expired by which it was taken. Dropped ids are skipped,
 /// never issued again. The queue holds `N - 1` ids.
 ///
 /// ```
@@ -38,12 +42,6 @@ pub struct Prefetch<const N: usize> {
     queue: Queue<Prefetched, N>,
 }
 
-/// An id and the first tick at which it is not handed out any more.
-struct Prefetched {
-    id: Id,
-    expires: u64,
-}
-
 impl<const N: usize> Prefetch<N> {
     /// An empty queue.
     #[must_use]
@@ -59,11 +57,12 @@ impl<const N: usize> Prefetch<N> {
         let filler = Filler {
             producer,
             max_age,
-            layout: L::default(),
+            layout: PhantomData,
         };
         let taker = Taker {
             consumer,
-            layout: L::default(),
+            max_age,
+            layout: PhantomData,
         };
         (filler, taker)
     }
@@ -79,7 +78,7 @@ impl<const N: usize> Default for Prefetch<N> {
 pub struct Filler<'a, L> {
     producer: Producer<'a, Prefetched>,
     max_age: u32,
-    layout: L,
+    layout: PhantomData<L>,
 }
 
 impl<L: Layout> Filler<'_, L> {
@@ -94,33 +93,28 @@ impl<L: Layout> Filler<'_, L> {
         &mut self,
         lease: &Lease<L>,
         clock: &impl Clock,
-        mut generate: impl FnMut() -> Result<Id, GenerateError>,
+        generate: impl FnMut() -> Result<Id, GenerateError>,
     ) -> Result<usize, GenerateError> {
-        let mut added = 0_usize;
-        while self.producer.ready() {
-            // Before the id is taken, so that it is not thought younger than it is.
-            let now = tick(clock, self.layout);
-            let answer = now.ok_or(GenerateError::ClockUnknown);
-            match answer.and_then(|now| Ok((now, generate()?))) {
-                Ok((now, id)) => {
-                    let expires = now.saturating_add(self.max_age.into()).saturating_add(1);
-                    let expires = expires.min(lease.end());
-                    // There is room, and nobody else fills it.
-                    let _room = self.producer.enqueue(Prefetched { id, expires });
-                    added = added.saturating_add(1);
-                }
-                Err(error) if added == 0 => return Err(error),
-                Err(_) => break,
-            }
-        }
-        Ok(added)
+        fill(&mut self.producer, self.max_age, lease, clock, generate)
+    }
+}
+
+impl Waiting for &mut Producer<'_, Prefetched> {
+    fn has_room(&self) -> bool {
+        self.ready()
+    }
+
+    fn put(&mut self, id: Prefetched) {
+        // There is room, and nobody else fills it.
+        let _room = self.enqueue(id);
     }
 }
 
 /// The end of a [`Prefetch`] that an interrupt takes from.
 pub struct Taker<'a, L> {
     consumer: Consumer<'a, Prefetched>,
-    layout: L,
+    max_age: u32,
+    layout: PhantomData<L>,
 }
 
 impl<L: Layout> Taker<'_, L> {
@@ -144,18 +138,13 @@ impl<L: Layout> Taker<'_, L> {
 
     /// The next id that is not too old, or `None`: then fill the queue, or [generate one](Taker::take_or).
     pub fn take(&mut self, clock: &impl Clock) -> Option<Id> {
-        let now = tick(clock, self.layout)?;
         loop {
-            let Prefetched { id, expires } = self.consumer.dequeue()?;
-            if now < expires {
+            let id = self.consumer.dequeue()?;
+            if let Some(id) = id.fresh::<L>(clock, self.max_age) {
                 return Some(id);
             }
         }
     }
-}
-
-fn tick<L: Layout>(clock: &impl Clock, _: L) -> Option<u64> {
-    L::SPEC.tick_at(clock.now()?)
 }
 
 /// Shows no ids: they are still to be issued.
@@ -175,6 +164,8 @@ impl<L> Debug for Filler<'_, L> {
 
 impl<L> Debug for Taker<'_, L> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Taker").finish_non_exhaustive()
+        f.debug_struct("Taker")
+            .field("max_age", &self.max_age)
+            .finish_non_exhaustive()
     }
 }

@@ -1,0 +1,197 @@
+//! Where the next record goes. It is told what the slots show and says what to write and erase; drivers are called
+//! elsewhere.
+//!
+//! Each page is a row of slots, written from the first, its *head*, to the last; the page whose head is higher is the
+//! one in use. What a power cut leaves of a write or an erase is *torn*: bits that were to change read as 0 or as 1,
+//! and differently at each boot. What was completed reads the same until it is erased; such a slot is *firm*. It holds:
+//!
+//! 1. **Between two erases a slot is written with one record at most**, and with marks. A mark is a part of any record,
+//!    so what a slot shows is its record or none.
+//! 2. **A record is begun only behind a firm slot.** A boot that sees slot `s` as the last that shows anything knows
+//!    that no record was begun behind `s + 1`. It marks that, so that it is firm whatever it was, and goes on behind it.
+//! 3. **A page is used further only when its head is firm.** While nothing shows behind the head, the same record is
+//!    written over it first.
+//! 4. **A page is erased only when the other has a firm head and, firm, the highest horizon that was answered.** The new
+//!    head is higher than all that was seen there, so the page that was left is the lower for as long as its head
+//!    shows anything.
+//!
+//! `DESIGN.md` has why that is enough.
+
+use core::ops::Range;
+
+use randflake_core::HorizonRecord;
+
+/// A page is a power of two.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Geometry {
+    pub(crate) page_bytes: u32,
+    pub(crate) slot_bytes: u32,
+}
+
+impl Geometry {
+    /// Where a slot is in its page.
+    const fn in_page(self, at: u32) -> u32 {
+        at & self.page_bytes.wrapping_sub(1)
+    }
+
+    const fn after(self, at: u32) -> u32 {
+        at.wrapping_add(self.slot_bytes)
+    }
+
+    const fn before(self, at: u32) -> u32 {
+        at.wrapping_sub(self.slot_bytes)
+    }
+}
+
+/// A slot's first two words.
+pub(crate) type Words = [u32; 2];
+
+/// Finds the page in use, and what it shows.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    geometry: Geometry,
+    /// The highest record that was seen.
+    highest: Option<HorizonRecord>,
+    /// The last slot that shows anything.
+    last: u32,
+    /// The slot to read.
+    at: u32,
+}
+
+impl Scan {
+    /// Where the two heads are.
+    pub(crate) const fn heads(geometry: Geometry) -> [u32; 2] {
+        [0, geometry.page_bytes]
+    }
+
+    pub(crate) fn new(geometry: Geometry, heads: [Words; 2]) -> Self {
+        let [one, other] = heads.map(HorizonRecord::from_words);
+        let (highest, page) = if other > one {
+            (other, geometry.page_bytes)
+        } else {
+            (one, 0)
+        };
+        Self {
+            geometry,
+            highest,
+            last: page,
+            at: geometry.after(page),
+        }
+    }
+
+    /// The slot to read next, until the page in use has ended.
+    pub(crate) const fn next(&self) -> Option<u32> {
+        if self.highest.is_none() || self.geometry.in_page(self.at) == 0 {
+            return None;
+        }
+        Some(self.at)
+    }
+
+    /// What that slot shows.
+    pub(crate) fn saw(&mut self, words: Words) {
+        let [first, second] = words;
+        if first & second != u32::MAX {
+            self.last = self.at;
+            self.highest = self.highest.max(HorizonRecord::from_words(words));
+        }
+        self.at = self.geometry.after(self.at);
+    }
+
+    pub(crate) const fn journal(&self) -> Journal {
+        Journal {
+            next: match self.highest {
+                Some(_) => self.geometry.after(self.last),
+                None => 0,
+            },
+            highest: self.highest,
+            is_firm: self.highest.is_none(),
+        }
+    }
+}
+
+/// What is known of the page in use.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Journal {
+    /// The slot behind the last that shows anything or was touched; the beginning of a page, or the end of the second,
+    /// when the other page is to be begun.
+    next: u32,
+    /// None when nothing is readable.
+    highest: Option<HorizonRecord>,
+    /// Whether the horizon, and the slot before the next, are known to be firm.
+    is_firm: bool,
+}
+
+impl Journal {
+    /// 0 when nothing is readable.
+    pub(crate) const fn horizon(&self) -> u32 {
+        match self.highest {
+            Some(record) => record.unix_s(),
+            None => 0,
+        }
+    }
+
+    /// Whether there is nothing to write. A horizon that was only read may be torn: then the next one is written.
+    pub(crate) const fn holds(&self, to: u32) -> bool {
+        to <= self.horizon() && self.is_firm
+    }
+
+    /// The record to write for that, higher than all that was seen; none when it is past the last there is.
+    pub(crate) fn record_for(&self, to: u32) -> Option<HorizonRecord> {
+        HorizonRecord::new(to.max(self.horizon().wrapping_add(1)))
+    }
+
+    /// First: the head that has to be written once more, and its record.
+    pub(crate) fn head(&self, geometry: Geometry) -> Option<(u32, HorizonRecord)> {
+        if self.is_firm || geometry.in_page(self.next) != geometry.slot_bytes {
+            return None;
+        }
+        Some((geometry.before(self.next), self.highest?))
+    }
+
+    /// Second: the slot that has to be marked. It is not tried again; if it fails, the next is to be marked.
+    pub(crate) const fn take_doubtful(&mut self, geometry: Geometry) -> Option<u32> {
+        if self.is_firm || geometry.in_page(self.next) == 0 {
+            return None;
+        }
+        let at = self.next;
+        self.next = geometry.after(at);
+        Some(at)
+    }
+
+    /// Third: the slot for the record, and what has to be erased before. Nor is that tried again if it fails, but for
+    /// the head of a page, which is erased again.
+    pub(crate) const fn take_slot(&mut self, geometry: Geometry) -> (u32, Option<Range<u32>>) {
+        self.is_firm = false;
+        let at = self.next;
+        if geometry.in_page(at) != 0 {
+            self.next = geometry.after(at);
+            return (at, None);
+        }
+        // The end of the second page is the beginning of the first.
+        let at = at & geometry.page_bytes;
+        // What is unreadable now may be readable later: where there was no horizon, both pages are erased.
+        let pages = if self.highest.is_none() { 2 } else { 1 };
+        let end = at.wrapping_add(geometry.page_bytes.wrapping_mul(pages));
+        (at, Some(at..end))
+    }
+
+    /// Last: the record was written there, and read back.
+    pub(crate) const fn wrote(&mut self, geometry: Geometry, at: u32, record: HorizonRecord) {
+        self.next = geometry.after(at);
+        self.highest = Some(record);
+        self.is_firm = true;
+    }
+}
+
+/// Whether what is read back of a mark makes the slot show for ever that it was used.
+pub(crate) const fn is_marked([first, second]: Words) -> bool {
+    let [mark, other] = HorizonRecord::MARK;
+    first & !mark == 0 && second & !other == 0
+}
+
+/// Whether what is read back of a record is as good as it must be: faultless, but for a head, which cannot go elsewhere
+/// and shows its record with a dead bit too.
+pub(crate) fn is_written(geometry: Geometry, at: u32, record: HorizonRecord, shown: Words) -> bool {
+    shown == record.to_words()
+        || geometry.in_page(at) == 0 && HorizonRecord::from_words(shown) == Some(record)
+}

@@ -1,0 +1,193 @@
+//! The horizon in two pages of NOR flash: [`journal`] says where, and what a power cut leaves.
+
+mod error;
+mod journal;
+mod lifetime;
+mod slot;
+
+use embedded_storage::nor_flash::MultiwriteNorFlash;
+use randflake_core::{HorizonRecord, HorizonStore};
+
+pub use error::NorHorizonError;
+use journal::{Geometry, Journal, Scan, Words, is_marked, is_written};
+pub use lifetime::lifetime_s;
+use slot::Slot;
+
+/// A [`HorizonStore`] in the first two pages of a flash, through a driver of `embedded-storage`: give it a
+/// partition, [`FlashPart`](crate::FlashPart) for one.
+///
+/// It stands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each boot,
+/// a bit that was lost in any record, and bits that cannot be written or erased any more, whether or not the driver
+/// notices: everything is read back. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
+/// for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
+///
+/// The flash must allow to write over what was written, with the bits of both cleared: the marker
+/// `MultiwriteNorFlash`. Parts with ECC on their flash do not. A word is written once between two erases, and once more
+/// when nothing but the head of a page is used at a boot; each further write of it needs a power cut during the one
+/// before. Of 64 slots 96 are written if each boot raises once.
+///
+/// A raise takes a slot, the first after a boot one more; see [`lifetime_s`] for how long that can go on. A boot that
+/// raises nothing writes nothing.
+///
+/// # The first horizon
+///
+/// A device is provisioned once. Where it is made, the first slot of the first page gets
+/// [`HorizonRecord::to_bytes`], and the rest of both pages is erased (`0xff`). Or the firmware calls
+/// [`Blocks::provision`](randflake_core::Blocks::provision) when somebody who knows says so. Pages in which no horizon is
+/// readable later are lost, and `Blocks` issues nothing.
+///
+/// ```
+/// # use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+/// # struct Ram([u8; 4096]);
+/// # impl ErrorType for Ram { type Error = core::convert::Infallible; }
+/// # impl ReadNorFlash for Ram {
+/// #     const READ_SIZE: usize = 1;
+/// #     fn read(&mut self, at: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+/// #         bytes.copy_from_slice(&self.0[at as usize..][..bytes.len()]);
+/// #         Ok(())
+/// #     }
+/// #     fn capacity(&self) -> usize { 4096 }
+/// # }
+/// # impl NorFlash for Ram {
+/// #     const WRITE_SIZE: usize = 4;
+/// #     const ERASE_SIZE: usize = 2048;
+/// #     fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
+/// #         self.0[from as usize..to as usize].fill(0xff);
+/// #         Ok(())
+/// #     }
+/// #     fn write(&mut self, at: u32, bytes: &[u8]) -> Result<(), Self::Error> {
+/// #         let old = &mut self.0[at as usize..][..bytes.len()];
+/// #         old.iter_mut().zip(bytes).for_each(|(old, new)| *old &= new);
+/// #         Ok(())
+/// #     }
+/// # }
+/// # impl MultiwriteNorFlash for Ram {}
+/// # let mut flash = Ram([0xff; 4096]);
+/// use randflake_embedded::NorHorizon;
+/// use randflake_embedded::randflake_core::HorizonStore;
+///
+/// let mut horizon = NorHorizon::<_>::open(&mut flash)?;
+/// assert_eq!(horizon.unix_s(), 0, "nothing is readable");
+/// horizon.raise(1_733_706_357)?;
+/// assert_eq!(horizon.unix_s(), 1_733_706_360, "up to the next 4 s");
+///
+/// // After a reset:
+/// let horizon = NorHorizon::<_>::open(&mut flash)?;
+/// assert_eq!(horizon.unix_s(), 1_733_706_360);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NorHorizon<F, const SLOT: usize = 8> {
+    flash: F,
+    journal: Journal,
+}
+
+impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
+    #[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
+    const GEOMETRY: Geometry = {
+        assert!(SLOT >= 8, "a slot holds at least 8 bytes");
+        assert!(
+            SLOT.is_multiple_of(F::WRITE_SIZE) && SLOT.is_multiple_of(F::READ_SIZE),
+            "a slot is a multiple of what the flash writes and reads at once"
+        );
+        assert!(
+            F::ERASE_SIZE.is_power_of_two() && F::ERASE_SIZE as u64 <= 1 << 30,
+            "a page of the flash is a power of two, at most 2^30 bytes"
+        );
+        assert!(
+            F::ERASE_SIZE.is_multiple_of(SLOT) && F::ERASE_SIZE >= 4 * SLOT,
+            "a page of the flash holds at least 4 slots"
+        );
+        Geometry {
+            page_bytes: F::ERASE_SIZE as u32,
+            slot_bytes: SLOT as u32,
+        }
+    };
+
+    /// Reads the horizon. It writes nothing: what may be torn is left to the first raise.
+    ///
+    /// Pages in which no horizon is readable give 0, and are erased when it is raised.
+    ///
+    /// # Errors
+    ///
+    /// The driver's. The horizon is not known then, and no id may be issued.
+    pub fn open(mut flash: F) -> Result<Self, F::Error> {
+        let [one, other] = Scan::heads(Self::GEOMETRY);
+        let heads = [
+            read::<F, SLOT>(&mut flash, one)?,
+            read::<F, SLOT>(&mut flash, other)?,
+        ];
+        let mut scan = Scan::new(Self::GEOMETRY, heads);
+        while let Some(at) = scan.next() {
+            scan.saw(read::<F, SLOT>(&mut flash, at)?);
+        }
+        let journal = scan.journal();
+        Ok(Self { flash, journal })
+    }
+
+    /// The driver again.
+    pub fn into_inner(self) -> F {
+        self.flash
+    }
+
+    /// Writes over a slot, and says what it shows then.
+    fn write(&mut self, at: u32, words: Words) -> Result<Words, F::Error> {
+        self.flash.write(at, &Slot::<SLOT>::new(words).0)?;
+        read::<F, SLOT>(&mut self.flash, at)
+    }
+
+    fn write_record(
+        &mut self,
+        at: u32,
+        record: HorizonRecord,
+    ) -> Result<(), NorHorizonError<F::Error>> {
+        let shown = self.write(at, record.to_words())?;
+        if is_written(Self::GEOMETRY, at, record, shown) {
+            Ok(())
+        } else {
+            Err(NorHorizonError::NotWritten)
+        }
+    }
+}
+
+impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SLOT> {
+    type Error = NorHorizonError<F::Error>;
+
+    fn unix_s(&self) -> u32 {
+        self.journal.horizon()
+    }
+
+    fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
+        if self.journal.holds(to) {
+            return Ok(());
+        }
+        let record = self
+            .journal
+            .record_for(to)
+            .ok_or(NorHorizonError::OutOfRange)?;
+        if let Some((at, head)) = self.journal.head(Self::GEOMETRY) {
+            self.write_record(at, head)?;
+        }
+        if let Some(at) = self.journal.take_doubtful(Self::GEOMETRY)
+            && !is_marked(self.write(at, HorizonRecord::MARK)?)
+        {
+            return Err(NorHorizonError::NotWritten);
+        }
+        let (at, pages) = self.journal.take_slot(Self::GEOMETRY);
+        if let Some(pages) = pages {
+            self.flash.erase(pages.start, pages.end)?;
+        }
+        self.write_record(at, record)?;
+        self.journal.wrote(Self::GEOMETRY, at, record);
+        Ok(())
+    }
+}
+
+fn read<F: MultiwriteNorFlash, const SLOT: usize>(
+    flash: &mut F,
+    at: u32,
+) -> Result<Words, F::Error> {
+    let mut slot = Slot([0; SLOT]);
+    flash.read(at, &mut slot.0)?;
+    Ok(slot.words())
+}

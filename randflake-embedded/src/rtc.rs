@@ -1,0 +1,92 @@
+//! Real-time clocks that have a driver with the traits of `rtcc`.
+
+use core::error::Error;
+use core::fmt::{self, Debug, Display, Formatter};
+use core::time::Duration;
+
+use randflake_core::{AtomicWord, Monotonic, SetClockError, TimeBounds, UnixClock};
+use rtcc::{DateTime, DateTimeAccess};
+
+/// Sets a device's clock to the time of a real-time clock, UTC, as far as `bounds` believe it, and returns what was set.
+///
+/// Many chips tell whether they stood still since they were set, as when a battery was empty. `rtcc` has no function for
+/// that: ask the driver first, and begin at [`TimeBounds::start`] if so.
+///
+/// ```
+/// # struct Chip;
+/// # impl rtcc::DateTimeAccess for Chip {
+/// #     type Error = core::convert::Infallible;
+/// #     fn datetime(&mut self) -> Result<rtcc::NaiveDateTime, Self::Error> {
+/// #         Ok(rtcc::DateTime::from_timestamp(1_733_706_297, 0).unwrap().naive_utc())
+/// #     }
+/// #     fn set_datetime(&mut self, _: &rtcc::NaiveDateTime) -> Result<(), Self::Error> { Ok(()) }
+/// # }
+/// # let mut chip = Chip;
+/// use core::sync::atomic::AtomicU32;
+/// use core::time::Duration;
+/// use randflake_core::{Clock, TimeBounds, UnixClock, Uptime};
+/// use randflake_embedded::set_clock_from_rtc;
+///
+/// let counter = || 5_000; // milliseconds, in earnest read from a timer
+/// let clock = UnixClock::<_, AtomicU32>::new(Uptime::<1_000, _, AtomicU32>::new(counter));
+/// let bounds = TimeBounds::from_horizon(Duration::from_secs(1_733_700_000));
+/// set_clock_from_rtc(&mut chip, &clock, &bounds)?;
+/// assert_eq!(clock.now(), Some(Duration::from_secs(1_733_706_297)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// The clock is as it was.
+///
+/// - [`Rtc`](RtcError::Rtc): the chip did not answer, or shows what is no time;
+/// - [`Clock`](RtcError::Clock): as for [`UnixClock::set_within`].
+pub fn set_clock_from_rtc<R: DateTimeAccess, M: Monotonic, W: AtomicWord<Value = u32>>(
+    rtc: &mut R,
+    clock: &UnixClock<M, W>,
+    bounds: &TimeBounds,
+) -> Result<Duration, RtcError<R::Error>> {
+    let told = rtc.datetime().map_err(RtcError::Rtc)?.and_utc();
+    // A time before 1970 is believed as little as 1970.
+    let told = u64::try_from(told.timestamp()).map_or(Duration::ZERO, |s| {
+        Duration::new(s, told.timestamp_subsec_nanos())
+    });
+    clock.set_within(told, bounds).map_err(RtcError::Clock)
+}
+
+/// Sets a real-time clock from a time that is trusted, as of a server or a satellite, in whole seconds of UTC.
+///
+/// # Errors
+///
+/// - [`Rtc`](RtcError::Rtc): the chip did not answer, and may show anything until this succeeds; or it does not count
+///   such years;
+/// - [`Clock`](RtcError::Clock): the time is past 2106-02-07 06:28:15 UTC, where the device's clock ends.
+pub fn set_rtc<R: DateTimeAccess>(rtc: &mut R, unix: Duration) -> Result<(), RtcError<R::Error>> {
+    let time = u32::try_from(unix.as_secs())
+        .ok()
+        .and_then(|seconds| DateTime::from_timestamp(seconds.into(), 0))
+        .ok_or(RtcError::Clock(SetClockError::OutOfRange))?;
+    rtc.set_datetime(&time.naive_utc()).map_err(RtcError::Rtc)
+}
+
+/// Why a clock was not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum RtcError<E> {
+    /// The real-time clock's.
+    Rtc(E),
+    /// The device's clock refused.
+    Clock(SetClockError),
+}
+
+impl<E: Debug> Display for RtcError<E> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rtc(error) => write!(f, "the real-time clock failed: {error:?}"),
+            Self::Clock(error) => write!(f, "the clock was not set: {error}"),
+        }
+    }
+}
+
+impl<E: Debug> Error for RtcError<E> {}
