@@ -16,7 +16,7 @@ const BESIDE: &[&[&str]] = &[
         "miri", "boards", "qemu", "c", "avr", "model", "loom", "emulated", "no-std",
     ],
     &["integrations", "engines"],
-    &["faults", "interop"],
+    &["faults", "interop", "serve"],
 ];
 
 /// The same for `check`: the tests mostly wait.

@@ -37,6 +37,7 @@ mod public_api;
 mod qemu;
 mod report;
 mod scratch;
+mod serve;
 mod setup;
 mod size;
 mod soak;
@@ -176,6 +177,12 @@ const PARTS: &[Part] = &[
         about: "alert rules, dashboard, systemd units, Dockerfile and Kubernetes manifests, by the tools that they are for (promtool, systemd-analyze, python3)",
         needs: deploy::needs,
         run: deploy::run,
+    },
+    Part {
+        name: "serve",
+        about: "the tool's server, with clients of Debian, PyPI and npm (redis-tools, python3, node, npm)",
+        needs: serve::needs,
+        run: serve::run,
     },
     Part {
         name: "engines",

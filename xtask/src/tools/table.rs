@@ -47,6 +47,18 @@ pub(crate) const REDIS: Tool = Tool {
     source: packages(&["redis-server"], Program("redis-server", AS_GIVEN)),
 };
 
+pub(crate) const REDIS_CLI: Tool = Tool {
+    name: "redis-cli",
+    find: || program_file("redis-cli"),
+    source: packages(&["redis-tools"], Program("redis-cli", AS_GIVEN)),
+};
+
+pub(crate) const REDIS_BENCHMARK: Tool = Tool {
+    name: "redis-benchmark",
+    find: || program_file("redis-benchmark"),
+    source: packages(&["redis-tools"], Program("redis-benchmark", AS_GIVEN)),
+};
+
 pub(crate) const ETCD: Tool = Tool {
     name: "etcd",
     find: || program_file("etcd"),
@@ -166,6 +178,15 @@ pub(crate) const NODE: Tool = Tool {
 };
 
 pub(crate) const NODE_WASI: &str = "--experimental-wasi-unstable-preview1";
+
+pub(crate) const NPM: Tool = Tool {
+    name: "npm",
+    find: || in_path("npm").next(),
+    source: packages(
+        &["npm"],
+        Never("Debian's npm looks for its own modules in /usr/share/nodejs"),
+    ),
+};
 
 /// Also what mounts the file system.
 pub(crate) const MKFS_EXT4: Tool = Tool {

@@ -16,10 +16,11 @@ use crate::serve::service::refusal::Kind;
 const TRANSFER: Duration = Duration::from_secs(30);
 /// How long a client may take to say who it is.
 const GREETING: Duration = Duration::from_secs(10);
-/// Once the server is to stop: how long it waits for what is on its way, how long it goes on answering, and how long
-/// it waits for the client to close. A socket that is closed with something unread takes back the replies.
+/// Once the server is to stop: how long it waits for what is on its way, and how much of it it answers: more than a socket
+/// keeps, so that a client that never ends is not waited for.
 const ON_ITS_WAY: Duration = Duration::from_millis(20);
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+const LAST_BYTES: usize = 16 << 20;
+/// How long it waits for the client to close: a socket that is closed with something unread takes back the replies.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// What is read at once by a client that sends little; it grows to the largest for one that sends much.
@@ -76,12 +77,13 @@ impl Connection {
 
     /// Answers what was received before the server was to stop, and what is on its way.
     async fn finish(mut self) -> io::Result<()> {
-        let end = Instant::now() + LAST_ANSWERS;
-        while Instant::now() < end && !self.session.is_over {
+        let mut left = LAST_BYTES;
+        while left > 0 && !self.session.is_over {
             let receiving = receive(&mut self.stream, &mut self.input, &mut self.read);
             let received = timeout(ON_ITS_WAY, receiving).await.unwrap_or(Ok(0));
-            if received? == 0 {
-                break;
+            match received? {
+                0 => break,
+                received => left = left.saturating_sub(received),
             }
             self.answer().await?;
         }
