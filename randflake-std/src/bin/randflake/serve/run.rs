@@ -26,6 +26,9 @@ use crate::failure::{Failure, say};
 /// How often files are looked at.
 const LOOK: Duration = Duration::from_secs(2);
 
+/// What the service manager shows.
+const ISSUING: &str = "issuing ids";
+
 type Sockets = [Option<std::net::TcpListener>; 2];
 
 impl Args {
@@ -82,17 +85,20 @@ impl Args {
             tokio::select! {
                 told = signals.next() => match told {
                     Told::Stop => break None,
-                    Told::Reload => {
+                    // Who is told that it reloads must be told that it is ready.
+                    Told::Reload if starting.is_empty() => {
                         system::reloading();
                         reload(service, tls.as_deref(), true);
-                        system::ready("reloaded");
+                        system::ready(ISSUING);
                     }
+                    Told::Reload => reload(service, tls.as_deref(), true),
                 },
                 _ = looks.tick() => reload(service, tls.as_deref(), false),
                 Some(started) = starting.join_next() => match started {
                     Ok(Err(error)) => break Some(error.into()),
+                    Err(panic) => break Some(Failure::failed(panic)),
                     _ if starting.is_empty() => {
-                        system::ready("issuing ids");
+                        system::ready(ISSUING);
                         say("ready");
                     }
                     _ => {}
