@@ -115,7 +115,7 @@ fn length<L: Layout>(lease: &Lease<L>, bits: u32) -> Result<u32, LeaseError> {
     if ticks > max {
         return Err(LeaseError::TooLong { ticks, max });
     }
-    Ok(u32::truncate(ticks))
+    Ok(u32::low_bits_of(ticks))
 }
 
 impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
@@ -172,7 +172,7 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
                 since_ms: L::SPEC.ms_since(lease.end(), now),
             });
         }
-        self.length = self.length.max(u32::truncate(ticks));
+        self.length = self.length.max(u32::low_bits_of(ticks));
         Ok(())
     }
 

@@ -90,8 +90,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             });
         }
         Ok(Self {
-            next: W::new(W::Value::truncate(0)),
-            length: W::new(W::Value::truncate(lease.ticks())),
+            next: W::new(W::Value::low_bits_of(0)),
+            length: W::new(W::Value::low_bits_of(lease.ticks())),
             origin: spec.pack(lease.start(), lease.node_id(), 0),
             start: Start::of(spec, lease.start()),
             layout: lease.layout(),
@@ -217,7 +217,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                 max,
             });
         }
-        let new_length = W::Value::truncate(extended.ticks());
+        let new_length = W::Value::low_bits_of(extended.ticks());
         loop {
             let length = self.length.load();
             if self.next.load() == sealed() {

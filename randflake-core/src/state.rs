@@ -232,7 +232,7 @@ mod tests {
             for tolerance in [0, u32::MAX] {
                 let terms = Terms {
                     start: 0,
-                    length: u32::truncate(max_length::<u32>(sequence_bits)),
+                    length: u32::low_bits_of(max_length::<u32>(sequence_bits)),
                     tolerance,
                     sequence_bits,
                 };

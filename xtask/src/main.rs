@@ -173,16 +173,16 @@ const PARTS: &[Part] = &[
         run: interop::run,
     },
     Part {
-        name: "deploy",
-        about: "alert rules, dashboard, systemd units, Dockerfile and Kubernetes manifests, by the tools that they are for (promtool, systemd-analyze, python3)",
-        needs: deploy::needs,
-        run: deploy::run,
-    },
-    Part {
         name: "serve",
         about: "the tool's server, with clients of Debian, PyPI and npm (redis-tools, python3, node, npm)",
         needs: serve::needs,
         run: serve::run,
+    },
+    Part {
+        name: "deploy",
+        about: "alert rules, dashboard, systemd units, Dockerfile and Kubernetes manifests, by the tools that they are for (promtool, systemd-analyze, python3)",
+        needs: deploy::needs,
+        run: deploy::run,
     },
     Part {
         name: "engines",

@@ -115,7 +115,7 @@ const LOOKS = {
 
   async quarantine() {
     const { context, page, complaints } = await open("light");
-    await shows(page, "#quarantine", "No node id is granted until then");
+    await shows(page, "#quarantine", "nothing is granted until");
     await shows(page, "#namespaces", "quarantine");
     await shows(page, "#legend", "in quarantine");
     await accessible(page, "quarantine");

@@ -48,7 +48,7 @@ function showChosen({ namespaces, now_unix_ms: now }) {
   say($("chosen-title"), namespace.name);
   const { quarantine, fields } = namespace;
   $("quarantine").hidden = !quarantine;
-  if (quarantine) say($("quarantine"), `In quarantine for ${span(quarantine.until_unix_ms - now)}: ${quarantine.text}. No node id is granted until then.`);
+  if (quarantine) say($("quarantine"), `In quarantine for ${span(quarantine.until_unix_ms - now)}: ${quarantine.text}.`);
   $("board").hidden = !namespace.map;
   if (namespace.map) showMap(namespace, (node) => showLeases(namespace.name, node));
   $("detail").hidden = !namespace.detail || Boolean(quarantine);
@@ -58,7 +58,7 @@ function showChosen({ namespaces, now_unix_ms: now }) {
   const pairs = [
     ["Bits", `${fields.time_bits} time, ${fields.node_bits} node id, ${fields.sequence_bits} sequence`],
     ["Tick", `${count(fields.tick_ms)} ms`], ["Epoch", time(fields.epoch_unix_ms)], ["Last date", time(fields.last_unix_ms)],
-    ["Issued here", plural(namespace.issued, "id")], ["Node ids of this server", count(namespace.held_here)],
+    ["Issued here", plural(namespace.issued, "id")], ["Node ids here", count(namespace.held_here)],
   ];
   $("layout").replaceChildren(...pairs.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
@@ -69,6 +69,7 @@ function showRequests({ http, resp, open_connections: open, refused }) {
     ["HTTP requests", count(http)], ["Redis commands", count(resp)], ["Open connections", count(open)],
     ["Refused", kinds.length > 0 ? kinds.join(", ") : "none"],
   ];
+  $("requests-section").hidden = false;
   $("requests").replaceChildren(...pairs.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
@@ -95,7 +96,8 @@ async function update() {
     $("state").className = `state ${last.ready ? "good" : "contested"}`;
     await refreshLeases();
   } catch (error) {
-    say($("state"), error instanceof Refused ? error.message : "No answer from the server");
+    const refusal = error.status === 401 ? "A token is needed" : error.message;
+    say($("state"), error instanceof Refused ? refusal : "No answer from the server");
     $("state").className = "state contested";
     if (error.status === 401 && !$("token-dialog").open && !paused) askForToken(hasToken() ? error.message : null);
   }
