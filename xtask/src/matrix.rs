@@ -170,6 +170,7 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-core", "loom_blocks", "loom"),
     ("randflake-core", "loom_segments", "loom"),
     ("randflake-std", "interop", "interop"),
+    ("randflake-std", "serve_tools", "serve"),
     ("randflake-std", "serve", "serve"),
     ("randflake-std", "model", "model"),
     ("randflake-std", "processes", "faults"),

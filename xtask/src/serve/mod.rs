@@ -1,5 +1,7 @@
 //! `serve`: the server of the command line tool, with clients of Debian, PyPI and npm, which are installed for the run.
 
+mod page;
+
 use std::process::Command;
 
 use crate::cargo::program;
@@ -15,7 +17,9 @@ const IOREDIS: &str = "ioredis@5.11.1";
 
 pub(crate) fn needs() -> Vec<Need> {
     let tools: [&'static Tool; 5] = [&REDIS_CLI, &REDIS_BENCHMARK, &PYTHON, &NODE, &NPM];
-    tools.map(Need::Tool).into()
+    let mut needs: Vec<Need> = tools.map(Need::Tool).into();
+    needs.extend(page::needs());
+    needs
 }
 
 pub(crate) fn run(report: &mut Report) {
@@ -52,6 +56,7 @@ pub(crate) fn run(report: &mut Report) {
         skip(&mut tests, &["ioredis"]);
     }
     report.tests("serve", &mut tests);
+    page::run(report, &scratch.path().join("page"));
 }
 
 /// What is left out was named before, or has failed.
