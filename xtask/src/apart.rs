@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::report::Report;
 use crate::setup::{self, Need};
-use crate::{bench, copies, fuzz, msrv, public_api, size, soak};
+use crate::{bench, copies, fuzz, horizon, msrv, public_api, size, soak};
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -40,6 +40,12 @@ pub(crate) const APART: &[Apart] = &[
         about: "a machine's state saved once and resumed twice: what both issue (qemu-system-x86_64, a kernel, redis; three minutes)",
         usage: "usage: cargo xtask copies\n",
         main: copies::main,
+    },
+    Apart {
+        name: "horizon",
+        about: "the model of the horizon's flash, with each dead cell and lost bit, and more slots (some minutes)",
+        usage: "usage: cargo xtask horizon\n",
+        main: horizon::main,
     },
     Apart {
         name: "msrv",

@@ -18,6 +18,7 @@ mod engines;
 mod faults;
 mod features;
 mod fuzz;
+mod horizon;
 mod integrations;
 mod interop;
 mod lanes;

@@ -50,10 +50,8 @@ fn no_cut_and_no_failure_makes_it_forget_or_invent() {
     };
     let seen = ours(Question {
         faults,
-        raises: 3,
         ..Question::default()
     });
-    println!("{seen:?}");
     assert!(seen.states > 1_000 && seen.boots > 1_000_000, "{seen:?}");
 }
 

@@ -67,7 +67,7 @@ impl Default for Question {
         Self {
             faults: Faults::default(),
             losses: 0,
-            raises: 2,
+            raises: 4,
         }
     }
 }
@@ -148,8 +148,12 @@ fn boot<D: Design, const SLOTS: usize>(
         let known = opened_before.entry(format!("{opened:?}"));
         let is_new = *known.or_insert_with(|| choices.taken()) == choices.taken();
         let raises = if is_new { question.raises } else { 0 };
-        for _ in 0..raises {
-            let ways = ways(opened.unix_s(), &found);
+        for raise in 0..raises {
+            let mut ways = ways(opened.unix_s(), found.as_deref());
+            // The first after a boot meets what others have left.
+            if raise > 0 {
+                ways.drain(..ways.len() - 1);
+            }
             let way = choices.one_of(ways.len() + 1);
             if way == ways.len() || power.is_off() {
                 break;
@@ -175,7 +179,7 @@ fn boot<D: Design, const SLOTS: usize>(
 
 /// What may be asked of a store that shows this horizon: that, and one in each relation to each of those that are in the
 /// slots, though nothing may show them.
-fn ways(horizon: u32, found: &Option<Vec<u32>>) -> Vec<u32> {
+fn ways(horizon: u32, found: Option<&[u32]>) -> Vec<u32> {
     let mut ways = vec![horizon];
     if let Some(found) = found {
         let mut last = horizon;
