@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::report::Report;
 use crate::setup::{self, Need};
-use crate::{bench, copies, docs_rs, fuzz, msrv, public_api, size, soak};
+use crate::{bench, copies, docs_rs, fuzz, horizon, msrv, public_api, size, soak};
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -46,6 +46,12 @@ pub(crate) const APART: &[Apart] = &[
         about: "the libraries' documentation as docs.rs makes it, with the nightly toolchain",
         usage: "usage: cargo xtask docs-rs\n",
         main: docs_rs::main,
+    },
+    Apart {
+        name: "horizon",
+        about: "the model of the horizon's flash, with each dead cell and lost bit, and more slots (some minutes)",
+        usage: "usage: cargo xtask horizon\n",
+        main: horizon::main,
     },
     Apart {
         name: "msrv",

@@ -22,6 +22,7 @@ mod faults;
 mod features;
 mod fuzz;
 mod guide;
+mod horizon;
 mod integrations;
 mod interop;
 mod lanes;

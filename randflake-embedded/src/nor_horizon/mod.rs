@@ -22,9 +22,10 @@ use slot::Slot;
 /// for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
 ///
 /// The flash must allow to write over what was written, with the bits of both cleared: the marker
-/// `MultiwriteNorFlash`. Parts with ECC on their flash do not. A word is written once between two erases, and once more
-/// when nothing but the head of a page is used at a boot; each further write of it needs a power cut during the one
-/// before. Of 64 slots 96 are written if each boot raises once.
+/// `MultiwriteNorFlash`. Parts with ECC on their flash do not. Each write is of 8 bytes, or of the longer slot; a slot is
+/// written once between two erases, the first of a page once more if it was the only one at a boot. Each further write
+/// of it needs a power cut, or a failure, during the one before. That keeps to the limits of the nRF52: two writes of a
+/// word, and 181 words in 512 bytes, of which 128 are written if each boot raises once.
 ///
 /// A raise takes a slot, the first after a boot one more; see [`lifetime_s`] for how long that can go on. A boot that
 /// raises nothing writes nothing.
@@ -165,8 +166,9 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
             .journal
             .record_for(to)
             .ok_or(NorHorizonError::OutOfRange)?;
-        if let Some((at, head)) = self.journal.head(Self::GEOMETRY) {
+        if let Some((at, head)) = self.journal.doubtful_head(Self::GEOMETRY) {
             self.write_record(at, head)?;
+            self.journal.wrote_head();
         }
         if let Some(at) = self.journal.take_doubtful(Self::GEOMETRY)
             && !is_marked(self.write(at, HorizonRecord::MARK)?)

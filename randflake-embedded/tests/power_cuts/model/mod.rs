@@ -9,7 +9,7 @@ pub(crate) mod choices;
 pub(crate) mod flash;
 mod normal;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use randflake_core::HorizonStore;
 
@@ -67,7 +67,7 @@ impl Default for Question {
         Self {
             faults: Faults::default(),
             losses: 0,
-            raises: 2,
+            raises: 4,
         }
     }
 }
@@ -82,30 +82,21 @@ pub(crate) fn explore<D: Design, const SLOTS: usize>(question: Question) -> Resu
     };
     first.slots[question.faults.dead.slot].zero |= question.faults.dead.zero;
     let readings = Readings::new(D::view);
-    let mut known = std::collections::HashMap::from([(first.clone(), None)]);
-    let mut left = std::collections::VecDeque::from([first]);
+    let mut known = HashSet::from([first.clone()]);
+    let mut left = VecDeque::from([first]);
     let mut boots = 0;
     while let Some(state) = left.pop_front() {
         let choices = Choices::default();
         let mut opened = Opened::default();
         loop {
             boots += 1;
-            if boots % 1_000_000 == 0 { println!("{boots} {} {}", known.len(), left.len()); }
-            let next = boot::<D, SLOTS>(state.clone(), &question, &readings, &choices, &mut opened);
-            if next.is_err() {
-                println!("{choices:?}");
-                let mut at = Some(state.clone());
-                while let Some(state) = at {
-                    println!("promised {} tried {}: {}", state.promised, state.tried, state.slots.iter().map(|slot| format!("{}{:?}", if slot.torn == 0 {""} else if slot.zero == 0 {"~"} else {"m~"}, normal::horizons(&[*slot]))).collect::<Vec<_>>().join(" "));
-                    at = known[&state].clone();
-                }
-            }
-            let mut next = next?;
+            let mut next =
+                boot::<D, SLOTS>(state.clone(), &question, &readings, &choices, &mut opened)?;
             if D::KEEPS_SLOTS_APART {
-                next = normal(next).ok_or(Broken::Mixed)?;
+                next = normal(next, &readings).ok_or(Broken::Mixed)?;
             }
-            if !known.contains_key(&next) {
-                known.insert(next.clone(), Some(state.clone()));
+            if !known.contains(&next) {
+                known.insert(next.clone());
                 left.push_back(next);
             }
             if !choices.next_run() {
@@ -140,8 +131,7 @@ fn boot<D: Design, const SLOTS: usize>(
         None
     };
     let power = Power::default();
-    let mut flash =
-        Flash::<SLOTS>::boot(state.slots, readings, choices, &power, question.faults);
+    let mut flash = Flash::<SLOTS>::boot(state.slots, readings, choices, &power, question.faults);
     let State {
         mut promised,
         mut tried,
@@ -158,8 +148,12 @@ fn boot<D: Design, const SLOTS: usize>(
         let known = opened_before.entry(format!("{opened:?}"));
         let is_new = *known.or_insert_with(|| choices.taken()) == choices.taken();
         let raises = if is_new { question.raises } else { 0 };
-        for _ in 0..raises {
-            let ways = ways(opened.unix_s(), &found);
+        for raise in 0..raises {
+            let mut ways = ways(opened.unix_s(), found.as_deref());
+            // The first after a boot meets what others have left.
+            if raise > 0 {
+                ways.drain(..ways.len() - 1);
+            }
             let way = choices.one_of(ways.len() + 1);
             if way == ways.len() || power.is_off() {
                 break;
@@ -185,7 +179,7 @@ fn boot<D: Design, const SLOTS: usize>(
 
 /// What may be asked of a store that shows this horizon: that, and one in each relation to each of those that are in the
 /// slots, though nothing may show them.
-fn ways(horizon: u32, found: &Option<Vec<u32>>) -> Vec<u32> {
+fn ways(horizon: u32, found: Option<&[u32]>) -> Vec<u32> {
     let mut ways = vec![horizon];
     if let Some(found) = found {
         let mut last = horizon;
@@ -196,7 +190,11 @@ fn ways(horizon: u32, found: &Option<Vec<u32>>) -> Vec<u32> {
         }
         ways.push(last + 4);
     } else {
-        ways.extend([horizon + 4, horizon + 8].iter().filter(|to| **to <= HIGHEST));
+        ways.extend(
+            [horizon + 4, horizon + 8]
+                .iter()
+                .filter(|to| **to <= HIGHEST),
+        );
     }
     ways
 }
