@@ -1,5 +1,7 @@
 //! The horizon in pages of flash whose words are written once: [`pages`] says where, and what a power cut leaves.
 
+#[cfg(feature = "embedded-storage-async")]
+mod asynchronous;
 mod lifetime;
 mod pages;
 
