@@ -45,8 +45,8 @@ pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
 pub use codec::{Codec, Parts};
 pub use error::{
-    BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError,
-    LeaseError, SetClockError, TicketError,
+    BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, GenerateErrorKind,
+    HorizonError, LayoutError, LeaseError, MakeTicketError, SetClockError, TicketError,
 };
 pub use generator::Generator;
 use generator::{Strict, Tolerance};
@@ -74,4 +74,4 @@ pub use ticket::{Ticket, TicketReader};
 pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
 use word::Word;
-pub use word::{AtomicWord, LocalWord};
+pub use word::{AtomicWord, ConstWord, LocalWord};

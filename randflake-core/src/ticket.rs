@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use sparx64::Sparx64OnTheFly;
 
-use crate::{AnyLayout, Layout, Lease, LeaseError, TicketError};
+use crate::{AnyLayout, Layout, Lease, LeaseError, MakeTicketError, TicketError};
 
 /// How a server hands a device its lease, over any channel: UART, CoAP, BLE.
 ///
@@ -55,12 +55,16 @@ impl Ticket {
     /// The length of every ticket, in bytes.
     pub const LEN: usize = 32;
 
+    /// The largest counter, 2^30 - 1: the largest that a device can [keep](crate::TicketCounter).
+    pub const MAX_COUNTER: u32 = (1 << 30) - 1;
+
     /// The ticket of a lease for a device. Each ticket of a device has a higher counter than the one
-    /// before: it refuses others.
+    /// before, from 1 to [`MAX_COUNTER`](Self::MAX_COUNTER): it refuses others.
     ///
     /// # Errors
     ///
-    /// A [`LeaseError`], of a lease that does not fit:
+    /// [`Counter`](MakeTicketError::Counter) if the counter is outside that range, or
+    /// [`Lease`](MakeTicketError::Lease) if the lease does not fit:
     ///
     /// - [`NodeId`](LeaseError::NodeId): the node id has over 24 bits;
     /// - [`Empty`](LeaseError::Empty): it does not hold a whole second (`start` and `end` are Unix
@@ -71,18 +75,24 @@ impl Ticket {
         lease: &Lease<L>,
         device_id: u64,
         counter: u32,
-    ) -> Result<Self, LeaseError> {
+    ) -> Result<Self, MakeTicketError> {
+        if counter == 0 || counter > Self::MAX_COUNTER {
+            return Err(MakeTicketError::Counter {
+                counter,
+                max: Self::MAX_COUNTER,
+            });
+        }
         if lease.node_id() > MAX_NODE_ID {
-            return Err(LeaseError::NodeId {
+            return Err(MakeTicketError::Lease(LeaseError::NodeId {
                 value: lease.node_id(),
                 max: MAX_NODE_ID,
-            });
+            }));
         }
         let spec = lease.layout().spec();
         let start = spec.unix_s_from(lease.start());
         let end = Duration::from_millis(spec.unix_ms(lease.end())).as_secs();
         if start >= end {
-            return Err(LeaseError::Empty { start, end });
+            return Err(MakeTicketError::Lease(LeaseError::Empty { start, end }));
         }
         match (u32::try_from(start), u32::try_from(end)) {
             (Ok(start_unix_s), Ok(end_unix_s)) => Ok(Self {
@@ -92,10 +102,10 @@ impl Ticket {
                 start_unix_s,
                 end_unix_s,
             }),
-            _ => Err(LeaseError::BeyondLayout {
+            _ => Err(MakeTicketError::Lease(LeaseError::BeyondLayout {
                 end,
                 max: u32::MAX.into(),
-            }),
+            })),
         }
     }
 
@@ -213,6 +223,7 @@ impl TicketReader {
     /// - [`Forged`](TicketError::Forged): its tag is wrong, so it was changed or made with another key;
     /// - [`Foreign`](TicketError::Foreign): it is another device's;
     /// - [`Replayed`](TicketError::Replayed): its counter is not above that of the last one accepted;
+    /// - [`Counter`](TicketError::Counter): its counter is above [`Ticket::MAX_COUNTER`];
     /// - [`Malformed`](TicketError::Malformed): its lease is invalid for the layout;
     /// - [`Expired`](TicketError::Expired): its lease has expired.
     pub fn accept<L: Layout>(
@@ -231,6 +242,12 @@ impl TicketReader {
             return Err(TicketError::Replayed {
                 counter: ticket.counter,
                 last: self.last_counter,
+            });
+        }
+        if ticket.counter > Ticket::MAX_COUNTER {
+            return Err(TicketError::Counter {
+                counter: ticket.counter,
+                max: Ticket::MAX_COUNTER,
             });
         }
         let lease = ticket.lease().map_err(TicketError::Malformed)?;

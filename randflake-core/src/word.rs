@@ -7,13 +7,15 @@ use core::sync::atomic::Ordering;
 
 /// A number that an [`AtomicWord`] holds: `u32` or `u64`.
 pub trait Word: Copy + Ord + Debug + Into<u64> + sealed::Sealed {
+    /// No bit set.
+    const ZERO: Self;
     /// All bits set.
     const MAX: Self;
     /// Width in bits.
     const BITS: u32;
 
-    /// The low bits of a number.
-    fn truncate(value: u64) -> Self;
+    /// The low bits of a number. Not `truncate`: the standard library is about to call something else so.
+    fn low_bits_of(value: u64) -> Self;
     /// The number, or [`MAX`](Word::MAX) if it is over that.
     fn saturate(value: u64) -> Self;
     /// `self << bits`, the bits shifted out lost; `bits` is below [`BITS`](Word::BITS).
@@ -39,6 +41,7 @@ mod sealed {
 macro_rules! word {
     ($($word:ty)*) => {$(
         impl Word for $word {
+            const ZERO: Self = 0;
             const MAX: Self = Self::MAX;
             const BITS: u32 = Self::BITS;
 
@@ -48,7 +51,7 @@ macro_rules! word {
                 clippy::cast_possible_truncation,
                 reason = "it is what the function is for, and u64 has none to expect"
             )]
-            fn truncate(value: u64) -> Self {
+            fn low_bits_of(value: u64) -> Self {
                 value as Self
             }
 
@@ -107,6 +110,27 @@ pub trait AtomicWord {
     fn compare_exchange(&self, current: Self::Value, new: Self::Value) -> bool;
 }
 
+/// An [`AtomicWord`] that can be made in a constant, so that what consists of such words can be a `static`: the clock
+/// of firmware, which main code and interrupts share.
+///
+/// ```
+/// use core::sync::atomic::AtomicU32;
+/// use randflake_core::{UnixClock, Uptime};
+///
+/// fn ticks() -> u32 {
+///     5_000 // in earnest read from a timer
+/// }
+///
+/// static TIME: UnixClock<Uptime<1_000, fn() -> u32, AtomicU32>, AtomicU32> =
+///     UnixClock::new(Uptime::since_zero(ticks));
+/// # use randflake_core::Clock;
+/// # assert_eq!(TIME.now(), None);
+/// ```
+pub trait ConstWord: AtomicWord {
+    /// A word that holds 0.
+    const ZERO: Self;
+}
+
 /// A word for one thread: as cheap as a plain variable, and not `Sync`.
 ///
 /// ```compile_fail
@@ -116,12 +140,23 @@ pub trait AtomicWord {
 #[derive(Debug)]
 pub struct LocalWord<V: Copy>(Cell<V>);
 
+impl<V: Copy> LocalWord<V> {
+    /// A word with a value.
+    pub const fn new(value: V) -> Self {
+        Self(Cell::new(value))
+    }
+}
+
+impl<V: Word> ConstWord for LocalWord<V> {
+    const ZERO: Self = Self::new(V::ZERO);
+}
+
 impl<V: Word> AtomicWord for LocalWord<V> {
     type Value = V;
 
     #[inline]
     fn new(value: V) -> Self {
-        Self(Cell::new(value))
+        Self::new(value)
     }
 
     #[inline]
@@ -142,6 +177,10 @@ impl<V: Word> AtomicWord for LocalWord<V> {
 #[cfg(target_has_atomic = "32")]
 macro_rules! native {
     ($atomic:ident, $value:ty) => {
+        impl ConstWord for core::sync::atomic::$atomic {
+            const ZERO: Self = Self::new(0);
+        }
+
         impl AtomicWord for core::sync::atomic::$atomic {
             type Value = $value;
 

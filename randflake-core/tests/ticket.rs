@@ -7,7 +7,8 @@ use core::time::Duration;
 use cmac::{Cmac, Mac};
 use proptest::prelude::*;
 use randflake_core::{
-    Layout, Lease, LeaseError, Randflake, Snowflake, Ticket, TicketError, TicketReader,
+    Layout, Lease, LeaseError, MakeTicketError, Randflake, Snowflake, Ticket, TicketError,
+    TicketReader,
 };
 use serde_json::Value;
 use sparx64::{Sparx64, Sparx64OnTheFly};
@@ -30,6 +31,7 @@ fn at(tick: u64) -> Duration {
 #[test]
 fn others_write_the_same_bytes() {
     let entries: Vec<Value> = serde_json::from_str(include_str!("vectors/tickets.json")).unwrap();
+    let mut refused = 0;
     for entry in &entries {
         let number = |name: &str| entry[name].as_u64().unwrap();
         let hex = |name: &str| entry[name].as_str().unwrap();
@@ -41,17 +43,24 @@ fn others_write_the_same_bytes() {
             Lease::new(Randflake, node_id, tick("start_unix_s"), tick("end_unix_s")).unwrap();
         let counter = u32::try_from(number("counter")).unwrap();
 
-        let bytes = Ticket::of(&lease, device_id, counter).unwrap().encode(&key);
+        let made = Ticket::of(&lease, device_id, counter);
         let expected: Vec<u8> = (0..hex("ticket").len())
             .step_by(2)
             .map(|at| u8::from_str_radix(&hex("ticket")[at..at + 2], 16).unwrap())
             .collect();
-        assert_eq!(bytes[..], expected);
-
         let mut reader = TicketReader::new(device_id, counter - 1);
-        assert_eq!(reader.accept(&bytes, &key, None), Ok(lease));
+        let accepted = reader.accept(&expected, &key, None);
+        let max = Ticket::MAX_COUNTER;
+        if counter > max {
+            assert_eq!(made, Err(MakeTicketError::Counter { counter, max }));
+            assert_eq!(accepted, Err(TicketError::Counter { counter, max }));
+            refused += 1;
+        } else {
+            assert_eq!(made.unwrap().encode(&key)[..], expected);
+            assert_eq!(accepted, Ok(lease));
+        }
     }
-    assert_eq!(entries.len(), 12);
+    assert_eq!((entries.len(), refused), (12, 4));
 }
 
 /// A server may make tickets with whichever type of the cipher it has.
@@ -62,7 +71,7 @@ fn the_tag_is_the_mac_under_either_type_of_the_cipher() {
         mac.update(body);
         mac.finalize().into_bytes().to_vec()
     }
-    for counter in [1, 7, u32::MAX] {
+    for counter in [1, 7, Ticket::MAX_COUNTER] {
         let bytes = ticket(counter);
         let (body, tag) = bytes.split_at(24);
         assert_eq!(mac::<Cmac<Sparx64>>(body), tag);
@@ -99,7 +108,7 @@ fn each_refusal_has_its_error_and_changes_nothing() {
     refused(&other_key, None, TicketError::Forged);
     let other_device = Ticket::of(&lease(), 5, 7).unwrap().encode(&KEY);
     refused(&other_device, None, TicketError::Foreign { device_id: 5 });
-    for counter in [0, 5, 6] {
+    for counter in [1, 5, 6] {
         refused(
             &ticket(counter),
             None,
@@ -142,13 +151,34 @@ fn a_lease_of_another_layout_is_malformed() {
 fn a_lease_that_does_not_fit_gets_no_ticket() {
     let within_a_second = Lease::new(Snowflake, 1, 1, 300).unwrap();
     let refused = Ticket::of(&within_a_second, DEVICE, 1).unwrap_err();
-    assert!(matches!(refused, LeaseError::Empty { .. }), "{refused}");
+    assert!(
+        matches!(refused, MakeTicketError::Lease(LeaseError::Empty { .. })),
+        "{refused}"
+    );
     let longest = Lease::new(randflake_core::Sonyflake, 1, 0, 1 << 39).unwrap();
     let refused = Ticket::of(&longest, DEVICE, 1).unwrap_err();
     assert!(
-        matches!(refused, LeaseError::BeyondLayout { .. }),
+        matches!(
+            refused,
+            MakeTicketError::Lease(LeaseError::BeyondLayout { .. })
+        ),
         "{refused}"
     );
+}
+
+#[test]
+fn a_counter_that_no_device_accepts_gets_no_ticket() {
+    let max = Ticket::MAX_COUNTER;
+    assert_eq!(max, (1 << 30) - 1);
+    for counter in [0, max + 1, u32::MAX] {
+        let refused = Ticket::of(&lease(), DEVICE, counter).unwrap_err();
+        assert_eq!(refused, MakeTicketError::Counter { counter, max });
+        let said = format!("the ticket's counter is {counter}: 1 to 1073741823 are allowed");
+        assert_eq!(refused.to_string(), said);
+    }
+    let mut reader = TicketReader::new(DEVICE, max - 1);
+    assert_eq!(reader.accept(&ticket(max), &KEY, None), Ok(lease()));
+    assert_eq!(reader.last_counter(), max);
 }
 
 /// A renewed lease extends the generator's.

@@ -1,7 +1,7 @@
 //! A shared word where `portable-atomic` is configured.
 
 use portable_atomic::{AtomicU32, Ordering};
-use randflake_core::AtomicWord;
+use randflake_core::{AtomicWord, ConstWord};
 
 /// A 32-bit word over the crate `portable-atomic`: the native exchange where the processor has one, and
 /// elsewhere the one that the *program* has chosen.
@@ -26,11 +26,23 @@ use randflake_core::AtomicWord;
 #[derive(Debug)]
 pub struct PortableWord(AtomicU32);
 
+impl PortableWord {
+    /// A word with a value; it can be a `static`.
+    #[must_use]
+    pub const fn new(value: u32) -> Self {
+        Self(AtomicU32::new(value))
+    }
+}
+
+impl ConstWord for PortableWord {
+    const ZERO: Self = Self::new(0);
+}
+
 impl AtomicWord for PortableWord {
     type Value = u32;
 
     fn new(value: u32) -> Self {
-        Self(AtomicU32::new(value))
+        Self::new(value)
     }
 
     #[inline]

@@ -7,9 +7,12 @@
 )]
 
 use core::sync::atomic::AtomicU32;
+use core::time::Duration;
 use std::thread;
 
-use randflake_core::{AtomicWord, GenerateError, Lease, ManualClock, Sequencer, Snowflake};
+use randflake_core::{
+    AtomicWord, Clock, GenerateError, Lease, ManualClock, Sequencer, Snowflake, UnixClock, Uptime,
+};
 use randflake_embedded::{CriticalSectionWord, PortableWord};
 
 fn issues_each_position_once<W: AtomicWord + Sync>() {
@@ -55,4 +58,24 @@ fn portable_word_issues_each_position_once() {
 #[test]
 fn native_word_issues_each_position_once() {
     issues_each_position_once::<AtomicU32>();
+}
+
+/// A clock that main code and interrupts share needs no cell that is filled at run time.
+#[test]
+fn a_clock_of_any_word_can_be_a_static() {
+    type Time<W> = UnixClock<Uptime<1_000, fn() -> u32, W>, W>;
+
+    static CRITICAL_SECTION: Time<CriticalSectionWord> = UnixClock::new(Uptime::since_zero(|| 500));
+    static PORTABLE: Time<PortableWord> = UnixClock::new(Uptime::since_zero(|| 500));
+    static NATIVE: Time<AtomicU32> = UnixClock::new(Uptime::since_zero(|| 500));
+    static WORD: CriticalSectionWord = CriticalSectionWord::new(7);
+
+    let now = Duration::from_secs(1_733_706_297);
+    let clocks: [&dyn Clock; 3] = [&CRITICAL_SECTION, &PORTABLE, &NATIVE];
+    assert!(clocks.iter().all(|clock| clock.now().is_none()));
+    CRITICAL_SECTION.set(now).unwrap();
+    PORTABLE.set(now).unwrap();
+    NATIVE.set(now).unwrap();
+    assert!(clocks.iter().all(|clock| clock.now() == Some(now)));
+    assert!(WORD.compare_exchange(7, 8) && WORD.load() == 8);
 }

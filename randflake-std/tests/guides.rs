@@ -17,7 +17,8 @@ fn root() -> PathBuf {
 
 /// The documents of the repository's top and of `docs`, by their paths.
 fn documents() -> Vec<(PathBuf, String)> {
-    let entries = ["", "docs"].map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let entries =
+        ["", "docs", "docs/deploy"].map(|folder| fs::read_dir(root().join(folder)).unwrap());
     let paths = entries
         .into_iter()
         .flatten()
@@ -68,6 +69,44 @@ fn links_lead_to_what_is_there() {
         }
     }
     assert!(links > 50, "{links} links");
+}
+
+/// The names of metrics in a text.
+fn metrics(text: &str) -> BTreeSet<&str> {
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let words = text.split(|c| !is_name(c));
+    words
+        .filter(|word| word.starts_with("randflake_"))
+        .collect()
+}
+
+/// The sources below a folder.
+fn sources(folder: &Path, all: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            all.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn metrics_of_the_alerts_and_the_dashboard_are_reported() {
+    let mut program = String::new();
+    sources(&root().join("randflake-std/src"), &mut program);
+    // Those that are quoted, and not those of documentation.
+    let reported: BTreeSet<_> = between(&program, "\"randflake_", '"').collect();
+    for file in ["alerts.yml", "alerts_test.yml", "dashboard.json"] {
+        let text = fs::read_to_string(root().join("docs/operations").join(file)).unwrap();
+        let used = metrics(&text);
+        assert!(used.len() > 10, "{file}: {used:?}");
+        for name in used {
+            let is_reported = reported.contains(name.trim_start_matches("randflake_"));
+            assert!(is_reported, "{file}: {name}");
+        }
+    }
 }
 
 #[test]
@@ -136,7 +175,7 @@ fn commands_of_the_guides_are_there_with_their_options() {
     assert!(shown.len() > 15, "{shown:?}");
     for line in shown {
         let words: Vec<_> = line.split_whitespace().collect();
-        let is_group = ["lease", "segment"].contains(&words[0]) && words.len() > 1;
+        let is_group = ["lease", "segment", "token"].contains(&words[0]) && words.len() > 1;
         let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
         let command = words
             .iter()

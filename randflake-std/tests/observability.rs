@@ -188,6 +188,9 @@ fn a_handle_tells_what_befalls_it() {
     );
     assert!((gauges["randflake_occupancy_ratio"] - 2.0 / 1_024.0).abs() < 1e-9);
     assert!(gauges.contains_key("randflake_lease_remaining_seconds"));
+    assert!(gauges["randflake_capacity_ids_per_second"].abs() < 1e-9); // It is closed.
+    let end = 3_487_866_752.0; // 2080-07-10
+    assert!((gauges["randflake_layout_end_timestamp_seconds"] - end).abs() < 86_400.0);
     assert_eq!(
         gauges["randflake_node_ids_wanted"].to_bits(),
         4.0_f64.to_bits()

@@ -112,6 +112,8 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
                 token: token(),
                 nonce: 7,
                 held: true,
+                acquired: 0,
+                past: ledger::Past::default(),
                 contested: false,
                 holder: "holder".to_owned(),
             }),

@@ -7,8 +7,8 @@ use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::LIBFAKETIME;
 
-/// The one scenario that needs the tool.
-const NEEDS_FAKETIME: &str = "wall_clocks_an_hour_apart_and_jumping";
+/// What the names of scenarios begin with that need the tool.
+const NEEDS_FAKETIME: &str = "wall_clocks";
 
 pub(crate) fn needs() -> Vec<Need> {
     let mut needs = engines::FAULTS.needs();

@@ -14,6 +14,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("randflake-core", "bases"),
     ("randflake-core", "fields"),
     ("randflake-core", "sequencer"),
+    ("randflake-std", "resp"),
 ];
 
 const SECONDS: u32 = 60;

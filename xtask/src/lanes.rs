@@ -13,10 +13,10 @@ use crate::scratch::Scratch;
 /// In another lane than the first, and in which order. The longest that uses one core only, Miri, begins.
 const BESIDE: &[&[&str]] = &[
     &[
-        "miri", "boards", "qemu", "avr", "model", "loom", "emulated", "no-std",
+        "miri", "boards", "qemu", "c", "avr", "model", "loom", "emulated", "no-std",
     ],
     &["integrations", "engines"],
-    &["faults", "interop"],
+    &["faults", "interop", "serve"],
 ];
 
 /// The same for `check`: the tests mostly wait.

@@ -8,16 +8,20 @@ mod apart;
 mod avr;
 mod bench;
 mod boards;
+mod c_library;
 mod cargo;
 mod copies;
 mod counts;
 mod cpu;
 mod deny;
+mod deploy;
+mod docs_rs;
 mod emulated;
 mod engines;
 mod faults;
 mod features;
 mod fuzz;
+mod guide;
 mod integrations;
 mod interop;
 mod lanes;
@@ -35,12 +39,14 @@ mod public_api;
 mod qemu;
 mod report;
 mod scratch;
+mod serve;
 mod setup;
 mod size;
 mod soak;
 mod tidy;
 mod tools;
 mod unit;
+mod venv;
 
 use std::env;
 use std::process::ExitCode;
@@ -139,6 +145,12 @@ const PARTS: &[Part] = &[
         run: qemu::run,
     },
     Part {
+        name: "c",
+        about: "the C library: its header in C and C++, a C program on this machine and on those of `qemu` (clang)",
+        needs: c_library::needs,
+        run: c_library::run,
+    },
+    Part {
         name: "avr",
         about: "the cipher and ids on an emulated AVR, interrupted at every cycle (nightly, avr-gcc, simavr)",
         needs: avr::needs,
@@ -161,6 +173,18 @@ const PARTS: &[Part] = &[
         about: "ids exchanged with the published Python package (python3)",
         needs: interop::needs,
         run: interop::run,
+    },
+    Part {
+        name: "serve",
+        about: "the tool's server, with clients, a browser and requests from its description (redis-tools, chromium, python3, node, npm)",
+        needs: serve::needs,
+        run: serve::run,
+    },
+    Part {
+        name: "deploy",
+        about: "alert rules, dashboard, systemd units, Dockerfile and Kubernetes manifests, by the tools that they are for (promtool, systemd-analyze, python3)",
+        needs: deploy::needs,
+        run: deploy::run,
     },
     Part {
         name: "engines",

@@ -6,15 +6,19 @@ use crate::{Layout, Lease};
 
 /// Limits for the time that a device accepts from a real-time clock or over the network.
 ///
-/// Uniqueness does not depend on it: a wrong time makes ids old, or burns the ticks of a lease. These are
-/// the rules that keep that small:
+/// Uniqueness does not depend on it: a wrong time makes ids old, or burns the ticks of a lease, which are lost for
+/// ever. These are the rules that keep that small:
 ///
 /// - **Told too early** (a real-time clock whose battery was changed): the horizon
 ///   floors it, since every tick below may have been used.
-/// - **Told too late**: it is clamped to the window of a lease that was authenticated, as by a
-///   ticket, and a step forward is capped.
+/// - **Told too late**: a step forward is capped, to [a day](Self::DEFAULT_MAX_STEP) unless set, and to the end of the
+///   lease.
 /// - **Told nothing** (no real-time clock): [`start`](TimeBounds::start) is where to begin, and the clock
 ///   runs on its ticks, so that there are ids before the first synchronisation.
+///
+/// [`UnixClock::set_within`](crate::UnixClock::set_within) counts steps from the last trusted setting, so that many
+/// wrong times burn no more than one. When the time is corrected, ids that are already stamped stay ahead of it: a
+/// generator with a [tolerance](crate::Generator::with_tolerance) of the largest step and a block goes on where it was.
 ///
 /// ```
 /// use core::time::Duration;
@@ -38,13 +42,16 @@ pub struct TimeBounds {
 }
 
 impl TimeBounds {
+    /// The largest step forward unless it is set: a day. A wrong time wastes no more of a grant.
+    pub const DEFAULT_MAX_STEP: Duration = Duration::from_secs(86_400);
+
     /// No time before the horizon is accepted. Pass zero without a horizon.
     #[must_use]
     pub const fn from_horizon(horizon: Duration) -> Self {
         Self {
             floor: horizon,
             window: None,
-            max_step: Duration::MAX,
+            max_step: Self::DEFAULT_MAX_STEP,
         }
     }
 
@@ -58,10 +65,11 @@ impl TimeBounds {
         self
     }
 
-    /// No step forward is longer, unlimited unless set. It is counted from what the clock shows, or while
-    /// it shows nothing from [`start`](Self::start) if there is a lease.
+    /// No step forward is longer, [a day](Self::DEFAULT_MAX_STEP) unless set.
     ///
-    /// Several settings, each a step, reach a time that is further away.
+    /// It is how much of a grant a wrong time may waste in one boot, and how long the device may have been off without
+    /// its ids becoming old: one that was off for longer is behind by the rest until it is told a time that it
+    /// trusts, or boots again. `Duration::MAX` is for a source that is as trusted as the lease.
     #[must_use]
     pub const fn with_max_step(mut self, max_step: Duration) -> Self {
         self.max_step = max_step;
@@ -77,13 +85,13 @@ impl TimeBounds {
         }
     }
 
-    /// The time to set when a time is received, while the clock shows `shown`.
+    /// The time to set when a time is received, while it is `trusted` as far as is known; `None` before it was ever
+    /// set. Then steps are counted from [`start`](Self::start), unless that is zero.
     ///
-    /// Steps back are believed down to the floor: a generator waits or refuses then.
+    /// Steps back are believed down to the floor: a generator holds, waits or refuses then.
     #[must_use]
-    pub fn believe(&self, told: Duration, shown: Option<Duration>) -> Duration {
-        let from = shown.or(self.window.map(|_| self.start()));
-        let capped = match from {
+    pub fn believe(&self, told: Duration, trusted: Option<Duration>) -> Duration {
+        let capped = match trusted.or(self.origin()) {
             Some(from) => told.min(from.saturating_add(self.max_step)),
             None => told,
         };
@@ -93,6 +101,11 @@ impl TimeBounds {
         };
         // Last: below the horizon nothing is right, even when the lease is over by then.
         clamped.max(self.floor)
+    }
+
+    /// Where steps are counted from before the clock was ever set.
+    pub(crate) fn origin(&self) -> Option<Duration> {
+        Some(self.start()).filter(|start| !start.is_zero())
     }
 }
 
@@ -144,16 +157,28 @@ mod tests {
 
     #[test]
     fn steps_forward_are_capped() {
-        let bounds = TimeBounds::from_horizon(s(500)).with_max_step(Duration::from_secs(60));
+        let minute = Duration::from_secs(60);
+        let bounds = TimeBounds::from_horizon(s(500)).with_max_step(minute);
         assert_eq!(bounds.believe(s(9_999), Some(s(600))), s(660));
         assert_eq!(bounds.believe(s(640), Some(s(600))), s(640));
+        assert_eq!(bounds.believe(s(9_999), None), s(560));
+        assert_eq!(bounds.within(&lease()).believe(s(9_999), None), s(560));
+        assert_eq!(bounds.believe(s(9_999), Some(Duration::MAX)), s(9_999));
+        let bounds = TimeBounds::from_horizon(Duration::ZERO).with_max_step(minute);
         assert_eq!(
             bounds.believe(s(9_999), None),
             s(9_999),
             "nothing to count from"
         );
-        assert_eq!(bounds.within(&lease()).believe(s(9_999), None), s(560));
-        assert_eq!(bounds.believe(s(9_999), Some(Duration::MAX)), s(9_999));
+        assert_eq!(bounds.within(&lease()).believe(s(9_999), None), s(160));
+    }
+
+    #[test]
+    fn a_day_at_most_unless_set() {
+        let bounds = TimeBounds::from_horizon(s(500));
+        for trusted in [None, Some(s(500))] {
+            assert_eq!(bounds.believe(Duration::MAX, trusted), s(500 + 86_400));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{Clock, Monotonic};
-use crate::{AtomicWord, SetClockError, TimeBounds};
+use crate::{AtomicWord, ConstWord, SetClockError, TimeBounds};
 
 /// Unix time made of a [`Monotonic`] time and an offset, which synchronisation sets: unknown until then.
 ///
@@ -30,6 +30,8 @@ pub struct UnixClock<M, W> {
     /// `offsets[n % 2]`, so the one in force is whole at any moment.
     version: W,
     offsets: [Offset<W>; 2],
+    /// What steps within bounds are counted from: the offset of the last trusted setting.
+    trusted: Offset<W>,
 }
 
 /// What is added to the monotonic time.
@@ -39,21 +41,21 @@ struct Offset<W> {
     nanos: W,
 }
 
-impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
-    /// A clock that does not know the time yet.
-    pub fn new(monotonic: M) -> Self {
-        let offset = || Offset {
-            seconds: W::new(0),
-            nanos: W::new(0),
-        };
+impl<M, W: ConstWord<Value = u32>> UnixClock<M, W> {
+    /// A clock that does not know the time yet; it can be a `static`: see [`ConstWord`].
+    pub const fn new(monotonic: M) -> Self {
         Self {
             monotonic,
-            version: W::new(0),
-            offsets: [offset(), offset()],
+            version: W::ZERO,
+            offsets: [Offset::ZERO, Offset::ZERO],
+            trusted: Offset::ZERO,
         }
     }
+}
 
-    /// Sets the time, whichever it was. To limit what is believed use [`set_within`](Self::set_within).
+impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
+    /// Sets the time, whichever it was: for a time that is authenticated. For any other use
+    /// [`set_within`](Self::set_within).
     ///
     /// # Errors
     ///
@@ -63,22 +65,15 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
     ///   after 1970 that the device would have started before;
     /// - [`Busy`](SetClockError::Busy): an interrupt came while the time was being set, and sets it too.
     pub fn set(&self, unix: Duration) -> Result<(), SetClockError> {
-        let (seconds, nanos) =
-            between(self.monotonic.uptime(), unix).ok_or(SetClockError::OutOfRange)?;
-        let version = self.version.load();
-        let claimed = version | 1;
-        if version == claimed || !self.version.compare_exchange(version, claimed) {
-            return Err(SetClockError::Busy);
-        }
-        let after = version.wrapping_add(2);
-        let slot = self.offset(after);
-        store(&slot.seconds, seconds);
-        store(&slot.nanos, nanos);
-        self.version.compare_exchange(claimed, after);
-        Ok(())
+        let offset = self.offset_to(unix)?;
+        self.change(self.version.load(), offset, Some(offset))
     }
 
-    /// Sets the time to what `bounds` leave of it: see [`TimeBounds::believe`]. Gives what was set.
+    /// Sets the time to what `bounds` leave of it, and returns that: see [`TimeBounds::believe`].
+    ///
+    /// Steps are counted from the time that the last [`set`](Self::set) has come to since, so any number of wrong times
+    /// puts the clock no further ahead than one does. Before the first `set` they are counted from the bounds' start at
+    /// the first call.
     ///
     /// # Errors
     ///
@@ -88,8 +83,21 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         told: Duration,
         bounds: &TimeBounds,
     ) -> Result<Duration, SetClockError> {
-        let believed = bounds.believe(told, self.now());
-        self.set(believed)?;
+        // What changes between here and the claim makes that fail.
+        let version = self.version.load();
+        let is_set = version & !1 != 0;
+        let trusted = if is_set {
+            Some(self.later(self.trusted.load()))
+        } else {
+            bounds.origin()
+        };
+        let believed = bounds.believe(told, trusted);
+        let offset = self.offset_to(believed)?;
+        let first = (!is_set).then(|| {
+            let counted_from = trusted.and_then(|time| self.offset_to(time).ok());
+            counted_from.unwrap_or(offset)
+        });
+        self.change(version, offset, first)?;
         Ok(believed)
     }
 
@@ -102,6 +110,61 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
     fn offset(&self, version: u32) -> &Offset<W> {
         let [even, odd] = &self.offsets;
         if version & 2 == 0 { even } else { odd }
+    }
+
+    /// The offset by which the clock shows a time now.
+    fn offset_to(&self, unix: Duration) -> Result<(u32, u32), SetClockError> {
+        between(self.monotonic.uptime(), unix).ok_or(SetClockError::OutOfRange)
+    }
+
+    /// The time by an offset.
+    #[inline]
+    fn later(&self, offset: Duration) -> Duration {
+        self.monotonic.uptime().saturating_add(offset)
+    }
+
+    /// Sets the offset, and the trusted one if there is another, unless the clock was set since `version` was read.
+    fn change(
+        &self,
+        version: u32,
+        offset: (u32, u32),
+        trusted: Option<(u32, u32)>,
+    ) -> Result<(), SetClockError> {
+        let claimed = version | 1;
+        if version == claimed || !self.version.compare_exchange(version, claimed) {
+            return Err(SetClockError::Busy);
+        }
+        let after = version.wrapping_add(2);
+        self.offset(after).store(offset);
+        if let Some(trusted) = trusted {
+            self.trusted.store(trusted);
+        }
+        self.version.compare_exchange(claimed, after);
+        Ok(())
+    }
+}
+
+impl<W: ConstWord<Value = u32>> Offset<W> {
+    const ZERO: Self = Self {
+        seconds: W::ZERO,
+        nanos: W::ZERO,
+    };
+}
+
+impl<W: AtomicWord<Value = u32>> Offset<W> {
+    /// For an offset that nobody else writes.
+    fn store(&self, (seconds, nanos): (u32, u32)) {
+        for (word, value) in [(&self.seconds, seconds), (&self.nanos, nanos)] {
+            word.compare_exchange(word.load(), value);
+        }
+    }
+
+    #[inline]
+    fn load(&self) -> Duration {
+        let seconds = self.seconds.load();
+        // Below a second already: it spares a division, and a panic that nothing reaches.
+        let nanos = self.nanos.load().min(999_999_999);
+        Duration::new(seconds.into(), nanos)
     }
 }
 
@@ -121,11 +184,6 @@ fn between(earlier: Duration, later: Duration) -> Option<(u32, u32)> {
     Some((u32::try_from(seconds).ok()?, nanos))
 }
 
-/// For a word that nobody else writes.
-fn store<W: AtomicWord<Value = u32>>(word: &W, value: u32) {
-    word.compare_exchange(word.load(), value);
-}
-
 impl<M: Monotonic, W: AtomicWord<Value = u32>> Clock for UnixClock<M, W> {
     #[inline]
     fn now(&self) -> Option<Duration> {
@@ -134,14 +192,10 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> Clock for UnixClock<M, W> {
             if version == 0 {
                 return None;
             }
-            let offset = self.offset(version);
-            let seconds = offset.seconds.load();
-            // Below a second already: it spares a division, and a panic that nothing reaches.
-            let nanos = offset.nanos.load().min(999_999_999);
-            let offset = Duration::new(seconds.into(), nanos);
+            let offset = self.offset(version).load();
             // The setting after the next one writes to the same place.
             if self.version.load() & !1 == version {
-                return Some(self.monotonic.uptime().saturating_add(offset));
+                return Some(self.later(offset));
             }
         }
     }

@@ -4,7 +4,8 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 
 use super::Monotonic;
-use crate::AtomicWord;
+use super::divisor::Divisor;
+use crate::{AtomicWord, ConstWord};
 
 /// The time that a counter of `HZ` ticks a second has counted: a 32-bit hardware timer that wraps is
 /// extended by one word, which holds whole seconds. It is exact, whatever `HZ` is, and there is no
@@ -13,7 +14,8 @@ use crate::AtomicWord;
 /// `uptime` may be called from interrupts. It **must be called more often than the counter wraps**:
 /// at least once in `2^32 - HZ` ticks, which are 71 minutes at 1 MHz, 36 hours at 32,768 Hz and 67 s at
 /// 64 MHz. Once less, and time is behind by the ticks of a whole turn, which makes ids old or refused,
-/// never repeated. It counts milliseconds, for 136 years; with `HZ` a power of two it has no division.
+/// never repeated. It counts milliseconds, for 136 years. No `HZ` takes a division on a
+/// Cortex-M0; a power of two takes the fewest instructions.
 ///
 /// ```
 /// use core::cell::Cell;
@@ -34,6 +36,10 @@ pub struct Uptime<const HZ: u32, F, W> {
     seconds: W,
 }
 
+impl<const HZ: u32, F, W> Uptime<HZ, F, W> {
+    const CHECK: () = assert!(HZ > 0, "a counter counts at least once in a second");
+}
+
 impl<const HZ: u32, F, W> Uptime<HZ, F, W>
 where
     F: Fn() -> u32,
@@ -44,12 +50,29 @@ where
     ///
     /// `HZ` must be above 0: else this does not compile.
     pub fn new(count: F) -> Self {
-        const { assert!(HZ > 0, "a counter counts at least once in a second") };
+        const { Self::CHECK };
         let origin = count();
         Self {
             count,
             origin,
             seconds: W::new(0),
+        }
+    }
+}
+
+impl<const HZ: u32, F, W> Uptime<HZ, F, W>
+where
+    F: Fn() -> u32,
+    W: ConstWord<Value = u32>,
+{
+    /// Counts from when the counter was 0, less than a turn ago: for a timer that the program starts. It can be a
+    /// `static`, before the timer runs: see [`ConstWord`]. Otherwise as [`new`](Self::new).
+    pub const fn since_zero(count: F) -> Self {
+        const { Self::CHECK };
+        Self {
+            count,
+            origin: 0,
+            seconds: W::ZERO,
         }
     }
 }
@@ -65,8 +88,7 @@ where
             let seconds = self.seconds.load();
             let begun = self.origin.wrapping_add(seconds.wrapping_mul(HZ));
             let ticks = (self.count)().wrapping_sub(begun);
-            // The divisor is not zero: checked division leaves no panic in the code.
-            let whole = ticks.checked_div(HZ).unwrap_or_default();
+            let (whole, ticks) = Rate::<HZ>::SECOND.divide(ticks);
             let now = seconds.wrapping_add(whole);
             // Whoever slept after the first load finds that others went on, and reads both again.
             let is_current = if whole == 0 {
@@ -75,23 +97,30 @@ where
                 self.seconds.compare_exchange(seconds, now)
             };
             if is_current {
-                let ticks = ticks.wrapping_sub(whole.wrapping_mul(HZ));
-                return duration(now, ms::<HZ>(ticks));
+                return duration(now, Rate::<HZ>::ms(ticks));
             }
         }
     }
 }
 
-/// The milliseconds of less than a second's ticks, in 32 bits throughout.
-#[inline]
-fn ms<const HZ: u32>(ticks: u32) -> u32 {
-    const MOST_HZ: u32 = u32::MAX / 1_000;
-    let ms = if HZ <= MOST_HZ {
-        ticks.wrapping_mul(1_000).checked_div(HZ)
-    } else {
-        ticks.checked_div(HZ / 1_000)
-    };
-    ms.unwrap_or_default().min(999)
+struct Rate<const HZ: u32>;
+
+impl<const HZ: u32> Rate<HZ> {
+    const SECOND: Divisor = Divisor::new(HZ);
+    const MS: Divisor = Divisor::new(if HZ < 1_000 { 1 } else { HZ / 1_000 });
+    /// The fastest counter with a second's ticks times 1,000 in 32 bits.
+    const MOST_EXACT: u32 = u32::MAX / 1_000;
+
+    /// The milliseconds of less than a second's ticks, in 32 bits throughout.
+    #[inline]
+    fn ms(ticks: u32) -> u32 {
+        let ms = if HZ.is_multiple_of(1_000) || HZ > Self::MOST_EXACT {
+            Self::MS.divide_small(ticks)
+        } else {
+            Self::SECOND.divide_small(ticks.wrapping_mul(1_000))
+        };
+        ms.min(999)
+    }
 }
 
 /// `Duration::new` divides and may panic where the compiler does not see that `ms` is below 1,000.
@@ -114,6 +143,7 @@ mod tests {
     #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
     use core::cell::Cell;
+    use core::sync::atomic::AtomicU32;
 
     use super::*;
     use crate::LocalWord;
@@ -148,6 +178,13 @@ mod tests {
                 agrees_with_a_64_bit_counter::<64_000_000>(from, step(64_000_000), steps);
             }
         }
+    }
+
+    #[test]
+    fn a_counter_that_began_at_zero_needs_no_cell_to_be_static() {
+        static UPTIME: Uptime<1_000, fn() -> u32, AtomicU32> = Uptime::since_zero(|| 2_500);
+        assert_eq!(UPTIME.uptime(), Duration::from_millis(2_500));
+        assert_eq!(UPTIME.uptime(), Duration::from_millis(2_500));
     }
 
     #[test]

@@ -122,6 +122,42 @@ impl Display for ExtendError {
 
 impl core::error::Error for ExtendError {}
 
+/// Why no ticket was made of a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum MakeTicketError {
+    /// No device accepts a ticket with this counter.
+    Counter {
+        /// The counter given.
+        counter: u32,
+        /// The largest that is allowed; the smallest is 1.
+        max: u32,
+    },
+    /// The lease does not fit a ticket.
+    Lease(LeaseError),
+}
+
+impl Display for MakeTicketError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Counter { counter, max } => write!(
+                f,
+                "the ticket's counter is {counter}: 1 to {max} are allowed"
+            ),
+            Self::Lease(error) => write!(f, "the lease does not fit a ticket: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for MakeTicketError {}
+
+impl From<LeaseError> for MakeTicketError {
+    fn from(error: LeaseError) -> Self {
+        Self::Lease(error)
+    }
+}
+
 /// Why a ticket was not accepted. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -151,6 +187,13 @@ pub enum TicketError {
         /// The counter of the last ticket that was accepted.
         last: u32,
     },
+    /// The counter is one that a device cannot keep.
+    Counter {
+        /// The ticket's.
+        counter: u32,
+        /// The largest that is allowed.
+        max: u32,
+    },
     /// The lease is invalid for this layout.
     Malformed(LeaseError),
     /// The lease has expired.
@@ -178,6 +221,10 @@ impl Display for TicketError {
             Self::Replayed { counter, last } => write!(
                 f,
                 "the ticket's counter is {counter}: more than {last}, that of the last one, is allowed"
+            ),
+            Self::Counter { counter, max } => write!(
+                f,
+                "the ticket's counter is {counter}: at most {max} is allowed"
             ),
             Self::Malformed(error) => write!(f, "the ticket's lease is invalid: {error}"),
             Self::Expired { since_s } => {

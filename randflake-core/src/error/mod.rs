@@ -7,8 +7,8 @@ mod layout;
 mod lease;
 
 pub use clock::{HorizonError, SetClockError};
-pub use generate::GenerateError;
+pub use generate::{GenerateError, GenerateErrorKind};
 pub(crate) use id::write_byte;
 pub use id::{BufferTooShort, DecodeError, FieldError};
 pub use layout::LayoutError;
-pub use lease::{ExtendError, LeaseError, TicketError};
+pub use lease::{ExtendError, LeaseError, MakeTicketError, TicketError};

@@ -1,6 +1,6 @@
 //! The counter of a device's last ticket, where a horizon could be.
 
-use crate::{HorizonError, HorizonStore};
+use crate::{HorizonError, HorizonStore, Ticket};
 
 /// The counter of the last ticket in a [`HorizonStore`] of its own, for [`TicketReader`](crate::TicketReader): both are
 /// numbers that only grow.
@@ -36,7 +36,7 @@ const UNIT: u32 = 4;
 
 impl<S: HorizonStore> TicketCounter<S> {
     /// The highest counter that is kept, 2^30 - 1.
-    pub const MAX: u32 = u32::MAX / UNIT;
+    pub const MAX: u32 = Ticket::MAX_COUNTER;
 
     /// The counter in a store that holds nothing else.
     pub const fn new(store: S) -> Self {

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{
-    Layout, Lease, LeaseError, Randflake as L, Snowflake, Ticket, TicketError, TicketReader,
+    Layout, Lease, LeaseError, MakeTicketError, Randflake as L, Snowflake, Ticket, TicketError,
+    TicketReader,
 };
 
 use crate::suite::{Suite, expect};
@@ -43,14 +44,18 @@ fn vectors() -> Result<&'static str, &'static str> {
     for vector in VECTORS {
         let Vector { key, ticket, .. } = vector;
         let made = Ticket::of(&vector.lease(), vector.device_id, vector.counter);
+        let read = vector.reader().accept(ticket, key, None);
+        if vector.counter > Ticket::MAX_COUNTER {
+            let refused = matches!(made, Err(MakeTicketError::Counter { .. }));
+            let unread = matches!(read, Err(TicketError::Counter { .. }));
+            expect(refused && unread, "the last counter is refused")?;
+            continue;
+        }
         expect(
             made.map(|made| made.encode(key)) == Ok(*ticket),
             "written as others write it",
         )?;
-        expect(
-            vector.reader().accept(ticket, key, None) == Ok(vector.lease()),
-            "read as others wrote it",
-        )?;
+        expect(read == Ok(vector.lease()), "read as others wrote it")?;
     }
     expect(VECTORS.len() == 12, "12 tickets agree")
 }

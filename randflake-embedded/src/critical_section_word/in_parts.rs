@@ -8,7 +8,7 @@ use critical_section::{CriticalSection, Mutex};
 pub(super) struct SharedCell(Mutex<Cell<u32>>);
 
 impl SharedCell {
-    pub(super) fn new(value: u32) -> Self {
+    pub(super) const fn new(value: u32) -> Self {
         Self(Mutex::new(Cell::new(value)))
     }
 

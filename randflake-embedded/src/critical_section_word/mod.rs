@@ -5,7 +5,7 @@
 mod cell;
 
 use cell::SharedCell;
-use randflake_core::AtomicWord;
+use randflake_core::{AtomicWord, ConstWord};
 
 /// A 32-bit word whose exchange runs in a critical section: for Cortex-M0, RISC-V without the `A`
 /// extension, and AVR, where an interrupt may generate at any instruction of the main code.
@@ -32,11 +32,23 @@ use randflake_core::AtomicWord;
 #[derive(Debug)]
 pub struct CriticalSectionWord(SharedCell);
 
+impl CriticalSectionWord {
+    /// A word with a value; it can be a `static`.
+    #[must_use]
+    pub const fn new(value: u32) -> Self {
+        Self(SharedCell::new(value))
+    }
+}
+
+impl ConstWord for CriticalSectionWord {
+    const ZERO: Self = Self::new(0);
+}
+
 impl AtomicWord for CriticalSectionWord {
     type Value = u32;
 
     fn new(value: u32) -> Self {
-        Self(SharedCell::new(value))
+        Self::new(value)
     }
 
     #[inline]

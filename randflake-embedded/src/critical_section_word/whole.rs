@@ -8,7 +8,7 @@ use critical_section::CriticalSection;
 pub(super) struct SharedCell(AtomicU32);
 
 impl SharedCell {
-    pub(super) fn new(value: u32) -> Self {
+    pub(super) const fn new(value: u32) -> Self {
         Self(AtomicU32::new(value))
     }
 

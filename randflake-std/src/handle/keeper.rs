@@ -136,6 +136,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
         let longest = live.iter().max().copied().unwrap_or_default();
         metrics::leases(namespace, live.len(), longest);
+        metrics::limits(namespace, self.client.spec(), live.len());
         self.shared.tally.report(namespace);
     }
 

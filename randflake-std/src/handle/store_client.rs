@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use randflake_core::LayoutSpec;
+
 use crate::clock::{Monotonic, wall_exact};
 use crate::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Renewed, StoreError, Token,
@@ -48,6 +50,10 @@ impl StoreClient {
 
     pub(super) fn namespace(&self) -> &str {
         self.store.namespace().name()
+    }
+
+    pub(super) fn spec(&self) -> LayoutSpec {
+        self.store.namespace().spec()
     }
 
     pub(super) fn ttl(&self) -> Duration {

@@ -1,11 +1,12 @@
 //! A store that is opened when it is first used.
 
 use core::fmt::{self, Debug, Formatter};
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Quarantine, Record, Renewed,
-    StoreError,
+    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Namespace, Quarantine, Record,
+    Renewed, StoreError,
 };
 use crate::ledger::Seal;
 
@@ -112,6 +113,10 @@ where
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
         self.store()?.list()
+    }
+
+    fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
+        self.store()?.history(node_ids)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

@@ -25,6 +25,8 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod finding;
+pub mod forecast;
+mod history;
 mod locked;
 mod memory;
 #[cfg(feature = "mysql")]
@@ -62,6 +64,8 @@ pub use etcd::Etcd;
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
 pub use finding::{Finding, Verdict};
+pub(crate) use history::HISTORY_KEPT;
+pub use history::{Explanation, Gap, History, PastLease};
 #[doc(hidden)]
 pub use memory::Memory;
 pub use memory::MemoryStore;

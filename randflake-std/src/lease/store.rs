@@ -1,11 +1,12 @@
 //! The contract of a lease store.
 
 use core::fmt::Debug;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use randflake_core::{AnyLayout, Lease, LeaseError};
 
-use super::{Finding, Namespace, Quarantine, StoreError, Token};
+use super::{Finding, History, Namespace, Quarantine, StoreError, Token};
 use crate::ledger::{Loss, Seal};
 
 /// The leases of one namespace, as a handle asks for them.
@@ -56,6 +57,18 @@ pub trait LeaseStore: Send + Debug {
     ///
     /// [`StoreError::Unavailable`].
     fn list(&mut self) -> Result<Vec<Record>, StoreError>;
+
+    /// Returns the leases of some node ids, also earlier ones: who held which, and when. A lease is kept for 400 days after
+    /// its end, and at most the last 65,536 of a node id. [`StaticStore`](super::StaticStore) keeps only the last one.
+    ///
+    /// An acquire of a node id that was leased before writes the earlier lease to the history, in the same transaction;
+    /// renewals and releases do not touch it. Each lease has the hash of the one before it, so [`History`] reports a lease
+    /// that was changed or removed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
+    fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError>;
 
     /// Starts a quarantine: grants nothing until every lease granted so far has expired, including any that the store
     /// does not know. Returns how long that takes. For an operator who has restored a backup in a way that the store
@@ -130,6 +143,10 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
         (**self).list()
+    }
+
+    fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
+        (**self).history(node_ids)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, LayoutSpec, Lease, LeaseError, Ticket};
+use randflake_core::{AnyLayout, LayoutSpec, Lease, MakeTicketError, Ticket};
 
 use super::{AcquireRequest, Grant, LeaseStore, NodeIds, Record, StoreError, Token};
 use crate::Secret;
@@ -191,8 +191,9 @@ impl DeviceLease {
     ///
     /// # Errors
     ///
-    /// [`LeaseError`] when the lease fits no ticket: see [`Ticket::of`].
-    pub fn ticket(&self, counter: u32, key: &Secret) -> Result<[u8; Ticket::LEN], LeaseError> {
+    /// [`MakeTicketError`] when the counter is not 1 to [`Ticket::MAX_COUNTER`], or the lease fits no ticket: see
+    /// [`Ticket::of`].
+    pub fn ticket(&self, counter: u32, key: &Secret) -> Result<[u8; Ticket::LEN], MakeTicketError> {
         let Grant {
             node_id,
             start,

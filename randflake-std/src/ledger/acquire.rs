@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Asking, Decision, NodeChange, NodeRecord, Standing, StoreTime, View};
+use super::{Asking, Decision, NodeChange, NodeRecord, Past, Standing, StoreTime, View};
 use crate::lease::{NodeIds, QuarantineCause, StoreError, Token};
 
 /// What is asked for.
@@ -107,6 +107,8 @@ fn grants(
                 nonce: asking.fresh.1,
                 held: true,
                 contested: false,
+                acquired: now.tick,
+                past: former.map_or_else(Past::default, Past::behind),
                 holder: asked.holder.to_owned(),
             },
         });

@@ -62,7 +62,15 @@ pub trait Engine: Send + Debug {
         only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError>;
 
-    /// Removes the namespace's texts of node ids, pages and hints, if the text of [`Key::Namespace`] is this one.
+    /// Removes what is there under some keys of the history.
+    ///
+    /// # Errors
+    ///
+    /// As for `write`.
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError>;
+
+    /// Removes the namespace's texts of node ids, pages, hints and the history, if the text of [`Key::Namespace`] is this
+    /// one.
     ///
     /// # Errors
     ///
@@ -123,30 +131,39 @@ pub enum Key {
     Page(u32),
     /// A hint for all clients: a node id that may be free.
     Hint(u32),
+    /// An earlier lease of a node id, and its place among those: see [`Past`](super::Past).
+    Past(u32, u16),
 }
 
 impl Key {
     /// It as two numbers, for tables: its kind, and which of them.
     #[must_use]
-    pub fn numbers(self) -> (u8, u32) {
+    pub fn numbers(self) -> (u8, u64) {
         match self {
             Self::Namespace => (0, 0),
             Self::Counter => (1, 0),
-            Self::Node(node_id) => (2, node_id),
-            Self::Page(page) => (3, page),
-            Self::Hint(place) => (4, place),
+            Self::Node(node_id) => (2, node_id.into()),
+            Self::Page(page) => (3, page.into()),
+            Self::Hint(place) => (4, place.into()),
+            Self::Past(node_id, place) => (5, u64::from(node_id) << u16::BITS | u64::from(place)),
         }
     }
 
     /// The key of two numbers.
     #[must_use]
-    pub fn of_numbers(kind: u8, number: u32) -> Option<Self> {
-        match (kind, number) {
-            (0, 0) => Some(Self::Namespace),
-            (1, 0) => Some(Self::Counter),
-            (2, node_id) => Some(Self::Node(node_id)),
-            (3, page) => Some(Self::Page(page)),
-            (4, place) => Some(Self::Hint(place)),
+    pub fn of_numbers(kind: u8, number: u64) -> Option<Self> {
+        let short = u32::try_from(number).ok();
+        match kind {
+            0 => (number == 0).then_some(Self::Namespace),
+            1 => (number == 0).then_some(Self::Counter),
+            2 => short.map(Self::Node),
+            3 => short.map(Self::Page),
+            4 => short.map(Self::Hint),
+            5 => {
+                let node_id = u32::try_from(number >> u16::BITS).ok()?;
+                let place = u16::try_from(number & u64::from(u16::MAX)).ok()?;
+                Some(Self::Past(node_id, place))
+            }
             _ => None,
         }
     }
@@ -163,6 +180,8 @@ pub enum Keys {
     Pages(RangeInclusive<u32>),
     /// [`Key::Hint`] of these.
     Hints(RangeInclusive<u32>),
+    /// [`Key::Past`] of a node id and these places.
+    Past(u32, RangeInclusive<u16>),
 }
 
 impl Keys {
@@ -174,6 +193,10 @@ impl Keys {
             Self::Nodes(nodes) => (Key::Node(*nodes.start()), Key::Node(*nodes.end())),
             Self::Pages(pages) => (Key::Page(*pages.start()), Key::Page(*pages.end())),
             Self::Hints(places) => (Key::Hint(*places.start()), Key::Hint(*places.end())),
+            Self::Past(node_id, places) => {
+                let key = |place| Key::Past(*node_id, place);
+                (key(*places.start()), key(*places.end()))
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a store keeps.
 
-use super::Terms;
+use super::{Past, Terms};
 use crate::lease::{Grant, QuarantineCause, Token};
 
 /// What a store keeps of a namespace.
@@ -53,6 +53,10 @@ pub struct NodeRecord {
     pub held: bool,
     /// A copy of the holder has tried to renew.
     pub contested: bool,
+    /// The tick at which it was acquired; it starts later where an earlier lease, or a quarantine, ended later.
+    pub acquired: u64,
+    /// The leases of the node id before it.
+    pub past: Past,
     /// Who acquired it.
     pub holder: String,
 }

@@ -1,7 +1,9 @@
 //! An engine's texts as records.
 
+use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::past;
 use super::search::{LOOKS, SPANS, Search, freed};
 use super::{
     Before, Change, Committed, CounterRecord, CounterView, Engine, Entry, Key, Keys,
@@ -20,7 +22,7 @@ const NOTES_AT_ONCE: usize = 4_096;
 #[derive(Clone, Debug)]
 pub struct Records<E> {
     pub(crate) engine: E,
-    namespace: Namespace,
+    pub(super) namespace: Namespace,
     /// What the engine was known by when it was read last.
     fingerprint: String,
     /// The last read's, for the notes of its commit.
@@ -187,6 +189,7 @@ impl<E: Engine> Records<E> {
             before: Before::read(node.before.as_ref().map(NodeRecord::to_text)),
             after: Some(node.after.to_text()),
         }));
+        entries.extend(change.nodes.iter().filter_map(past::entry));
         let written = || change.nodes.iter().map(|node| &node.after);
         let search = self.search.take();
         if let Some(nonce) = written().next().map(|record| record.nonce) {
@@ -221,21 +224,24 @@ impl<E: Engine> Records<E> {
         Ok(committed)
     }
 
-    /// All records, in the order of node ids.
+    /// All records of some node ids, in their order.
     ///
     /// # Errors
     ///
     /// [`EngineError`].
-    pub fn list(&mut self) -> Result<Vec<NodeRecord>, EngineError> {
+    pub fn list(&mut self, node_ids: RangeInclusive<u32>) -> Result<Vec<NodeRecord>, EngineError> {
+        let (first, last) = node_ids.into_inner();
+        let most = usize::try_from(last.saturating_sub(first)).unwrap_or(usize::MAX);
+        let most = most.saturating_add(1).min(LISTED_AT_ONCE);
         let mut records = Vec::new();
-        let mut first = Some(0);
-        while let Some(from) = first {
-            let texts = self.engine.list(from, LISTED_AT_ONCE)?;
-            let last = texts.last().map(|(node_id, _)| *node_id);
-            first = last
-                .filter(|_| texts.len() == LISTED_AT_ONCE)
-                .and_then(|last| last.checked_add(1));
-            for (node_id, text) in texts {
+        let mut next = Some(first);
+        while let Some(from) = next.filter(|from| *from <= last) {
+            let texts = self.engine.list(from, most)?;
+            let latest = texts.last().map(|(node_id, _)| *node_id);
+            next = latest
+                .filter(|_| texts.len() == most)
+                .and_then(|latest| latest.checked_add(1));
+            for (node_id, text) in texts.into_iter().filter(|(node_id, _)| *node_id <= last) {
                 records.push(self.node_of(node_id, &text)?);
             }
         }
@@ -302,7 +308,7 @@ impl<E: Engine> Records<E> {
         })
     }
 
-    fn node_of(&self, node_id: u32, text: &str) -> Result<NodeRecord, EngineError> {
+    pub(super) fn node_of(&self, node_id: u32, text: &str) -> Result<NodeRecord, EngineError> {
         NodeRecord::from_text(node_id, text).ok_or_else(|| {
             let what = format!("node id {node_id} of {:?}", self.namespace.name());
             self.refused(&what, "it is damaged")

@@ -200,7 +200,7 @@ impl Standing {
     /// Grants again at once: the quarantine was set wrongly, or no lease was granted before.
     pub fn end_quarantine(&mut self) {
         self.record.quarantine = 0;
-        self.record.reason = Reason::default();
+        // Since when it was there stays: what was granted before that, the history may not know.
         self.is_changed = true;
     }
 

@@ -5,7 +5,7 @@ use core::str::FromStr;
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 
 use super::base36::{self, Base36};
-use super::{CounterRecord, NamespaceRecord, NodeRecord, Reason, Seal, Terms};
+use super::{CounterRecord, NamespaceRecord, NodeRecord, Past, Reason, Seal, Terms};
 use crate::lease::{QuarantineCause, Token};
 
 /// Of what is kept, in all engines: another one is a newer program's.
@@ -18,8 +18,9 @@ const RELEASED: &str = "r";
 const BOTH: &str = "b";
 
 impl NodeRecord {
-    /// The record without its node id: its end, state, length, the token's lead over the start, serial, token and
-    /// nonce in base 36, and the holder. It begins with the end, which a search looks at alone.
+    /// The record without its node id: its end, state, length, the token's lead over the start, serial, token, nonce,
+    /// by how much it starts after it was acquired, the count of earlier leases, by how much it starts after the last of
+    /// them and that one's hash in base 36, and the holder. It begins with the end, which a search looks at alone.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Self {
@@ -28,15 +29,20 @@ impl NodeRecord {
             fencing_token,
             serial,
             nonce,
+            acquired,
+            past,
             holder,
             ..
         } = self;
-        let [end, length, lead, serial, nonce] = [
+        let [end, length, lead, serial, nonce, wait, count, pause] = [
             *end,
             end.wrapping_sub(*start),
             fencing_token.wrapping_sub(*start),
             *serial,
             *nonce,
+            start.wrapping_sub(*acquired),
+            past.count,
+            start.wrapping_sub(past.end),
         ]
         .map(|number| Base36(number.into()));
         let state = match (self.held, self.contested) {
@@ -46,7 +52,10 @@ impl NodeRecord {
             (false, true) => BOTH,
         };
         let token = Base36(u128::from_be_bytes(self.token.to_bytes()));
-        format!("{end}:{state}:{length}:{lead}:{serial}:{token}:{nonce}:{holder}")
+        let hash = Base36(past.hash);
+        format!(
+            "{end}:{state}:{length}:{lead}:{serial}:{token}:{nonce}:{wait}:{count}:{pause}:{hash}:{holder}"
+        )
     }
 
     /// The end in a record's text, which begins with it.
@@ -57,7 +66,7 @@ impl NodeRecord {
     /// The record of a node id; `None` for another text.
     #[must_use]
     pub fn from_text(node_id: u32, text: &str) -> Option<Self> {
-        let mut parts = text.splitn(8, ':');
+        let mut parts = text.splitn(12, ':');
         let mut part = || parts.next();
         let end = base36::number(part()?)?;
         let (held, contested) = match part()? {
@@ -78,6 +87,12 @@ impl NodeRecord {
             nonce: base36::number(part()?)?,
             held,
             contested,
+            acquired: start.wrapping_sub(base36::number(part()?)?),
+            past: Past {
+                count: base36::number(part()?)?,
+                end: start.wrapping_sub(base36::number(part()?)?),
+                hash: base36::long(part()?)?,
+            },
             holder: part()?.to_owned(),
         };
         // Engines compare texts: one that is spelled differently could never be changed.
@@ -303,6 +318,12 @@ mod tests {
             nonce: u64::MAX,
             held: true,
             contested: false,
+            acquired: 0,
+            past: Past {
+                count: 6,
+                end: 1,
+                hash: u128::MAX,
+            },
             holder: "host:é/1/2".to_owned(),
         }
     }

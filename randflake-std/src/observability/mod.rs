@@ -33,6 +33,8 @@
 //! | `randflake_leases_lost_total`       | counter | leases lost, label `reason`: see [`Loss`]           |
 //! | `randflake_ids_issued_total`        | counter | ids, also those taken in advance                    |
 //! | `randflake_exhaustions_total`       | counter | refusals because a tick's sequences were exhausted  |
+//! | `randflake_capacity_ids_per_second` | gauge   | ids that the leases held allow                      |
+//! | `randflake_layout_end_timestamp_seconds` | gauge | when the layout's last tick ends, as Unix time      |
 //! | `randflake_store_skew_seconds`      | gauge   | the store's clock minus this machine's              |
 //! | `randflake_occupancy_ratio`         | gauge   | set by [`occupancy`](crate::lease::occupancy()) alone |
 //!

@@ -6,9 +6,10 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 25] = [
     "keygen",
     "generate",
+    "explain",
     "inspect",
     "compose",
     "convert",
@@ -27,6 +28,7 @@ const COMMANDS: [&str; 23] = [
     "lease quarantine",
     "lease init",
     "lease ticket",
+    "lease provision",
     "doctor",
     "completions",
     "man",

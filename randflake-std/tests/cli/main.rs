@@ -1,9 +1,14 @@
 //! The command line tool as its users meet it: the real binary, with a home of its own for each test.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod docs;
 mod doctor;
+mod explain;
 mod failures;
 mod generate;
 mod grants;
@@ -15,6 +20,7 @@ mod layouts;
 mod leases;
 mod mistakes;
 mod namespaces;
+mod provision;
 mod segments;
 #[cfg(unix)]
 mod signals;

@@ -84,6 +84,31 @@ fn time_and_counter_may_be_given() {
     assert_eq!((lease.ticks(), reader.last_counter()), (20, 9));
 }
 
+/// The device could not keep it.
+#[test]
+fn the_last_counter_is_refused_and_nothing_is_leased() {
+    let user = User::new();
+    let run = |more: &[&str]| {
+        let arguments = [&["lease", "ticket", "--device", "d0e5"], more].concat();
+        user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments)
+    };
+    for counter in ["0", "1073741824", "4294967295"] {
+        let refused = run(&["--counter", counter]);
+        assert!(refused.stderr.contains("1 to 1073741823 are allowed"));
+    }
+    assert!(!user.state("leases.db").exists());
+
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let bytes = ticket(&user, &["--counter", "1073741823"]);
+    reader.accept::<Randflake>(&bytes, &key(), None).unwrap();
+    std::fs::create_dir_all(user.state("tickets")).unwrap();
+    let kept = user.state("tickets/000000000000d0e5");
+    std::fs::write(&kept, "1073741823\n").unwrap();
+    let refused = run(&[]);
+    let said = "it has reached its end, 1073741823";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+}
+
 #[test]
 fn a_renewed_lease_goes_on_under_the_next_counter() {
     let user = User::new();

@@ -1,6 +1,7 @@
 //! Random histories of everything that may happen, watched by the referee.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use randflake_std::lease::{
@@ -26,6 +27,7 @@ pub(crate) fn random_histories_grant_no_tick_twice(backend: &impl Backend) {
             world.referee.intervals() > steps / 20,
             "too little was granted to mean anything"
         );
+        world.check_the_history();
         opened = world.opened;
     }
 }
@@ -39,6 +41,8 @@ struct World<'b, B> {
     /// How many were opened, also in earlier histories.
     opened: usize,
     referee: Referee,
+    /// What was granted to whom since the store lost its memory.
+    granted: Vec<(Grant, String)>,
     tokens: u128,
 }
 
@@ -81,6 +85,7 @@ impl<'b, B: Backend> World<'b, B> {
             clients: Vec::new(),
             opened,
             referee: Referee::default(),
+            granted: Vec::new(),
             tokens: u128::from(seed) << 64,
         };
         for _ in 0..CLIENTS {
@@ -122,6 +127,7 @@ impl<'b, B: Backend> World<'b, B> {
             }
             _ => {
                 self.backend.lose_memory();
+                self.granted.clear();
                 // Now and then somebody waits for the fence; else the others run into it.
                 if self.random.usize(..2) == 0 {
                     self.pass_the_quarantine();
@@ -159,6 +165,9 @@ impl<'b, B: Backend> World<'b, B> {
         match patiently(|| store.acquire(&ask.request(holder))) {
             Ok(acquired) => {
                 assert_eq!(acquired.grants.len(), ask.count as usize);
+                let holder = || holder.clone();
+                let granted = acquired.grants.iter().map(|grant| (*grant, holder()));
+                self.granted.extend(granted);
                 self.referee.granted(&acquired.grants);
                 held.extend(acquired.grants);
             }
@@ -242,6 +251,25 @@ impl<'b, B: Backend> World<'b, B> {
         let most = self.backend.history_clock_steps_ms();
         let ms = self.random.u64(1..=2 * most).cast_signed() - most.cast_signed();
         self.backend.step_clock(self.clients[client].number, ms);
+    }
+
+    /// Each lease that the store cannot have forgotten, with its holder.
+    fn check_the_history(&mut self) {
+        let history = patiently(|| self.clients[0].store.history(0..=u32::MAX)).unwrap();
+        assert_eq!(history.gaps(), []);
+        let known = history.leases().map(|lease| {
+            let Grant {
+                node_id,
+                fencing_token,
+                ..
+            } = lease.record.grant;
+            ((node_id, fencing_token), &*lease.record.holder)
+        });
+        let known: BTreeMap<_, _> = known.collect();
+        for (grant, holder) in &self.granted {
+            let place = (grant.node_id, grant.fencing_token);
+            assert_eq!(known.get(&place), Some(&&**holder), "{grant:?}");
+        }
     }
 
     fn new_token(&mut self) -> Token {

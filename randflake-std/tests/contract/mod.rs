@@ -10,6 +10,7 @@ mod devices;
 mod diagnosis;
 mod history;
 mod hold;
+mod past;
 pub(crate) mod referee;
 mod trouble;
 
@@ -29,6 +30,7 @@ pub(crate) use devices::*;
 pub(crate) use diagnosis::*;
 pub(crate) use history::*;
 pub(crate) use hold::*;
+pub(crate) use past::*;
 pub(crate) use trouble::*;
 
 /// A store that starts empty, and its clients.
@@ -103,6 +105,8 @@ macro_rules! contract {
             namespaces_are_found_as_they_were_made,
             several_namespaces_are_told_apart,
             a_dropped_namespace_begins_in_quarantine,
+            the_history_says_who_held_a_node_id,
+            a_tick_that_nobody_held_is_told,
             random_histories_grant_no_tick_twice,
         }
     };

@@ -1,13 +1,14 @@
 //! A store that notes, for each node id, whether the handle has it.
 
+use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::Sparx64;
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, Quarantine, Record, Renewed,
-    StoreError,
+    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Namespace, Quarantine, Record,
+    Renewed, StoreError,
 };
 use randflake_std::{Handle, Id};
 
@@ -96,6 +97,10 @@ impl LeaseStore for Watched {
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
         self.store.list()
+    }
+
+    fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
+        self.store.history(node_ids)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

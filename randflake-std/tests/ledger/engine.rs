@@ -86,6 +86,13 @@ impl Engine for Map {
         unreachable!("no test here lists namespaces")
     }
 
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+        let (first, last) = keys.bounds();
+        let texts = &mut self.state().texts;
+        texts.retain(|key, _| !(first..=last).contains(key));
+        Ok(())
+    }
+
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         let texts = &mut self.state().texts;
         if texts

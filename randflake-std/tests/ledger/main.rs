@@ -11,6 +11,7 @@ mod drops;
 mod engine;
 mod hints;
 mod losses;
+mod past;
 mod search;
 mod unread;
 mod world;

@@ -5,7 +5,7 @@ use randflake_core::LayoutSpec;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::{Key, Ledger, NodeRecord};
+use randflake_std::ledger::{Key, Ledger, NodeRecord, Past};
 
 use super::engine::Map;
 
@@ -70,6 +70,8 @@ impl World {
                 nonce: 1,
                 held: true,
                 contested: false,
+                acquired: world.tick - TTL,
+                past: Past::default(),
                 holder: "another".to_owned(),
             }
             .to_text();

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use randflake_std::lease::{self, NodeIds, StoreError};
 use randflake_std::ledger::{
-    self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Reason,
-    Seen, View,
+    self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Past,
+    Reason, Seen, View,
 };
 
 use crate::TICK_MS;
@@ -187,6 +187,8 @@ impl Process {
                 nonce: 0,
                 held: false,
                 contested: false,
+                acquired: 0,
+                past: Past::default(),
                 holder: String::new(),
             });
         }

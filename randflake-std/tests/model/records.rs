@@ -6,7 +6,7 @@ use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
 use randflake_std::lease::Token;
 use randflake_std::ledger::{
-    Continuity, NamespaceRecord, Node, NodeRecord, Reason, Seal, Terms, View,
+    Continuity, NamespaceRecord, Node, NodeRecord, Past, Reason, Seal, Terms, View,
 };
 
 use crate::{TICK_MS, TTL};
@@ -116,7 +116,7 @@ impl Lease {
         (self.fencing_token, self.serial, self.held, self.nonce)
     }
 
-    /// No rule looks at the holder's name.
+    /// No rule looks at the holder's name or the history.
     fn record(self, node_id: u8) -> NodeRecord {
         NodeRecord {
             node_id: node_id.into(),
@@ -128,6 +128,8 @@ impl Lease {
             nonce: self.nonce.into(),
             held: self.held,
             contested: self.contested,
+            acquired: self.start.into(),
+            past: Past::default(),
             holder: String::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! Holders whose wall clocks are an hour ahead, an hour behind, and jump while they issue.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,9 +13,13 @@ use crate::issuer::{Issuer, Order, TTL, assert_distinct, ids};
 /// The path of libfaketime's library.
 const LIBFAKETIME: &str = "RANDFLAKE_LIBFAKETIME";
 
+pub(crate) fn libfaketime() -> Result<OsString, Failed> {
+    let library = std::env::var_os(LIBFAKETIME);
+    library.ok_or_else(|| format!("set {LIBFAKETIME} to the path of libfaketime.so.1").into())
+}
+
 pub(crate) fn an_hour_apart() -> Result<(), Failed> {
-    let library = std::env::var_os(LIBFAKETIME)
-        .ok_or_else(|| format!("set {LIBFAKETIME} to the path of libfaketime.so.1"))?;
+    let library = libfaketime()?;
     let directory = tempfile::tempdir()?;
     let store = format!("sqlite:{}", directory.path().join("leases.db").display());
     let path = |name: String| directory.path().join(name);
@@ -54,7 +59,7 @@ pub(crate) fn an_hour_apart() -> Result<(), Failed> {
 
 fn with_wall_clock<'a>(
     command: &'a mut Command,
-    library: &std::ffi::OsStr,
+    library: &OsStr,
     offset: &Path,
 ) -> &'a mut Command {
     command

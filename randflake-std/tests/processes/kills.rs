@@ -1,4 +1,5 @@
-//! Eight processes of the command line tool on one store, one of them killed every second.
+//! Eight processes of the command line tool on one store, one of them killed every second. Afterwards the store's history
+//! says of each id which process issued it.
 
 use core::time::Duration;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,7 +10,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use libtest_mimic::Failed;
-use randflake_std::Id;
+use randflake_std::lease::{Explanation, LeaseStore, Namespace, SqliteStore};
+use randflake_std::randflake_core::Codec;
+use randflake_std::{Id, Randflake, Secret};
 
 use crate::issuer::assert_distinct;
 
@@ -25,6 +28,7 @@ const READ_PAUSE: Duration = Duration::from_millis(100);
 
 /// What one process has issued, and how long its first id took.
 struct Output {
+    process: u32,
     ids: Vec<u64>,
     first_after: Option<Duration>,
 }
@@ -50,7 +54,8 @@ impl Process {
             .unwrap();
         let stdout = child.stdout.take().unwrap();
         let (begins, begun) = channel();
-        let reader = thread::spawn(move || read(stdout, started, &begins));
+        let process = child.id();
+        let reader = thread::spawn(move || read(process, stdout, started, &begins));
         Self {
             child,
             begun,
@@ -76,8 +81,9 @@ impl<R: Read> Read for Slowly<R> {
     }
 }
 
-fn read(stdout: ChildStdout, started: Instant, begins: &Sender<()>) -> Output {
+fn read(process: u32, stdout: ChildStdout, started: Instant, begins: &Sender<()>) -> Output {
     let mut output = Output {
+        process,
         ids: Vec::new(),
         first_after: None,
     };
@@ -121,6 +127,7 @@ pub(crate) fn minute() -> Result<(), Failed> {
         .into_iter()
         .max()
         .unwrap_or_default();
+    explain(state.path(), &outputs);
     let ids: Vec<u64> = outputs.into_iter().flat_map(|output| output.ids).collect();
     println!(
         "{} ids; at most {longest:?} from a start to its first id",
@@ -129,4 +136,25 @@ pub(crate) fn minute() -> Result<(), Failed> {
     assert_distinct(ids);
     assert!(longest < LONGEST_START, "a restart waited {longest:?}");
     Ok(())
+}
+
+/// Each id was issued under a lease of the process that wrote it; and no lease is missing in the history.
+fn explain(state: &Path, outputs: &[Output]) {
+    let folder = state.join("randflake");
+    let secret = Secret::from_file(folder.join("key")).unwrap();
+    let codec = Codec::new(Randflake, secret.cipher());
+    let namespace = Namespace::new("default", Randflake).unwrap();
+    let mut store = SqliteStore::open(folder.join("leases.db"), &namespace).unwrap();
+    let history = store.history(0..=u32::MAX).unwrap();
+    assert_eq!(history.gaps(), []);
+    for Output { process, ids, .. } in outputs {
+        let holder = format!("/{process}/");
+        for id in ids {
+            let parts = codec.inspect(Id::from_u64(*id));
+            match history.explain(parts.node_id, parts.tick) {
+                Explanation::Held(lease) if lease.record.holder.contains(&holder) => {}
+                other => panic!("{id} of process {process}: {other:?}"),
+            }
+        }
+    }
 }

@@ -4,13 +4,18 @@
 //! The program starts itself again as the processes that issue, which is why it has its own `main`.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod assigned;
 mod clocks;
 mod elastic;
 mod issuer;
 mod kills;
+mod last_dates;
 mod suspension;
 
 use std::process::ExitCode;
@@ -44,6 +49,10 @@ fn main() -> ExitCode {
         Trial::test(
             "wall_clocks_an_hour_apart_and_jumping",
             clocks::an_hour_apart,
+        ),
+        Trial::test(
+            "wall_clocks_180_days_before_each_last_date",
+            last_dates::are_announced,
         ),
     ];
     let mut arguments = Arguments::from_args();

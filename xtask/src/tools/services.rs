@@ -14,6 +14,7 @@ const SERVICES: &[(&str, &str)] = &[
     ("redis-server", "redis-server.service"),
     ("etcd-server", "etcd.service"),
     ("postgresql", "postgresql.service"),
+    ("prometheus", "prometheus.service"),
 ];
 
 /// While it lives, no package that is being installed starts a service.

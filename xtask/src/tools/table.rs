@@ -47,6 +47,25 @@ pub(crate) const REDIS: Tool = Tool {
     source: packages(&["redis-server"], Program("redis-server", AS_GIVEN)),
 };
 
+pub(crate) const REDIS_CLI: Tool = Tool {
+    name: "redis-cli",
+    find: || program_file("redis-cli"),
+    source: packages(&["redis-tools"], Program("redis-cli", AS_GIVEN)),
+};
+
+pub(crate) const REDIS_BENCHMARK: Tool = Tool {
+    name: "redis-benchmark",
+    find: || program_file("redis-benchmark"),
+    source: packages(&["redis-tools"], Program("redis-benchmark", AS_GIVEN)),
+};
+
+/// Of the benchmark of the server.
+pub(crate) const WRK: Tool = Tool {
+    name: "wrk",
+    find: || program_file("wrk"),
+    source: packages(&["wrk"], Program("wrk", AS_GIVEN)),
+};
+
 pub(crate) const ETCD: Tool = Tool {
     name: "etcd",
     find: || program_file("etcd"),
@@ -133,6 +152,22 @@ pub(crate) const S390X_LINKER: Tool = Tool {
     ),
 };
 
+/// Of the server, which is not run.
+pub(crate) const PROMTOOL: Tool = Tool {
+    name: "promtool",
+    find: || program_file("promtool"),
+    source: packages(&["prometheus"], Program("promtool", AS_GIVEN)),
+};
+
+pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
+    name: "systemd-analyze",
+    find: || in_path("systemd-analyze").next(),
+    source: packages(
+        &["systemd"],
+        Never("it reads the manager's own tables, and belongs to the system"),
+    ),
+};
+
 /// Before version 20 it has WASI only when told [`NODE_WASI`], which later ones ignore.
 pub(crate) const NODE: Tool = Tool {
     name: "Node.js",
@@ -150,6 +185,26 @@ pub(crate) const NODE: Tool = Tool {
 };
 
 pub(crate) const NODE_WASI: &str = "--experimental-wasi-unstable-preview1";
+
+/// Its package manager, which brings the libraries of tests in JavaScript.
+pub(crate) const NPM: Tool = Tool {
+    name: "npm",
+    find: || in_path("npm").next(),
+    source: packages(
+        &["npm"],
+        Never("Debian's npm looks for its own modules in /usr/share/nodejs"),
+    ),
+};
+
+/// A browser needs fonts to show text.
+pub(crate) const CHROMIUM: Tool = Tool {
+    name: "chromium",
+    find: || program_file("chromium"),
+    source: packages(
+        &["chromium", "fonts-dejavu-core"],
+        Never("Debian's script looks for the browser in /usr/lib/chromium"),
+    ),
+};
 
 /// Also what mounts the file system.
 pub(crate) const MKFS_EXT4: Tool = Tool {
@@ -211,6 +266,14 @@ pub(crate) const LINUX: Tool = Tool {
         names.any(is_cloud).then(|| "/".into())
     },
     source: packages(&["linux-image-cloud-amd64"], Kernel),
+};
+
+/// For all machines at once: a cross compiler for each takes twenty times the room. What it compiles is linked by Rust's
+/// linker.
+pub(crate) const CLANG: Tool = Tool {
+    name: "clang",
+    find: || program_file("clang"),
+    source: packages(&["clang"], Program("clang", AS_GIVEN)),
 };
 
 /// With the C library, whose start it links.

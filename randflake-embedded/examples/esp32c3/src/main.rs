@@ -54,7 +54,7 @@ impl Monotonic for Uptime {
 type Time = UnixClock<Uptime, PortableWord>;
 type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly>;
 
-static TIME: StaticCell<Time> = StaticCell::new();
+static TIME: Time = UnixClock::new(Uptime);
 static PREFETCH: StaticCell<Prefetch<33>> = StaticCell::new();
 static PRESSES: StaticCell<Queue<Option<Id>, 32>> = StaticCell::new();
 
@@ -79,7 +79,7 @@ fn main() -> ! {
         .fold(0, |id, byte| id << 8 | u64::from(*byte));
     let mut reader = TicketReader::new(device, counter.last());
     let floor = Duration::from_secs(horizon.unix_s().into());
-    let time: &'static Time = TIME.init(UnixClock::new(Uptime));
+    let time = &TIME;
 
     // An id is at most ten seconds old when it is used.
     let (mut filler, taker) = PREFETCH.init(Prefetch::new()).split::<Layout>(10);
@@ -123,7 +123,11 @@ fn main() -> ! {
             asked.is_none_or(|asked| now.saturating_sub(asked) > Duration::from_secs(5));
         if issuer.ids.is_none() && is_time_to_ask {
             asked = Some(now);
-            line.ask(device);
+            match issuer.horizon.unix_s() {
+                // It is provisioned anew, and gets a new lease: the former may have been used further than is known.
+                0 => line.tell("horizon lost", device),
+                _ => line.tell("ticket", device),
+            }
         }
         let Some(bytes) = line.receive() else {
             continue;
@@ -215,9 +219,9 @@ impl Line {
         _ = writeln!(self.uart, "{}\r", id.to_text());
     }
 
-    /// The server reads this line, and answers with the 32 bytes of `randflake lease ticket --device`.
-    fn ask(&mut self, device: u64) {
-        _ = writeln!(self.uart, "ticket {device:016x}\r");
+    /// The server answers `ticket` with the 32 bytes of `randflake lease ticket --device`.
+    fn tell(&mut self, what: &str, device: u64) {
+        _ = writeln!(self.uart, "{what} {device:016x}\r");
     }
 
     /// What came, when a silence of 20 ms ends it.

@@ -7,6 +7,9 @@
 //! | node id | from the factory, with the key in UICR, which an update of the program leaves as it is |
 //! | clock | starts at the horizon, so there are ids before anybody tells the time |
 //! | horizon | the last two pages of flash; a block is begun when an id is asked for, so idle time wears nothing |
+//!
+//! It sends ids, or the reason for which it has stopped: the horizon is lost, or the grant used up. Both ask for another
+//! grant, which the factory writes with a first horizon: `randflake lease provision`.
 #![no_std]
 #![no_main]
 
@@ -20,22 +23,26 @@ use embassy_nrf::nvmc::{FLASH_SIZE, Nvmc, PAGE_SIZE};
 use embassy_nrf::uarte::{self, Uarte, UarteRx};
 use embassy_nrf::{bind_interrupts, pac, peripherals};
 use embassy_time::Delay;
+use heapless::String;
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
-    Blocks, Clock, GenerateError, Generator, HorizonStore, Id, Lease, LocalWord,
-    Randflake as Layout, Sparx64OnTheFly, TimeBounds, UnixClock,
+    Blocks, Clock, DEFAULT_BLOCK_S, GenerateError, Generator, HorizonError, HorizonStore, Id,
+    Lease, LocalWord, Randflake as Layout, Sparx64OnTheFly, TimeBounds, UnixClock,
 };
 use randflake_embedded::{EmbassyUptime, FlashPart, NorHorizon, id_string, wait_async};
-use static_cell::StaticCell;
 
 bind_interrupts!(struct Irqs {
     UARTE0 => uarte::InterruptHandler<peripherals::UARTE0>;
 });
 
 type Time = UnixClock<EmbassyUptime, AtomicU32>;
-type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly>;
+type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly, u32>;
 
-static TIME: StaticCell<Time> = StaticCell::new();
+static TIME: Time = UnixClock::new(EmbassyUptime);
+
+/// How far ahead a time is believed that is not authenticated; and how far ids may be ahead when it is corrected.
+const MAX_STEP: Duration = Duration::from_secs(86_400);
+const TOLERANCE_S: u32 = MAX_STEP.as_secs() as u32 + DEFAULT_BLOCK_S;
 
 /// Not the program's: `memory.x` leaves them out.
 const HORIZON: Range<u32> = (FLASH_SIZE - 2 * PAGE_SIZE) as u32..FLASH_SIZE as u32;
@@ -48,8 +55,10 @@ async fn main(spawner: Spawner) {
     let flash = FlashPart::new(Nvmc::new(p.NVMC), HORIZON).unwrap();
     let horizon = NorHorizon::<_>::open(flash).unwrap();
     let floor = Duration::from_secs(horizon.unix_s().into());
-    let bounds = TimeBounds::from_horizon(floor).within(&grant);
-    let time: &Time = TIME.init(UnixClock::new(EmbassyUptime));
+    let bounds = TimeBounds::from_horizon(floor)
+        .within(&grant)
+        .with_max_step(MAX_STEP);
+    let time = &TIME;
     time.set(bounds.start()).unwrap();
 
     let (mut tx, rx) = Uarte::new(p.UARTE0, p.P0_08, p.P0_06, Irqs, Default::default()).split();
@@ -59,13 +68,37 @@ async fn main(spawner: Spawner) {
     let mut button = Input::new(p.P0_11, Pull::Up);
     loop {
         button.wait_for_falling_edge().await;
-        let Ok(id) = issuer.next().await else {
+        let line = match issuer.next().await {
+            Ok(id) => id_string(id),
             // Nothing was consumed. The next press tries again.
-            continue;
+            Err(Stopped::ForNow) => continue,
+            // Each press says so again.
+            Err(Stopped::HorizonLost) => String::try_from("horizon lost").unwrap(),
+            Err(Stopped::GrantUsed) => String::try_from("grant used").unwrap(),
         };
-        for part in [id_string(id).as_bytes(), b"\r\n"] {
+        for part in [line.as_bytes(), b"\r\n"] {
             // A listener that is gone does not stop the device.
             _ = tx.write(part).await;
+        }
+    }
+}
+
+/// Why there is no id.
+enum Stopped {
+    /// The flash refused, or a second is exhausted.
+    ForNow,
+    /// For good: its pages were erased, so the grant may have been used further than is known.
+    HorizonLost,
+    /// For good.
+    GrantUsed,
+}
+
+impl<E> From<HorizonError<E>> for Stopped {
+    fn from(error: HorizonError<E>) -> Self {
+        match error {
+            HorizonError::Store(_) => Self::ForNow,
+            HorizonError::Lost => Self::HorizonLost,
+            _ => Self::GrantUsed,
         }
     }
 }
@@ -103,25 +136,27 @@ impl<H: HorizonStore> Issuer<H> {
         }
     }
 
-    /// The next id. The lease is over while the flash refuses, and when the grant is used up.
-    async fn next(&mut self) -> Result<Id, GenerateError> {
-        const OVER: GenerateError = GenerateError::LeaseOver { since_ms: 0 };
-        let answer = match &self.ids {
-            Some(ids) => wait_async(&mut Delay, 2_000, || ids.generate()).await,
-            None => Err(OVER),
-        };
-        // At the first id, a minute after the block began, and when the time was set past its end.
-        if !matches!(answer, Err(GenerateError::LeaseOver { .. })) {
-            return answer;
+    async fn next(&mut self) -> Result<Id, Stopped> {
+        if let Some(ids) = &self.ids {
+            match wait_async(&mut Delay, 2_000, || ids.generate()).await {
+                Ok(id) => return Ok(id),
+                Err(GenerateError::LeaseOver { .. }) => {}
+                Err(_) => return Err(Stopped::ForNow),
+            }
         }
-        let lease = self.blocks.begin(self.time.now()).map_err(|_| OVER)?;
-        let ids = Ids::new(lease, self.time, self.key.clone()).map_err(|_| OVER)?;
-        self.ids.insert(ids).generate()
+        // At the first id, a minute after the block began, and when the time was set past its end.
+        let lease = self.blocks.begin(self.time.now())?;
+        let ids = Generator::new(lease, self.time, self.key.clone());
+        let ids = ids
+            .map_err(|_| Stopped::ForNow)?
+            .with_tolerance(TOLERANCE_S);
+        self.ids.insert(ids).generate().map_err(|_| Stopped::ForNow)
     }
 }
 
 /// Whoever listens to the ids may send the time: four bytes, Unix seconds, most significant first. It is
-/// believed from the horizon to the end of the grant.
+/// believed from the horizon to the end of the grant, and no more than a day ahead: whoever sends a wrong one wastes a
+/// day of the grant in each boot, and no more.
 #[embassy_executor::task]
 async fn listen(mut rx: UarteRx<'static>, time: &'static Time, bounds: TimeBounds) {
     let mut seconds = [0; 4];

@@ -7,6 +7,8 @@
 //! | node id | by ticket, for the device whose number the flash chip has |
 //! | clock | begins where the ticket's lease does, or at the horizon |
 //! | horizon | in two pages of flash, and the counter of the last ticket in two more; core 1 waits while they change |
+//!
+//! A device whose horizon is lost stops and says so: it is provisioned anew, and gets a new lease.
 #![no_std]
 #![no_main]
 
@@ -55,7 +57,7 @@ type MyFlash = Flash<'static, FLASH, Blocking, FLASH_SIZE>;
 /// Both tasks that use the flash run on core 0.
 type Part = BlockingPartition<'static, NoopRawMutex, MyFlash>;
 
-static TIME: StaticCell<Time> = StaticCell::new();
+static TIME: Time = UnixClock::new(EmbassyUptime);
 static KEY: StaticCell<Sparx64OnTheFly> = StaticCell::new();
 static SHARED_FLASH: StaticCell<Mutex<NoopRawMutex, RefCell<MyFlash>>> = StaticCell::new();
 static EXECUTORS: [StaticCell<Executor>; 2] = [const { StaticCell::new() }; 2];
@@ -83,7 +85,7 @@ fn main() -> ! {
     let horizon = NorHorizon::<_>::open(part(HORIZON)).unwrap();
     let counter = TicketCounter::new(NorHorizon::<_>::open(part(COUNTER)).unwrap());
 
-    let time: &'static Time = TIME.init(UnixClock::new(EmbassyUptime));
+    let time = &TIME;
     let tickets = Tickets {
         device,
         key: ticket_key,
@@ -172,6 +174,8 @@ async fn issue(
                 Timer::after_millis(100).await;
                 continue;
             }
+            // A ticket does not help: the device is provisioned anew, and gets a new lease, never a renewed one.
+            Err(HorizonError::Lost) => repeat(&mut tx, "horizon lost", device).await,
             Err(_) => {
                 grant = ask(&mut tx, device).await;
                 continue;
@@ -201,6 +205,16 @@ fn end(lease: &Lease<Layout>, time: &Time) -> Instant {
     let end = Duration::from_millis(Layout::SPEC.unix_ms(lease.end()));
     let left = end.saturating_sub(time.now().unwrap_or(end));
     Instant::now() + embassy_time::Duration::from_micros(left.as_micros() as u64)
+}
+
+/// For good: says so every five seconds.
+async fn repeat(tx: &mut UartTx<'static, Async>, what: &str, device: u64) -> ! {
+    let mut line = heapless::String::<48>::new();
+    _ = write!(line, "{what} {device:016x}\r\n");
+    loop {
+        _ = tx.write(line.as_bytes()).await;
+        Timer::after_secs(5).await;
+    }
 }
 
 /// The server reads this line, and answers with the 32 bytes of `randflake lease ticket --device`.

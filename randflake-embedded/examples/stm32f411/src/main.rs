@@ -6,7 +6,7 @@
 //! | word | `AtomicU32`: the interrupt generates, and so does main |
 //! | node id | from the factory, with the key in the chip's memory that is programmed once |
 //! | clock | the chip's real-time clock, which runs through standby, sets it at each boot |
-//! | horizon | the last two sectors of flash; one block for each boot |
+//! | horizon | the last two sectors of flash; one block for each boot; if it is lost, the device says so and sleeps on |
 #![no_std]
 #![no_main]
 
@@ -33,9 +33,9 @@ use stm32f4xx_hal::prelude::*;
 use stm32f4xx_hal::rtc::{Event, Rtc};
 
 type Time = UnixClock<Uptime<1_000_000, fn() -> u32, AtomicU32>, AtomicU32>;
-type Ids = Generator<Layout, AtomicU32, &'static Time, Sparx64OnTheFly>;
+type Ids = Generator<Layout, AtomicU32, &'static Time, Sparx64OnTheFly, u32>;
 
-static TIME: StaticCell<Time> = StaticCell::new();
+static TIME: Time = UnixClock::new(Uptime::since_zero(microseconds));
 static IDS: StaticCell<Ids> = StaticCell::new();
 static QUEUE: StaticCell<Queue<Id, 64>> = StaticCell::new();
 
@@ -44,6 +44,13 @@ static QUEUE: StaticCell<Queue<Id, 64>> = StaticCell::new();
 const HORIZON: Range<u32> = 256 * 1024..512 * 1024;
 
 const AWAKE: Duration = Duration::from_secs(60);
+const BLOCK_S: u32 = 2 * AWAKE.as_secs() as u32;
+
+/// How far past the horizon the real-time clock is believed at a wake: a wrong one wastes no more of the grant. Off for
+/// longer, the device catches up by as much at each wake.
+const MAX_STEP: Duration = Duration::from_secs(86_400);
+/// When a wrong time is corrected, ids go on where they were.
+const TOLERANCE_S: u32 = MAX_STEP.as_secs() as u32 + BLOCK_S;
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
@@ -56,12 +63,14 @@ fn main() -> ! {
     let flash = FlashPart::new(flash.unlocked(), HORIZON).unwrap();
     let horizon = NorHorizon::<_>::open(flash).unwrap();
     let floor = Duration::from_secs(horizon.unix_s().into());
-    let bounds = TimeBounds::from_horizon(floor).within(&grant);
+    let bounds = TimeBounds::from_horizon(floor)
+        .within(&grant)
+        .with_max_step(MAX_STEP);
 
     // 32 bits of microseconds wrap after 71 minutes: long after it sleeps.
     let mut timer = dp.TIM2.counter_us(&mut rcc);
     timer.start(u32::MAX.micros()).unwrap();
-    let time: &Time = TIME.init(UnixClock::new(Uptime::new(microseconds)));
+    let time = &TIME;
 
     // It shows the year 2000 when its battery was changed: then the horizon is where to begin.
     let mut rtc = Rtc::new(dp.RTC, &mut rcc, &mut dp.PWR);
@@ -69,14 +78,20 @@ fn main() -> ! {
     let told = Duration::from_secs(told.try_into().unwrap_or(0));
     time.set_within(told, &bounds).unwrap();
 
-    let lease = Blocks::new(grant, horizon)
-        .with_block_s(2 * AWAKE.as_secs() as u32)
-        .begin(time.now())
-        .unwrap();
-    let ids: &Ids = IDS.init(Generator::new(lease, time, key).unwrap());
-
     let gpioa = dp.GPIOA.split(&mut rcc);
     let mut tx = dp.USART1.tx(gpioa.pa9, 115_200.bps(), &mut rcc).unwrap();
+    let mut blocks = Blocks::new(grant, horizon).with_block_s(BLOCK_S);
+    let lease = match blocks.begin(time.now()) {
+        Ok(lease) => lease,
+        Err(error) => {
+            // Lost, used up, or the flash fails. At each wake it says so; there are no ids.
+            _ = writeln!(tx, "{error}\r");
+            sleep(rtc, &mut dp.EXTI, &mut core.SCB, &dp.PWR)
+        }
+    };
+    let ids = Generator::new(lease, time, key).unwrap();
+    let ids: &Ids = IDS.init(ids.with_tolerance(TOLERANCE_S));
+
     let mut pin = gpioa.pa0.into_pull_up_input();
     pin.make_interrupt_source(&mut dp.SYSCFG.constrain(&mut rcc));
     pin.trigger_on_edge(&mut dp.EXTI, Edge::Falling);
@@ -97,10 +112,7 @@ fn main() -> ! {
             send(pulse);
         }
     }
-    rtc.enable_wakeup(540.secs().into());
-    rtc.clear_interrupt(Event::Wakeup);
-    rtc.listen(&mut dp.EXTI, Event::Wakeup);
-    standby(&mut core.SCB, &dp.PWR)
+    sleep(rtc, &mut dp.EXTI, &mut core.SCB, &dp.PWR)
 }
 
 fn microseconds() -> u32 {
@@ -108,8 +120,11 @@ fn microseconds() -> u32 {
     unsafe { (*pac::TIM2::ptr()).cnt().read().bits() }
 }
 
-/// All but the real-time clock is switched off; what wakes the chip resets it.
-fn standby(scb: &mut SCB, pwr: &pac::PWR) -> ! {
+/// All but the real-time clock is switched off, which wakes the chip by a reset after nine minutes.
+fn sleep(mut rtc: Rtc, exti: &mut pac::EXTI, scb: &mut SCB, pwr: &pac::PWR) -> ! {
+    rtc.enable_wakeup(540.secs().into());
+    rtc.clear_interrupt(Event::Wakeup);
+    rtc.listen(exti, Event::Wakeup);
     pwr.cr().modify(|_, w| w.pdds().set_bit().cwuf().set_bit());
     scb.set_sleepdeep();
     loop {

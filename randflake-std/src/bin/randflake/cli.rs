@@ -3,9 +3,13 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
+#[cfg(not(feature = "serve"))]
+use crate::no_serve as serve;
+#[cfg(feature = "serve")]
+use crate::serve;
 use crate::{
-    completions, compose, convert, doctor, generate, histogram, inspect, keygen, lease, man,
-    segment,
+    completions, compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease,
+    man, segment,
 };
 
 /// Unique, unpredictable 64-bit ids, without a server
@@ -45,12 +49,15 @@ enum Command {
     Keygen(keygen::Args),
     Generate(generate::Args),
     Inspect(inspect::Args),
+    Explain(explain::Args),
     Compose(compose::Args),
     Convert(convert::Args),
     Histogram(histogram::Args),
     Segment(segment::Args),
     Lease(lease::Args),
     Doctor(doctor::Args),
+    #[command(flatten)]
+    Serve(serve::Command),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -61,12 +68,14 @@ impl Cli {
             Command::Keygen(args) => args.run(),
             Command::Generate(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Explain(args) => args.run(),
             Command::Compose(args) => args.run(),
             Command::Convert(args) => args.run(),
             Command::Histogram(args) => args.run(),
             Command::Segment(args) => args.run(),
             Command::Lease(args) => args.run(),
             Command::Doctor(args) => args.run(),
+            Command::Serve(command) => command.run(),
             Command::Completions(args) => args.run(),
             Command::Man(args) => args.run(),
         }

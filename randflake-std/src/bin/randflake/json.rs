@@ -14,7 +14,7 @@ const INT: &[u8] = br#"","int":""#;
 const RAW: &[u8] = br#"","raw":""#;
 const END: &[u8] = b"}\n";
 /// A number or a text of an id, with room.
-const WORD: usize = 24;
+pub(crate) const WORD: usize = 24;
 /// What stands between two words is copied in pieces of this length.
 const PIECE: usize = 64;
 
@@ -98,21 +98,21 @@ impl Objects {
 }
 
 /// A line as far as it is written.
-struct Line<'a> {
-    place: &'a mut [u8],
-    len: usize,
+pub(crate) struct Line<'a> {
+    pub(crate) place: &'a mut [u8],
+    pub(crate) len: usize,
 }
 
 impl Line<'_> {
     #[inline]
-    fn literal(&mut self, text: &[u8]) {
+    pub(crate) fn literal(&mut self, text: &[u8]) {
         self.place[self.len..][..text.len()].copy_from_slice(text);
         self.len += text.len();
     }
 
     /// Copies a whole word, of which so many bytes count.
     #[inline]
-    fn word(&mut self, word: &[u8], len: usize) {
+    pub(crate) fn word(&mut self, word: &[u8], len: usize) {
         self.place[self.len..][..WORD].copy_from_slice(&word[..WORD]);
         self.len += len;
     }

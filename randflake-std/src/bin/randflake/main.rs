@@ -12,6 +12,7 @@ mod compose;
 mod convert;
 mod date;
 mod doctor;
+mod explain;
 mod failure;
 mod form;
 mod format;
@@ -28,12 +29,16 @@ mod layout;
 mod lease;
 mod man;
 mod mistake;
+#[cfg(not(feature = "serve"))]
+mod no_serve;
 mod number;
 mod output;
 mod progress;
 mod record;
 mod secret;
 mod segment;
+#[cfg(feature = "serve")]
+mod serve;
 mod state_directory;
 mod store;
 mod utc;

@@ -3,6 +3,7 @@
 use core::ops::RangeInclusive;
 
 use crate::failure::Failure;
+use crate::hex;
 
 /// A parser of the numbers in a range, whose error says what is allowed.
 pub(crate) fn within<T: TryFrom<u64>>(
@@ -19,6 +20,15 @@ pub(crate) fn within<T: TryFrom<u64>>(
             }
         })
     }
+}
+
+/// An address or a size: decimal digits, or `0x` and hex digits.
+pub(crate) fn address(text: &str) -> Result<u32, String> {
+    let number = match text.strip_prefix("0x") {
+        Some(_) => hex::parse(text.as_bytes()).and_then(|number| u32::try_from(number).ok()),
+        None => text.parse().ok(),
+    };
+    number.ok_or_else(|| "0 to 4294967295, or 0x0 to 0xffffffff, are allowed".to_owned())
 }
 
 /// Checks an argument whose range depends on another one; says what clap would.

@@ -64,9 +64,9 @@ impl LeaseArgs {
     pub(crate) fn opener(
         &self,
         namespace: Namespace,
-    ) -> Result<impl Fn() -> Result<Box<dyn LeaseStore>, StoreError>, Failure> {
-        let place = self.store.place()?;
-        Ok(move || place.open(&namespace))
+    ) -> Result<impl Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync + use<>, Failure>
+    {
+        self.store.opener(namespace)
     }
 
     /// The store of a command that takes a lease. One that is waited for is opened by its first use.
@@ -78,6 +78,15 @@ impl LeaseArgs {
         let place = self.store.place()?;
         let open = move |namespace: &Namespace| place.open(namespace);
         Ok(Box::new(lease::deferred(&namespace, open)))
+    }
+
+    /// The store of a namespace that is there.
+    pub(crate) fn open_existing(&self) -> Result<Box<dyn LeaseStore>, Failure> {
+        let namespace = self.namespace()?;
+        match self.store.find(namespace.name())? {
+            Some(_) => self.open(),
+            None => Err(self.store.missing(namespace.name())),
+        }
     }
 
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {
@@ -192,6 +201,16 @@ impl StoreArgs {
     /// The store, for the namespace's counter.
     pub(crate) fn open_counter(&self) -> Result<Box<dyn SegmentStore>, Failure> {
         Ok(self.place()?.open_counter(&self.namespace()?)?)
+    }
+
+    /// What opens the store of a namespace, as often as it is called.
+    pub(crate) fn opener(
+        &self,
+        namespace: Namespace,
+    ) -> Result<impl Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync + use<>, Failure>
+    {
+        let place = self.place()?;
+        Ok(move || place.open(&namespace))
     }
 
     /// What opens the counter, for a command that may have to try more than once.

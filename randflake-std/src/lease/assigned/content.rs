@@ -60,7 +60,7 @@ mod tests {
     use crate::holder::MAX_LEN;
     use crate::lease::QuarantineCause;
     use crate::lease::{Token, locked};
-    use crate::ledger::{NamespaceRecord, NodeRecord, Reason};
+    use crate::ledger::{NamespaceRecord, NodeRecord, Past, Reason};
 
     #[test]
     fn the_longest_of_everything_fits() {
@@ -89,6 +89,12 @@ mod tests {
             nonce: u64::MAX,
             held: true,
             contested: true,
+            acquired: 0,
+            past: Past {
+                count: u64::MAX,
+                end: 0,
+                hash: u128::MAX,
+            },
             holder: "h".repeat(MAX_LEN),
         };
         content.node = Some(record.to_text());

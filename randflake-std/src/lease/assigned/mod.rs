@@ -263,8 +263,8 @@ impl Engine for StaticFile {
             let text = match entry.key {
                 Key::Namespace => &mut content.namespace,
                 Key::Node(node) if node == node_id => &mut content.node,
-                // Nobody looks for free node ids here.
-                Key::Page(_) | Key::Hint(_) => continue,
+                // Nobody looks for free node ids here, and there is room for one lease.
+                Key::Page(_) | Key::Hint(_) | Key::Past(..) => continue,
                 Key::Node(_) | Key::Counter => return Err(self.has_no_such_key()),
             };
             if !entry.before.allows(text.as_deref()) {
@@ -304,6 +304,11 @@ impl Engine for StaticFile {
                 .into_iter()
                 .collect(),
         ))
+    }
+
+    /// It keeps no history.
+    fn forget(&mut self, _: &Keys) -> Result<(), EngineError> {
+        Ok(())
     }
 
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {

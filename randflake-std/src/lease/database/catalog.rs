@@ -6,6 +6,7 @@ use tokio::time::timeout;
 
 use super::{ANSWER_LIMIT, Database, Driver, Failure, SETUP_LIMIT, Session, is_made};
 use crate::lease::EngineError;
+use crate::ledger::Keys;
 
 /// The texts of namespaces by name; `None` if there are no tables.
 type Names = Option<BTreeMap<String, String>>;
@@ -73,7 +74,22 @@ async fn names<S: Session>(
     }
 }
 
-/// Removes the texts of node ids, pages and hints, if the namespace's begins so.
+/// Removes what is there under some keys.
+pub(super) async fn forget<S: Session>(
+    session: &mut S,
+    name: &str,
+    keys: &Keys,
+) -> Result<(), Failure> {
+    let (first, last) = keys.bounds();
+    let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
+    let statement = format!(
+        "DELETE FROM {} WHERE namespace = '{name}' AND kind = {kind} AND number BETWEEN {first} AND {last}",
+        S::RECORDS
+    );
+    session.ask(&statement).await.map(drop)
+}
+
+/// Removes the texts of node ids, pages, hints and the history, if the namespace's begins so.
 pub(super) async fn clear<S: Session>(
     session: &mut S,
     name: &str,

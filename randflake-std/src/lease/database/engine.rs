@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::catalog::clear;
+use super::catalog::{clear, forget};
 use super::values::{count, time};
 use super::{Database, Driver, Failure, Only, Session, emptied, pooled};
 use crate::lease::url::Server;
@@ -77,7 +77,11 @@ impl<D: Driver> Engine for Database<D> {
         let keys = [Keys::Nodes(first..=u32::MAX)];
         let list = async |session: &mut D::Session| session.texts(&keys, Some(most)).await;
         let texts = self.run(most, true, list)?.into_iter();
-        Ok(texts.map(|(key, text)| (key.numbers().1, text)).collect())
+        let nodes = texts.filter_map(|(key, text)| match key {
+            Key::Node(node_id) => Some((node_id, text)),
+            _ => None,
+        });
+        Ok(nodes.collect())
     }
 
     fn namespaces(
@@ -85,6 +89,14 @@ impl<D: Driver> Engine for Database<D> {
         only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
         self.names(only)
+    }
+
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+        let name = self.namespace.clone();
+        let texts = keys.each().count();
+        self.run(texts, false, async |session| {
+            forget(session, &name, keys).await
+        })
     }
 
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {

@@ -22,7 +22,7 @@ pub(in crate::lease) fn count(keys: &[Keys]) -> usize {
 /// The key of a row.
 pub(in crate::lease) fn key(
     kind: impl TryInto<u8>,
-    number: impl TryInto<u32>,
+    number: impl TryInto<u64>,
 ) -> Result<Key, EngineError> {
     let numbers = kind.try_into().ok().zip(number.try_into().ok());
     let key = numbers.and_then(|(kind, number)| Key::of_numbers(kind, number));

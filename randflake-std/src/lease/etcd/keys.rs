@@ -7,9 +7,10 @@
 //! | `randflake/NAME/lease/NODE` | those of [`Key::Node`]                                       |
 //! | `randflake/NAME/page/PAGE`  | those of [`Key::Page`]                                       |
 //! | `randflake/NAME/hint/PLACE` | those of [`Key::Hint`]                                       |
+//! | `randflake/NAME/past/PAST`  | those of [`Key::Past`]: the node id, and its place           |
 //! | `randflake/NAME/setbacks`   | how often a process has noticed that the cluster was set back |
 //!
-//! Numbers in keys have eight hexadecimal digits.
+//! Numbers in keys have eight hexadecimal digits, places of the history four more.
 
 use super::transaction::Range;
 use crate::ledger::{Key, Keys};
@@ -50,6 +51,7 @@ impl Prefix {
             Key::Node(node_id) => format!("lease/{node_id:08x}"),
             Key::Page(page) => format!("page/{page:08x}"),
             Key::Hint(place) => format!("hint/{place:08x}"),
+            Key::Past(node_id, place) => format!("past/{node_id:08x}{place:04x}"),
         };
         self.0.clone() + &rest
     }
@@ -66,13 +68,10 @@ impl Prefix {
             "counter" => return Some(Key::Counter),
             rest => rest.split_once('/')?,
         };
-        let number = u32::from_str_radix(number, 16).ok()?;
-        let key = match kind {
-            "lease" => Key::Node(number),
-            "page" => Key::Page(number),
-            "hint" => Key::Hint(number),
-            _ => return None,
-        };
+        let number = u64::from_str_radix(number, 16).ok()?;
+        let kinds = [("lease", 2), ("page", 3), ("hint", 4), ("past", 5)];
+        let (_, kind) = kinds.into_iter().find(|(name, _)| *name == kind)?;
+        let key = Key::of_numbers(kind, number)?;
         // Not one that is spelled differently.
         (self.key(key) == text).then_some(key)
     }

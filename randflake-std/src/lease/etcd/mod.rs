@@ -43,7 +43,7 @@ const TRIES: usize = 100;
 ///
 /// It uses the members' JSON gateways, and tries the next member if one does not answer. Each of these has one key: the
 /// namespace's record, its counter, each node id from its first lease on, each page of 64 node ids that was found full, and
-/// nine hints to free node ids.
+/// nine hints to free node ids; and each earlier lease of the [history](LeaseStore::history).
 /// An acquire and a renewal read what they need at one revision, and write if none of it has changed since: two round
 /// trips; an acquire needs more when nearly all node ids are leased and none was released lately.
 ///
@@ -262,9 +262,15 @@ impl Engine for Etcd {
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let (cluster, setbacks) = write.fingerprint.split_once(':').unwrap_or_default();
         let counted = Some(setbacks.to_owned()).filter(|count| count != "0");
-        // Those that do not fit are hints: see `AT_ONCE`.
+        // Those that do not fit are earlier leases and hints: see `AT_ONCE`.
         let fitting = write.entries.len().min(OPERATIONS - 1);
-        let (entries, hints) = write.entries.split_at(fitting);
+        let (entries, others) = write.entries.split_at(fitting);
+        let is_past = |entry: &Entry| matches!(entry.key, Key::Past(..));
+        let (past, hints) = others.split_at(others.iter().take_while(|it| is_past(it)).count());
+        // First: without the leases that follow on them they say nothing; the other way round there would be a gap.
+        for past in past.chunks(OPERATIONS) {
+            self.client.write(&self.transaction(past))?;
+        }
         let mut transaction = self.transaction(entries);
         transaction.compare(&self.prefix.setbacks(), &Before::read(counted));
         // One member may write it and not answer; then another is asked. No other write has the same text for these.
@@ -335,6 +341,13 @@ impl Engine for Etcd {
         Ok(Some(texts))
     }
 
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+        let mut write = Transaction::default();
+        write.delete(&self.prefix.range(keys));
+        self.client.write(&write)?;
+        Ok(())
+    }
+
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         let mut write = Transaction::default();
         let before = Before::Text(namespace.to_owned());
@@ -346,6 +359,9 @@ impl Engine for Etcd {
         ] {
             write.delete(&self.prefix.range(&keys));
         }
+        let (first, last) = (Key::Past(0, 0), Key::Past(u32::MAX, u16::MAX));
+        let history = Range::new(self.prefix.key(first), self.prefix.key(last));
+        write.delete(&history);
         self.client.write(&write)?;
         Ok(())
     }

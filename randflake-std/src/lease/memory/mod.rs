@@ -205,6 +205,13 @@ impl Engine for Memory {
         Ok(Some(names.collect()))
     }
 
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+        let (first, last) = keys.bounds();
+        let range = self.key(first)..=self.key(last);
+        self.begin()?.texts.retain(|key, _| !range.contains(key));
+        Ok(())
+    }
+
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         let mut state = self.begin()?;
         let there = state.texts.get(&self.key(Key::Namespace));

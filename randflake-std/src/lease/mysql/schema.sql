@@ -1,10 +1,10 @@
 -- The tables of a database, version 1. All that a namespace has is text, and compared as bytes.
 CREATE TABLE IF NOT EXISTS randflake_record (
     namespace VARBINARY(64) NOT NULL,
-    -- 0 namespace, 1 counter, 2 node, 3 page
+    -- 0 namespace, 1 counter, 2 node, 3 page, 4 hint, 5 earlier lease
     kind TINYINT UNSIGNED NOT NULL,
-    -- a node's or a page's
-    number INT UNSIGNED NOT NULL,
+    -- which of them; an earlier lease's is its node's, times 2^16, and its place
+    number BIGINT UNSIGNED NOT NULL,
     value VARBINARY(4096) NOT NULL,
     PRIMARY KEY (namespace, kind, number)
 ) ENGINE = InnoDB

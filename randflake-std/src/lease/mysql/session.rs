@@ -238,7 +238,7 @@ impl Session {
 fn texts(answers: impl IntoIterator<Item = Answer>) -> Result<Texts, EngineError> {
     let rows = answers.into_iter().flat_map(|answer| answer.rows);
     let texts = rows.map(|row| {
-        let record = from_row_opt::<(u8, u32, String)>(row);
+        let record = from_row_opt::<(u8, u64, String)>(row);
         let damaged = |_| EngineError::unusable("the lease store was damaged");
         let (kind, number, text) = record.map_err(damaged)?;
         Ok((key(kind, number)?, text))

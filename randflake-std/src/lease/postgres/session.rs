@@ -252,5 +252,6 @@ fn texts(row: &Row) -> Result<Texts, Failure> {
 /// A key's kind and number, as the table has them.
 fn place(key: Key) -> (i16, i64) {
     let (kind, number) = key.numbers();
-    (kind.into(), number.into())
+    // Below 2^48.
+    (kind.into(), number.cast_signed())
 }

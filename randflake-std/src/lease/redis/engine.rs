@@ -232,6 +232,14 @@ impl Engine for Redis {
         Ok(Some(texts))
     }
 
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+        let mut delete = redis::cmd("HDEL");
+        delete.arg(&self.hash);
+        delete.arg(keys.each().map(name).collect::<Vec<_>>());
+        self.connection
+            .run(|open| delete.query::<()>(&mut open.redis))
+    }
+
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         let script = Script::new(include_str!("clear.lua"));
         let mut call = script.key(&self.hash);
@@ -273,6 +281,7 @@ fn name(key: Key) -> String {
         Key::Node(node_id) => node_id.to_string(),
         Key::Page(page) => format!("page:{page}"),
         Key::Hint(place) => format!("hint:{place}"),
+        Key::Past(node_id, place) => format!("past:{node_id}:{place}"),
     }
 }
 

@@ -48,7 +48,8 @@ use crate::segment::SegmentStore;
 /// ```
 ///
 /// `+select` is needed if the URL names another database than 0, and `+config|get` lets `randflake doctor` read
-/// `appendfsync`. `randflake lease namespaces` needs `+scan`, and `randflake lease drop` needs `+del`. If a right is missing, the store fails as [`StoreError::Unusable`] and names it, before anything is
+/// `appendfsync`. `randflake lease namespaces` needs `+scan`, and `randflake lease drop` needs `+del`.
+/// Without `+hdel`, earlier leases are kept for longer than 400 days: up to 65,536 of each node id. If another right is missing, the store fails as [`StoreError::Unusable`] and names it, before anything is
 /// written.
 ///
 /// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if

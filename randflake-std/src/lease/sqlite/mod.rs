@@ -34,7 +34,8 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///
 /// The store is a file, and two more with `.lock` and `-journal` at the end of its name. They are created for their owner
 /// only, with the directory if it is missing. The database has one row of text for each namespace, each counter, each node
-/// id from its first lease on, each page of 64 node ids that was found full, and nine hints to free node ids.
+/// id from its first lease on, each page of 64 node ids that was found full, nine hints to free node ids, and each earlier
+/// lease of the [history](LeaseStore::history).
 ///
 /// Each operation opens the database, works in one transaction that is on disk when it returns, and closes the database.
 /// Between operations nothing is held, so any number of threads, processes and their forks can use it.
@@ -274,6 +275,13 @@ impl Engine for Sqlite {
     ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
         let session = self.session()?;
         self.at(session.namespaces(only)).map(Some)
+    }
+
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+        let session = self.session()?;
+        self.at(session.forget(&self.namespace, keys))?;
+        let committed = session.commit(0, &mut self.seen);
+        self.at(committed)
     }
 
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {

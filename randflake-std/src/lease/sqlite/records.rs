@@ -35,10 +35,10 @@ impl Session {
         let mut statement = self.connection.prepare(sql)?;
         let mut texts = BTreeMap::new();
         for (first, last) in keys.iter().map(Keys::bounds) {
-            let ((kind, first_number), (_, last_number)) = (first.numbers(), last.numbers());
+            let ((kind, first_number), (_, last_number)) = (numbers(first), numbers(last));
             let mut rows = statement.query(params![namespace, kind, first_number, last_number])?;
             while let Some(row) = rows.next()? {
-                let key = Key::of_numbers(kind, row.get(0)?);
+                let key = Key::of_numbers(kind, row.get::<_, i64>(0)?.cast_unsigned());
                 texts.extend(key.zip(row.get(1)?));
             }
             self.known.keys.insert(first, last);
@@ -57,7 +57,7 @@ impl Session {
         let sql = "SELECT number, value FROM record
                    WHERE namespace = ?1 AND kind = ?2 AND number >= ?3 ORDER BY number LIMIT ?4";
         let mut statement = self.connection.prepare(sql)?;
-        let (kind, first) = Key::Node(first).numbers();
+        let (kind, first) = numbers(Key::Node(first));
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let from = params![namespace, kind, first, most];
         let rows = statement.query_map(from, |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -72,19 +72,30 @@ impl Session {
         let sql = "SELECT namespace, value FROM record
                    WHERE kind = ?1 AND number = ?2 AND (?3 IS NULL OR namespace = ?3)";
         let mut statement = self.connection.prepare(sql)?;
-        let (kind, number) = Key::Namespace.numbers();
+        let (kind, number) = numbers(Key::Namespace);
         let names = statement.query_map(params![kind, number, only], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;
         names.collect()
     }
 
-    /// Removes node ids, pages and hints, if the namespace's text is this one.
+    /// Removes what is there under some keys.
+    pub(super) fn forget(&self, name: &str, keys: &Keys) -> rusqlite::Result<()> {
+        let sql =
+            "DELETE FROM record WHERE namespace = ?1 AND kind = ?2 AND number BETWEEN ?3 AND ?4";
+        let (first, last) = keys.bounds();
+        let ((kind, first), (_, last)) = (numbers(first), numbers(last));
+        self.connection
+            .execute(sql, params![name, kind, first, last])?;
+        Ok(())
+    }
+
+    /// Removes node ids, pages, hints and the history, if the namespace's text is this one.
     pub(super) fn clear(&self, name: &str, text: &str) -> rusqlite::Result<()> {
         let sql = "DELETE FROM record WHERE namespace = ?1 AND kind >= ?2 AND EXISTS (
                        SELECT * FROM record WHERE namespace = ?1 AND kind = ?3 AND value = ?4
                    )";
-        let ((first, _), (kind, _)) = (Key::Node(0).numbers(), Key::Namespace.numbers());
+        let ((first, _), (kind, _)) = (numbers(Key::Node(0)), numbers(Key::Namespace));
         self.connection
             .execute(sql, params![name, first, kind, text])?;
         Ok(())
@@ -110,9 +121,16 @@ impl Session {
         let sql = "REPLACE INTO record VALUES (?1, ?2, ?3, ?4)";
         let mut statement = self.connection.prepare(sql)?;
         for entry in entries.iter().filter(|entry| entry.after.is_some()) {
-            let (kind, number) = entry.key.numbers();
+            let (kind, number) = numbers(entry.key);
             statement.execute(params![namespace, kind, number, entry.after])?;
         }
         Ok(true)
     }
+}
+
+/// A key's kind and number, as the table has them.
+fn numbers(key: Key) -> (u8, i64) {
+    let (kind, number) = key.numbers();
+    // Below 2^48.
+    (kind, number.cast_signed())
 }

@@ -1,13 +1,14 @@
 //! The operations on leases.
 
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::attempt::{Done, Undone};
 use super::{Ledger, Pending, Written};
 use crate::holder::DEVICE;
 use crate::lease::{
-    AcquireRequest, Acquired, Finding, Grant, LeaseStore, Namespace, NodeIds, Quarantine, Record,
-    Renewed, StoreError,
+    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Namespace, NodeIds, Quarantine,
+    Record, Renewed, StoreError,
 };
 use crate::ledger::{
     Acquire, Engine, Held, NodeRecord, Seal, Wanted, acquire, drop_namespace, end_quarantine,
@@ -155,6 +156,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
             Ok(Done { answer, now }) => {
                 for record in &answer {
                     self.wrote(record);
+                    self.records.prune(record);
                 }
                 let grants = answer.iter().map(NodeRecord::grant).collect();
                 Ok(Acquired { grants, now })
@@ -193,13 +195,20 @@ impl<E: Engine> LeaseStore for Ledger<E> {
     }
 
     fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        let records = self.records.list()?.into_iter();
-        let records = records.map(|record| Record {
-            grant: record.grant(),
-            contested: record.contested,
-            holder: record.holder,
-        });
-        Ok(records.collect())
+        let records = self.records.list(0..=u32::MAX)?.into_iter();
+        Ok(records.map(Record::from).collect())
+    }
+
+    fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
+        let standing = self.look()?;
+        let mut history = History::begin(&standing);
+        for latest in self.records.list(node_ids)? {
+            let past = self.records.past_of(&latest, standing.now);
+            let (past, gap) = past.inspect_err(|_| self.records.engine.abandon())?;
+            history.add(past, gap, latest);
+        }
+        self.records.engine.abandon();
+        Ok(history)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {
@@ -219,7 +228,11 @@ impl<E: Engine> LeaseStore for Ledger<E> {
     fn drop_namespace(&mut self) -> Result<(), StoreError> {
         // A right that is missing is told before anything is written: this is no namespace's text.
         self.records.engine.clear("-")?;
-        let ends = self.records.list()?.into_iter().map(|record| record.end);
+        let ends = self
+            .records
+            .list(0..=u32::MAX)?
+            .into_iter()
+            .map(|record| record.end);
         let latest_end = ends.max().unwrap_or(0);
         let done = self.run(&Wanted::default(), false, |view, asking| {
             drop_namespace(view, asking, latest_end)

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::lease::Loss;
-use randflake_core::GenerateError;
+use randflake_core::{GenerateError, LayoutSpec};
 
 /// In the place of counters.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub(crate) fn lost(_: &str, _: Loss) {}
 pub(crate) fn failed(_: &str, _: &'static str) {}
 
 pub(crate) fn leases(_: &str, _: usize, _: Duration) {}
+
+pub(crate) fn limits(_: &str, _: LayoutSpec, _: usize) {}
 
 pub(crate) fn wanted(_: &str, _: u32) {}
 

@@ -4,9 +4,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 use ::metrics::{counter, gauge};
-use randflake_core::GenerateError;
+use randflake_core::{GenerateError, LayoutSpec};
 
-use crate::lease::Loss;
+use crate::lease::{Loss, forecast};
 
 /// What was issued and refused since the last report.
 #[derive(Debug, Default)]
@@ -69,6 +69,16 @@ pub(crate) fn leases(namespace: &str, held: usize, remaining: Duration) {
     gauge!("randflake_lease_remaining_seconds", "namespace" => label.clone())
         .set(remaining.as_secs_f64());
     gauge!("randflake_leases_held", "namespace" => label).set(held as f64);
+}
+
+/// What the layout allows: ids a second by so many leases, and until when.
+pub(crate) fn limits(namespace: &str, spec: LayoutSpec, held: usize) {
+    let label = namespace.to_owned();
+    gauge!("randflake_capacity_ids_per_second", "namespace" => label.clone())
+        .set(forecast::capacity(spec, held));
+    let over_at = forecast::last_date(spec, Duration::ZERO).over_at;
+    gauge!("randflake_layout_end_timestamp_seconds", "namespace" => label)
+        .set(over_at.unwrap_or_default().as_secs_f64());
 }
 
 pub(crate) fn wanted(namespace: &str, wanted: u32) {

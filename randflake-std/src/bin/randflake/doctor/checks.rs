@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::{span, utc};
-use randflake_std::lease::Seal;
-use randflake_std::lease::{AcquireRequest, LeaseStore, MAX_SKEW, NodeIds, Token};
+use randflake_std::lease::{
+    self, AcquireRequest, LeaseStore, NodeIds, Occupancy, Seal, StoreError, Token, forecast,
+};
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
 
@@ -20,6 +21,7 @@ use crate::store::LeaseArgs;
 pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
     let mut findings = vec![
         Finding::new("clock", clock(store.layout().spec())),
+        Finding::of_store(forecast::last_date(store.layout().spec(), now()).finding),
         Finding::new("directory", directory()),
         Finding::new("secret", secret_source(secret, store)),
     ];
@@ -46,14 +48,10 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
 /// The machine's clock is within the time of the ids.
 fn clock(spec: LayoutSpec) -> Result<String, String> {
     let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = now();
     let (first, last) = (utc(unix(0)), utc(unix(spec.max_tick())));
     match spec.tick_at(now) {
-        Some(tick) if tick <= spec.max_tick() => {
-            Ok(format!("{}; ids have times until {last}", utc(now)))
-        }
+        Some(tick) if tick <= spec.max_tick() => Ok(utc(now)),
         _ => Err(format!("{} is not between {first} and {last}", utc(now))),
     }
 }
@@ -109,7 +107,7 @@ fn opened_store(
     );
     let mut findings = vec![
         Finding::new("namespace", Ok(described)),
-        Finding::new("store clock", skew(&mut *opened)),
+        skew(&mut *opened).unwrap_or_else(|error| Finding::new("store clock", Err(error))),
         Finding::new("latency", latency(&mut *opened)),
     ];
     match opened.diagnose() {
@@ -117,9 +115,13 @@ fn opened_store(
         Err(error) => findings.push(Finding::new("settings", Err(problem(error)))),
     }
     if is_there {
-        findings.push(Finding::new("lease", lease(secret, store)));
+        findings.push(Finding::new("lease", try_lease(secret, store)));
     }
-    findings.push(Finding::new("occupancy", occupancy(&mut *opened)));
+    let occupancy = occupancy(&mut *opened).map_err(problem);
+    findings.push(match occupancy {
+        Ok(finding) => Finding::of_store(finding),
+        Err(error) => Finding::new("occupancy", Err(error)),
+    });
     findings
 }
 
@@ -141,23 +143,21 @@ fn latency(store: &mut dyn LeaseStore) -> Result<String, String> {
     ))
 }
 
-fn skew(store: &mut dyn LeaseStore) -> Result<String, String> {
-    let before = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_err(problem)?;
+fn skew(store: &mut dyn LeaseStore) -> Result<Finding, String> {
+    let before = now();
     let store = store.now().map_err(problem)?;
-    let (ms, most) = (store.abs_diff(before).as_millis(), MAX_SKEW.as_millis());
+    let ms = store.abs_diff(before).as_millis();
     let side = if store < before { "behind" } else { "ahead of" };
-    let told = format!("{ms} ms {side} this machine's");
-    if ms > most {
-        Err(format!("{told}: at most {most} ms are allowed"))
-    } else {
-        Ok(told)
-    }
+    let skew = store.as_secs_f64() - before.as_secs_f64();
+    Ok(Finding::of_store(lease::Finding {
+        name: "store clock",
+        value: format!("{ms} ms {side} this machine's"),
+        ..forecast::clock_skew(&[(before, skew)]).finding
+    }))
 }
 
 /// Leases a node id as `generate` does, without issuing an id; under the secret, if there is one.
-fn lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
+fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
     let mut store = args.open().map_err(problem)?;
     if let Ok(codec) = args.layout().codec(secret) {
         store.seal(Seal::of(codec.permutation()));
@@ -183,13 +183,23 @@ fn lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
     ))
 }
 
-fn occupancy(store: &mut dyn LeaseStore) -> Result<String, String> {
-    let node_ids = store.namespace().node_ids();
-    let snapshot = Snapshot::take(store).map_err(problem)?;
-    Ok(format!(
-        "{} of {node_ids} node ids leased",
-        snapshot.live().count()
-    ))
+fn occupancy(store: &mut dyn LeaseStore) -> Result<lease::Finding, StoreError> {
+    /// The history of more would take long to read.
+    const FEW: usize = 1_000;
+    let snapshot = Snapshot::take(store)?;
+    let occupancy = Occupancy {
+        live: snapshot.live().count() as u64,
+        total: store.namespace().node_ids(),
+    };
+    let history = (snapshot.records().len() <= FEW).then(|| store.history(0..=u32::MAX));
+    Ok(forecast::node_ids(occupancy, history.transpose()?.as_ref()).finding)
+}
+
+fn now() -> Duration {
+    // Before 1970 nothing is right.
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
 fn ms(span: Duration) -> f64 {

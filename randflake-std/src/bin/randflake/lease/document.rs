@@ -11,7 +11,10 @@ use std::process::id as caller_id;
 use core::time::Duration;
 
 use randflake_std::date::utc;
-use randflake_std::lease::{Acquired, Grant, LeaseStore, Namespace, Token, holder_of_process};
+use randflake_std::lease::{
+    Acquired, Grant, LeaseStore, MAX_SKEW, Namespace, Token, holder_of_process,
+};
+use randflake_std::{DEFAULT_TTL, MAX_TOLERANCE_MS};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -22,22 +25,22 @@ use crate::store::StoreArgs;
 /// read them. What does not follow from the ticks is `token`: who has it and may write to the store can renew and end the
 /// leases.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Document {
-    pub(super) namespace: String,
+pub(crate) struct Document {
+    pub(crate) namespace: String,
     holder: String,
     /// The store's clock when it answered.
     now_unix_ms: u64,
     epoch_unix_ms: u64,
     tick_ms: u64,
-    pub(super) leases: Vec<Entry>,
+    pub(crate) leases: Vec<Entry>,
     /// Those that were not renewed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) lost: Vec<Lost>,
+    pub(crate) lost: Vec<Lost>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Entry {
-    pub(super) node: u32,
+pub(crate) struct Entry {
+    pub(crate) node: u32,
     start_unix_ms: u64,
     end_unix_ms: u64,
     start_tick: u64,
@@ -47,9 +50,9 @@ pub(super) struct Entry {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Lost {
-    pub(super) node: u32,
-    pub(super) reason: String,
+pub(crate) struct Lost {
+    pub(crate) node: u32,
+    pub(crate) reason: String,
 }
 
 /// Where a document comes from.
@@ -88,7 +91,7 @@ impl GrantArgs {
 }
 
 impl Document {
-    pub(super) fn of(namespace: &Namespace, holder: String, acquired: &Acquired) -> Self {
+    pub(crate) fn of(namespace: &Namespace, holder: String, acquired: &Acquired) -> Self {
         let spec = namespace.spec();
         let entry = |grant: &Grant| Entry {
             node: grant.node_id,
@@ -110,9 +113,74 @@ impl Document {
         }
     }
 
-    /// The same leases as they are after a renewal.
-    pub(super) fn renewed(self, namespace: &Namespace, acquired: &Acquired) -> Self {
-        Self::of(namespace, self.holder, acquired)
+    /// The same leases after a renewal that lasts for `ttl` from now: those that are lost are named, with the reason.
+    pub(crate) fn renewed(
+        self,
+        store: &mut dyn LeaseStore,
+        ttl: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        let mut grants = self.grants()?;
+        let namespace = store.namespace();
+        let shortest = Duration::from_millis(namespace.spec().tick_ms());
+        let ttl = namespace.ticks(ttl.unwrap_or(DEFAULT_TTL.max(shortest)));
+        let renewed = store.renew(&grants, ttl)?;
+        let mut lost = Vec::new();
+        let mut ends = renewed.ends.into_iter();
+        grants.retain_mut(|grant| match ends.next() {
+            Some(Ok(end)) => {
+                grant.end = end;
+                true
+            }
+            outcome => {
+                let reason = outcome
+                    .and_then(Result::err)
+                    .map_or("unknown", |loss| loss.name());
+                lost.push(Lost {
+                    node: grant.node_id,
+                    reason: reason.to_owned(),
+                });
+                false
+            }
+        });
+        let acquired = Acquired {
+            grants,
+            now: renewed.now,
+        };
+        let mut document = Self::of(store.namespace(), self.holder, &acquired);
+        document.lost = lost;
+        Ok(document)
+    }
+
+    /// Ends the leases at a Unix time from which on nothing was issued. Unless it is known, that is as late as the holder
+    /// may have issued: by a clock that is ahead of the store's, and as far ahead of it as any handle's tolerance goes.
+    pub(crate) fn release(
+        &self,
+        store: &mut dyn LeaseStore,
+        unused_from: Option<Duration>,
+    ) -> Result<(), Failure> {
+        let mut grants = self.grants()?;
+        let unused_from = match unused_from {
+            Some(given) => given,
+            None => store.now()? + MAX_SKEW + Duration::from_millis(MAX_TOLERANCE_MS),
+        };
+        let spec = store.namespace().spec();
+        let Some(tick) = spec.tick_at(unused_from) else {
+            return Err(Failure::usage(format!(
+                "--unused-from-ms is {}, before the epoch of the namespace's layout, {}: Unix time in milliseconds is \
+                 allowed",
+                utc(unused_from),
+                utc(Duration::from_millis(spec.epoch_unix_ms()))
+            )));
+        };
+        // A tick that began before may have been used.
+        let begins_then = Duration::from_millis(spec.unix_ms(tick)) >= unused_from;
+        let unused_from = if begins_then { tick } else { tick + 1 };
+        for grant in &mut grants {
+            // Not the end that was read: it may be older than a renewal, and what came after it was used. The store
+            // knows the last one.
+            grant.end = unused_from;
+        }
+        Ok(store.release(&grants)?)
     }
 
     pub(super) fn grants(&self) -> Result<Vec<Grant>, Failure> {
@@ -123,7 +191,13 @@ impl Document {
     /// The namespace's store, which must be there and be of the same layout.
     pub(super) fn open(&self, store: &StoreArgs) -> Result<Box<dyn LeaseStore>, Failure> {
         let opened = store.open_named(&self.namespace)?;
-        let spec = opened.namespace().spec();
+        self.check_layout(opened.namespace())?;
+        Ok(opened)
+    }
+
+    /// Whether the leases are of that namespace as it is now.
+    pub(crate) fn check_layout(&self, namespace: &Namespace) -> Result<(), Failure> {
+        let spec = namespace.spec();
         if (spec.epoch_unix_ms(), spec.tick_ms()) != (self.epoch_unix_ms, self.tick_ms) {
             return Err(Failure::failed(format!(
                 "the namespace {:?} has another epoch or tick than these leases: it was dropped and made anew, or it \
@@ -131,7 +205,7 @@ impl Document {
                 self.namespace
             )));
         }
-        Ok(opened)
+        Ok(())
     }
 
     /// For programs or people.

@@ -27,8 +27,9 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-#[derive(Serialize)]
-struct Row<'a> {
+/// A lease as programs read it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row<'a> {
     node: u32,
     live: bool,
     start_unix_ms: u64,
@@ -48,7 +49,7 @@ impl Args {
         let records = snapshot.records().iter();
         let mut rows = records
             .filter(|record| self.all || snapshot.is_live(record))
-            .map(|record| row(&snapshot, record))
+            .map(|record| Row::of(&snapshot, record))
             .peekable();
         if !self.json && rows.peek().is_none() {
             say("no leases");
@@ -73,18 +74,20 @@ impl Args {
     }
 }
 
-fn row<'a>(snapshot: &Snapshot, record: &'a Record) -> Row<'a> {
-    Row {
-        node: record.grant.node_id,
-        live: snapshot.is_live(record),
-        start_unix_ms: ms(snapshot.start(record)),
-        end_unix_ms: ms(snapshot.end(record)),
-        start_utc: utc(snapshot.start(record)),
-        end_utc: utc(snapshot.end(record)),
-        remaining_ms: ms(snapshot.remaining(record)),
-        fencing_token: record.grant.fencing_token,
-        contested: record.contested,
-        holder: &record.holder,
+impl<'a> Row<'a> {
+    pub(crate) fn of(snapshot: &Snapshot, record: &'a Record) -> Self {
+        Self {
+            node: record.grant.node_id,
+            live: snapshot.is_live(record),
+            start_unix_ms: ms(snapshot.start(record)),
+            end_unix_ms: ms(snapshot.end(record)),
+            start_utc: utc(snapshot.start(record)),
+            end_utc: utc(snapshot.end(record)),
+            remaining_ms: ms(snapshot.remaining(record)),
+            fencing_token: record.grant.fencing_token,
+            contested: record.contested,
+            holder: &record.holder,
+        }
     }
 }
 

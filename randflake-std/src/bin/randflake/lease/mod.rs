@@ -3,9 +3,11 @@
 mod acquire;
 mod document;
 mod drop;
+mod image;
 mod init;
 mod list;
 mod namespaces;
+mod provision;
 mod quarantine;
 mod release;
 mod renew;
@@ -16,7 +18,13 @@ mod ticket;
 use clap::Subcommand;
 
 use crate::failure::Failure;
+#[cfg(feature = "serve")]
+pub(crate) use document::Document;
+#[cfg(feature = "serve")]
+pub(crate) use list::Row;
 pub(crate) use snapshot::Snapshot;
+#[cfg(feature = "serve")]
+pub(crate) use ticket::{TicketKeyArgs, device_id};
 
 /// Take leases of node ids, show them, end them by hand, or give one to a device
 #[derive(Debug, clap::Args)]
@@ -37,6 +45,7 @@ enum Command {
     Quarantine(quarantine::Args),
     Init(init::Args),
     Ticket(ticket::Args),
+    Provision(provision::Args),
 }
 
 impl Args {
@@ -52,6 +61,7 @@ impl Args {
             Command::Quarantine(args) => args.run(),
             Command::Init(args) => args.run(),
             Command::Ticket(args) => args.run(),
+            Command::Provision(args) => args.run(),
         }
     }
 }

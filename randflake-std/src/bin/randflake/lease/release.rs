@@ -4,8 +4,8 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_std::MAX_TOLERANCE_MS;
-use randflake_std::date::{span, utc};
-use randflake_std::lease::{DeviceLease, Grant, LeaseStore, MAX_SKEW, Namespace, Record};
+use randflake_std::date::span;
+use randflake_std::lease::{DeviceLease, Grant, LeaseStore, Namespace, Record};
 
 use super::document::GrantArgs;
 use super::snapshot::Snapshot;
@@ -95,35 +95,12 @@ impl Args {
         tell(&mut *store, &nodes)
     }
 
-    /// Those of `lease acquire`, whose holder says until when it has used them, or may have used them up to now: by a
-    /// clock that is ahead of the store's, and as far ahead of it as any handle's tolerance goes.
+    /// Those of `lease acquire`.
     fn release_grants(&self) -> Result<(), Failure> {
         let document = self.grant.read()?;
-        let mut grants = document.grants()?;
         let mut store = document.open(&self.store)?;
-        let unused_from = match self.unused_from_ms {
-            Some(unix_ms) => Duration::from_millis(unix_ms),
-            None => store.now()? + MAX_SKEW + Duration::from_millis(MAX_TOLERANCE_MS),
-        };
-        let spec = store.namespace().spec();
-        let Some(tick) = spec.tick_at(unused_from) else {
-            return Err(Failure::usage(format!(
-                "--unused-from-ms is {}, before the epoch of the namespace's layout, {}: Unix time in milliseconds is \
-                 allowed",
-                utc(unused_from),
-                utc(Duration::from_millis(spec.epoch_unix_ms()))
-            )));
-        };
-        // A tick that began before may have been used.
-        let begins_then = Duration::from_millis(spec.unix_ms(tick)) >= unused_from;
-        let unused_from = if begins_then { tick } else { tick + 1 };
-        for grant in &mut grants {
-            // Not the end that was read: it may be older than a renewal, and what came after it was used. The store
-            // knows the last one.
-            grant.end = unused_from;
-        }
-        store.release(&grants)?;
-        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+        document.release(&mut *store, self.unused_from_ms.map(Duration::from_millis))?;
+        let nodes: Vec<_> = document.leases.iter().map(|lease| lease.node).collect();
         tell(&mut *store, &nodes)
     }
 

@@ -2,10 +2,7 @@
 
 use core::time::Duration;
 
-use randflake_std::DEFAULT_TTL;
-use randflake_std::lease::Acquired;
-
-use super::document::{GrantArgs, Lost};
+use super::document::GrantArgs;
 use crate::date;
 use crate::failure::Failure;
 use crate::store::StoreArgs;
@@ -39,36 +36,8 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let document = self.grant.read()?;
-        let mut grants = document.grants()?;
         let mut store = document.open(&self.store)?;
-        let namespace = store.namespace();
-        let shortest = Duration::from_millis(namespace.spec().tick_ms());
-        let ttl = namespace.ticks(self.ttl.unwrap_or(DEFAULT_TTL.max(shortest)));
-        let renewed = store.renew(&grants, ttl)?;
-        let mut lost = Vec::new();
-        let mut ends = renewed.ends.into_iter();
-        grants.retain_mut(|grant| match ends.next() {
-            Some(Ok(end)) => {
-                grant.end = end;
-                true
-            }
-            outcome => {
-                let reason = outcome
-                    .and_then(Result::err)
-                    .map_or("unknown", |loss| loss.name());
-                lost.push(Lost {
-                    node: grant.node_id,
-                    reason: reason.to_owned(),
-                });
-                false
-            }
-        });
-        let acquired = Acquired {
-            grants,
-            now: renewed.now,
-        };
-        let mut document = document.renewed(store.namespace(), &acquired);
-        document.lost = lost;
+        let document = document.renewed(&mut *store, self.ttl)?;
         document.print(self.json)?;
         let lost = document.lost.iter();
         let lost: Vec<_> = lost

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use randflake_std::lease::{DeviceLease, DeviceLeaseError};
+use randflake_std::randflake_core::Ticket;
 use randflake_std::{Secret, private_file};
 
 use crate::failure::Failure;
@@ -34,11 +35,8 @@ pub(crate) struct Args {
     /// The device's number, up to 16 hex digits
     #[arg(long, value_name = "HEX", value_parser = device_id)]
     device: u64,
-    /// File of the tickets' key, 32 hex digits, which only its owner may read; never that of ids
-    ///
-    /// Without it the key is that of the environment variable RANDFLAKE_TICKET_KEY.
-    #[arg(long, value_name = "FILE")]
-    ticket_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    key: TicketKeyArgs,
     /// Seconds until the lease ends
     #[arg(
         long,
@@ -51,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long)]
     renew: bool,
     /// The ticket's counter, above that of the device's last one; nothing is kept then
-    #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(u32::MAX)))]
+    #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(Ticket::MAX_COUNTER)))]
     counter: Option<u32>,
     #[command(flatten)]
     wait: WaitArgs,
@@ -59,6 +57,16 @@ pub(crate) struct Args {
     secret: SecretArgs,
     #[command(flatten)]
     store: LeaseArgs,
+}
+
+/// Under which key tickets are made.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TicketKeyArgs {
+    /// File of the tickets' key, 32 hex digits, which only its owner may read; never that of ids
+    ///
+    /// Without it the key is that of the environment variable RANDFLAKE_TICKET_KEY.
+    #[arg(long, value_name = "FILE")]
+    ticket_key_file: Option<PathBuf>,
 }
 
 /// A device's number, as it is typed.
@@ -70,7 +78,12 @@ pub(crate) fn device_id(text: &str) -> Result<u64, String> {
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let key = self.key()?;
+        let key = self.key.read()?;
+        let key = key.ok_or_else(|| {
+            Failure::usage(format!(
+                "no key: set {VARIABLE} or give --ticket-key-file FILE"
+            ))
+        })?;
         self.secret.differs_from(&key)?;
         let mut store = self.store.open_within(&self.wait)?;
         // First: a counter that was taken and not used does no harm.
@@ -95,17 +108,20 @@ impl Args {
         writeln!(out)?;
         Ok(out.flush()?)
     }
+}
 
-    fn key(&self) -> Result<Secret, Failure> {
+impl TicketKeyArgs {
+    /// `None` if there is none.
+    pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
         if let Some(path) = &self.ticket_key_file {
-            return Secret::from_file(path).map_err(Failure::failed);
+            return Secret::from_file(path).map(Some).map_err(Failure::failed);
         }
         if env::var_os(VARIABLE).is_none() {
-            return Err(Failure::usage(format!(
-                "no key: set {VARIABLE} or give --ticket-key-file FILE"
-            )));
+            return Ok(None);
         }
-        Secret::from_env(VARIABLE).map_err(|error| Failure::usage(format!("{VARIABLE}: {error}")))
+        let key = Secret::from_env(VARIABLE);
+        key.map(Some)
+            .map_err(|error| Failure::usage(format!("{VARIABLE}: {error}")))
     }
 }
 
@@ -126,9 +142,10 @@ fn count(directory: &Path, path: &Path) -> Result<u32, Box<dyn Error>> {
         Some(_) => fs::read_to_string(path)?.trim().parse::<u32>()?,
         None => 0,
     };
-    let next = last
-        .checked_add(1)
-        .ok_or("it has reached its end, 4294967295")?;
+    if last >= Ticket::MAX_COUNTER {
+        return Err(format!("it has reached its end, {}", Ticket::MAX_COUNTER).into());
+    }
+    let next = last + 1;
     let draft = path.with_extension("new");
     let mut file = private_file::open(&draft)?;
     // What a process that was killed has left.

@@ -1,0 +1,251 @@
+/*
+ * Randflake ids for C firmware: 64-bit ids that are unique across a fleet of devices, and reveal nothing without the
+ * key.
+ *
+ * The library is librandflake.a, made by `cargo build --release --target TARGET` in this folder. It needs no heap and
+ * no C library, has no global state, and never panics. README.md has a whole program, and how to use it with Zephyr,
+ * ESP-IDF and FreeRTOS.
+ *
+ * Times are Unix times in whole seconds, as uint32_t.
+ *
+ *   rf_init         once at start: the key, the grant, the callbacks
+ *   rf_set_clock    when a time arrives, or once with 0 if none ever does
+ *   rf_renew        in the main loop, every few seconds: it claims the next block of the grant and writes the horizon
+ *   rf_next         anywhere, interrupts included: the next id
+ *
+ * Who may call what:
+ *
+ *   - rf_next, and the functions without an rf_t: any thread and any interrupt, at any time, also in the midst of any
+ *     other call. None waits for another.
+ *   - rf_set_clock, rf_now, rf_inspect: the same, but not while rf_init runs. The last setting of the clock wins.
+ *   - rf_init, rf_renew, rf_provision: one thread at a time, and no interrupt, as they may write flash memory.
+ *
+ * On processors with compare-and-swap (Cortex-M3 and up, RISC-V with the A extension) no interrupt is ever masked. On
+ * others (Cortex-M0, M0+, RV32IMC) they are masked for 8 to 10 instructions at a time: see rf_critical_enter. What
+ * cannot be masked (NMI) must not call the library there.
+ */
+#ifndef RANDFLAKE_H
+#define RANDFLAKE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The result of a call: RF_OK or one of the errors below. Nothing has changed after an error. */
+typedef int32_t rf_status;
+
+/* The comment before a code is what rf_error_text returns for it. */
+enum {
+    /** no error */
+    RF_OK = 0,
+    /** the clock does not know the time yet: call rf_set_clock */
+    RF_CLOCK_UNKNOWN = 1,
+    /** the clock is behind the last id or the block: wait until it has caught up */
+    RF_CLOCK_BEHIND = 2,
+    /** all 131072 ids of this second are issued: wait for the next second */
+    RF_SEQUENCE_EXHAUSTED = 3,
+    /** no block is in force: call rf_renew in the main loop */
+    RF_NO_BLOCK = 4,
+    /** another thread is inside rf_next: call again later */
+    RF_BUSY = 5,
+    /** nothing is left of the grant, or it has expired: the device needs a new one */
+    RF_GRANT_USED = 6,
+    /** the horizon is 0, so it was lost or the device was never provisioned: replace the grant, then call rf_provision */
+    RF_HORIZON_LOST = 7,
+    /** raise_horizon failed, or read_horizon does not return what was written */
+    RF_HORIZON_STORE = 8,
+    /** the device has a horizon already: it is kept */
+    RF_PROVISIONED = 9,
+    /** a pointer is NULL, or rf_init was not called */
+    RF_NULL = 10,
+    /** the node id is above 131071 */
+    RF_NODE_ID = 11,
+    /** the grant is empty, begins before 2024-10-27 03:33:20 UTC or ends after 2058-11-05 17:10:23 UTC */
+    RF_GRANT = 12,
+    /** a block has more than 32764 seconds */
+    RF_BLOCK = 13,
+    /** the text is not an id: 1 to 13 of 0-9 and a-v, without a leading 0, are allowed */
+    RF_TEXT = 14,
+    /** the ticket is of another version than 1 */
+    RF_TICKET_VERSION = 15,
+    /** the ticket's tag is wrong: it was changed, or made with another key */
+    RF_TICKET_FORGED = 16,
+    /** the ticket is for another device */
+    RF_TICKET_FOREIGN = 17,
+    /** the ticket's counter is not above that of the last one accepted */
+    RF_TICKET_REPLAYED = 18,
+    /** the ticket's lease is invalid */
+    RF_TICKET_LEASE = 19,
+    /** the ticket's lease has expired */
+    RF_TICKET_EXPIRED = 20,
+    /** the ticket's counter is above 1073741823 */
+    RF_TICKET_COUNTER = 21
+};
+
+/** Describes a status in English, as a constant string; "unknown status" for a number that is none. */
+const char *rf_error_text(rf_status status);
+
+/** The right to issue: a node id, for the seconds from `start_unix_s` until before `end_unix_s`.
+ *
+ * All grants of one node id under one key must be disjoint, over all devices. */
+typedef struct rf_grant {
+    /** 0 to 131071. */
+    uint32_t node_id;
+    uint32_t start_unix_s;
+    uint32_t end_unix_s;
+} rf_grant;
+
+/** What rf_init needs. It is copied, so it may be a local variable. */
+typedef struct rf_config {
+    /** The 16 bytes of the fleet's key. Only read by rf_init. */
+    const uint8_t *key;
+    /** The device's alone, with one horizon. */
+    rf_grant grant;
+    /** How far the horizon is raised at a time: 1 to 32764 seconds, 0 for 60.
+     *
+     * A longer block writes flash memory less often, and skips more of the grant at each reset. */
+    uint32_t block_s;
+    /** Returns the seconds since some fixed moment, such as the start of the device.
+     *
+     * It never goes back, except to 0 at a reset, and may be called from whatever calls rf_next. */
+    uint32_t (*uptime_s)(void *user);
+    /** Returns the horizon: what was last raised, also after a reset; 0 if there is none that can be read. */
+    uint32_t (*read_horizon)(void *user);
+    /** Writes the horizon, and returns 0 when it is durable: still there after a power cut. It is read back then, and
+     * may have been rounded up to a multiple of 4, as rf_write_record does.
+     *
+     * A value other than 0 says that it failed. The horizon is the old or the new one then. */
+    int32_t (*raise_horizon)(void *user, uint32_t unix_s);
+    /** Passed to the three callbacks. */
+    void *user;
+} rf_config;
+
+/* Private: the size and alignment of rf_t. */
+#if UINTPTR_MAX > 0xffffffffu
+#define RF_SIZE 256
+#define RF_ALIGN 128
+#else
+#define RF_SIZE 72
+#define RF_ALIGN 8
+#endif
+
+/** One source of ids. Its content is private; it holds the key.
+ *
+ * It must be zero before the first rf_init, as static variables are, and must be neither moved nor copied after. */
+typedef struct rf_t {
+#ifdef __cplusplus
+    alignas(RF_ALIGN)
+#else
+    _Alignas(RF_ALIGN)
+#endif
+    uint64_t content[RF_SIZE / 8];
+} rf_t;
+
+#ifdef __cplusplus
+static_assert(sizeof(rf_t) == RF_SIZE, "rf_t has the size that the library was built with");
+#else
+_Static_assert(sizeof(rf_t) == RF_SIZE, "rf_t has the size that the library was built with");
+#endif
+
+/** Sets up a source of ids. It has no block yet: rf_next refuses until rf_set_clock and rf_renew were called.
+ *
+ * Calling it again, with a new grant for instance, ends the block in force and keeps the time.
+ *
+ * Errors: RF_NULL, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_HORIZON_LOST, RF_GRANT_USED, and RF_BUSY when called again. */
+rf_status rf_init(rf_t *rf, const rf_config *config);
+
+/** Writes a device's first horizon: the start of its grant. For the factory, or after a lost horizon together with a
+ * new grant; never in a program that runs at each start, since a lost horizon would go unnoticed there.
+ *
+ * Errors: RF_NULL, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_PROVISIONED, RF_HORIZON_STORE. */
+rf_status rf_provision(const rf_config *config);
+
+/** Sets the clock to a time that was received, within bounds: not before the horizon or the grant's start, not after the
+ * grant's end, and at most `max_step_s` after what it shows. While it shows nothing, the step counts from the horizon
+ * or the grant's start, whichever is later. rf_now returns what was set.
+ *
+ * A time that is too late makes a grant useless up to that time, so allow a long step only if the time is
+ * authenticated: UINT32_MAX for no limit. Several calls, each a step, reach a time that is further away.
+ *
+ * Without a source of time call it once with (rf, 0, 0): the clock begins at the horizon.
+ *
+ * Errors: RF_NULL before rf_init. */
+rf_status rf_set_clock(rf_t *rf, uint32_t unix_s, uint32_t max_step_s);
+
+/** Returns the time that the clock shows, or 0 while it shows none. */
+uint32_t rf_now(const rf_t *rf);
+
+/** Begins a block of the grant, or extends it when less than half of `block_s` is left. Each time it raises the horizon,
+ * so call it where flash memory may be written, more often than each half of `block_s`. It returns at once when there
+ * is nothing to do. After 32767 s (9.1 hours) a block ends and the next call begins another.
+ *
+ * Errors: RF_CLOCK_UNKNOWN; RF_GRANT_USED, where ids are issued up to the end of the block in force; RF_HORIZON_LOST;
+ * RF_HORIZON_STORE, try again; RF_BUSY, try again; RF_NULL before rf_init. */
+rf_status rf_renew(rf_t *rf);
+
+/** Writes the next id to `*id`. It never waits and writes no flash memory.
+ *
+ * Errors, of which none consumes anything or changes `*id`: RF_NO_BLOCK, RF_CLOCK_BEHIND, RF_SEQUENCE_EXHAUSTED. */
+rf_status rf_next(rf_t *rf, uint64_t *id);
+
+/** Characters of the longest text, with the zero that ends it. */
+#define RF_TEXT_SIZE 14
+
+/** Writes an id as text: 1 to 13 of 0-9 and a-v, and a zero. Returns the length without the zero. */
+size_t rf_text(uint64_t id, char text[RF_TEXT_SIZE]);
+
+/** Reads an id from `len` characters of text. Errors: RF_TEXT. */
+rf_status rf_parse(const char *text, size_t len, uint64_t *id);
+
+/** Length of a record in bytes. */
+#define RF_RECORD_SIZE 8
+
+/** Writes a horizon, rounded up to a multiple of 4, as a record to be kept in FRAM, EEPROM or flash memory. One that was
+ * written in part, or that has lost more than one bit, is noticed. Flash memory that is not erased for each record
+ * needs more than that: prefer a file system or key-value store that survives power cuts. */
+void rf_write_record(uint32_t unix_s, uint8_t record[RF_RECORD_SIZE]);
+
+/** Returns the horizon of a record, or 0 if it is none. */
+uint32_t rf_read_record(const uint8_t record[RF_RECORD_SIZE]);
+
+/** What an id holds. */
+typedef struct rf_parts {
+    uint32_t unix_s;
+    uint32_t node_id;
+    uint32_t sequence;
+} rf_parts;
+
+/** Decrypts an id, for debugging. Ids are not authenticated: any number has some parts. */
+rf_parts rf_inspect(const rf_t *rf, uint64_t id);
+
+/** Length of a ticket in bytes. */
+#define RF_TICKET_SIZE 32
+
+/** Checks a ticket, by which a server hands a device its grant, and writes what it grants to `*grant` and its counter to
+ * `*counter`. `key` is the device's ticket key of 16 bytes, never that of the ids. `*counter` goes in as the counter of
+ * the last ticket accepted, 0 if none was: keep it durably. `now_unix_s` is rf_now.
+ *
+ * Errors, after which nothing was written: RF_TICKET_VERSION, RF_TICKET_FORGED, RF_TICKET_FOREIGN, RF_TICKET_COUNTER,
+ * RF_TICKET_REPLAYED, RF_TICKET_LEASE, RF_TICKET_EXPIRED. */
+rf_status rf_accept_ticket(const uint8_t ticket[RF_TICKET_SIZE], const uint8_t key[16], uint64_t device_id,
+                           uint32_t now_unix_s, uint32_t *counter, rf_grant *grant);
+
+/** Masks interrupts, and returns what rf_critical_leave needs to restore them.
+ *
+ * Only on processors without compare-and-swap (Cortex-M0, M0+, RV32IMC). The library has both functions, as weak symbols:
+ * with PRIMASK, or mstatus.MIE in machine mode. Define both yourself where that is not enough or not allowed: on a
+ * dual core (RP2040: take a hardware spin lock too), in unprivileged code, or beside a radio stack that forbids it
+ * (SoftDevice). Sections do not nest. */
+uint32_t rf_critical_enter(void);
+
+/** Restores interrupts to what rf_critical_enter found. */
+void rf_critical_leave(uint32_t state);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

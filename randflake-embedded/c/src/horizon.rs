@@ -1,0 +1,46 @@
+//! The horizon that the program keeps, and its record.
+
+use randflake_core::{Blocks, HorizonRecord, HorizonStore, Lease, Randflake};
+
+use crate::config::Config;
+use crate::status::Status;
+
+pub(crate) struct OfTheProgram<'a>(&'a Config);
+
+impl HorizonStore for OfTheProgram<'_> {
+    type Error = Status;
+
+    fn unix_s(&self) -> u32 {
+        self.0.horizon()
+    }
+
+    fn raise(&mut self, unix_s: u32) -> Result<(), Status> {
+        self.0.raise_horizon(unix_s)
+    }
+}
+
+#[inline]
+pub(crate) fn blocks(
+    grant: Lease<Randflake>,
+    config: &Config,
+) -> Blocks<Randflake, OfTheProgram<'_>> {
+    Blocks::new(grant, OfTheProgram(config)).with_block_s(config.block_s)
+}
+
+const RECORD_SIZE: usize = 8;
+
+#[unsafe(no_mangle)]
+extern "C" fn rf_write_record(unix_s: u32, record: &mut [u8; RECORD_SIZE]) {
+    // No horizon is no record either.
+    *record = HorizonRecord::new(unix_s).map_or([u8::MAX; RECORD_SIZE], HorizonRecord::to_bytes);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn rf_read_record(record: &[u8; RECORD_SIZE]) -> u32 {
+    let (words, _) = record.as_chunks();
+    let &[first, second] = words else {
+        return 0;
+    };
+    let words = [first, second].map(u32::from_le_bytes);
+    HorizonRecord::from_words(words).map_or(0, HorizonRecord::unix_s)
+}

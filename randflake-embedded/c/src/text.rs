@@ -1,0 +1,41 @@
+//! Ids as text.
+
+use core::mem::MaybeUninit;
+use core::slice;
+
+use randflake_core::Id;
+
+use crate::status::{self, Status};
+
+/// With the zero that ends it.
+const SIZE: usize = 14;
+
+#[unsafe(no_mangle)]
+extern "C" fn rf_text(id: u64, text: &mut [u8; SIZE]) -> usize {
+    let digits = Id::from_u64(id).to_text();
+    let digits = digits.as_bytes();
+    let zeros = core::iter::repeat(&0);
+    for (to, from) in text.iter_mut().zip(digits.iter().chain(zeros)) {
+        *to = *from;
+    }
+    digits.len()
+}
+
+/// # Safety
+///
+/// `text` points to `len` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rf_parse(text: *const u8, len: usize, id: &mut MaybeUninit<u64>) -> Status {
+    if text.is_null() {
+        return status::NULL;
+    }
+    // SAFETY: the caller's.
+    let text = unsafe { slice::from_raw_parts(text, len) };
+    match Id::from_text(text) {
+        Ok(read) => {
+            id.write(read.to_u64());
+            status::OK
+        }
+        Err(_) => status::TEXT,
+    }
+}

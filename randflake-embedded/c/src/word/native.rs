@@ -1,0 +1,3 @@
+//! Where the processor compares and swaps.
+
+pub(crate) type Word = core::sync::atomic::AtomicU32;

@@ -1,0 +1,344 @@
+/* Each call, and each error that it can return. */
+#include "suite.h"
+
+#define START (EPOCH + 1000)
+#define END (EPOCH + 100000)
+
+static struct device device;
+static rf_t rf;
+static rf_config config;
+static uint64_t id;
+
+static void forget(void) {
+    static const rf_t zero;
+    static const struct device none;
+    rf = zero;
+    device = none;
+    device.horizon = START;
+    config = config_of(&device, 42, START, END);
+    id = 99;
+}
+
+/* Up to a block in force. */
+static void start(void) {
+    forget();
+    EXPECT(rf_init(&rf, &config) == RF_OK);
+    EXPECT(rf_set_clock(&rf, 0, 0) == RF_OK);
+    EXPECT(rf_renew(&rf) == RF_OK);
+}
+
+static void before_init(void) {
+    forget();
+    EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK && id == 99);
+    EXPECT(rf_now(&rf) == 0);
+    EXPECT(rf_renew(&rf) == RF_NULL);
+    EXPECT(rf_set_clock(&rf, START, UINT32_MAX) == RF_NULL);
+    EXPECT(rf_init(0, &config) == RF_NULL);
+    EXPECT(rf_init(&rf, 0) == RF_NULL);
+    EXPECT(rf_provision(0) == RF_NULL);
+    test("nothing_before_init");
+}
+
+static void init_with(rf_status expected) {
+    EXPECT(rf_init(&rf, &config) == expected);
+    EXPECT(rf_renew(&rf) == RF_NULL);
+    forget();
+}
+
+static void bad_configs(void) {
+    forget();
+    config.key = 0;
+    init_with(RF_NULL);
+    config.uptime_s = 0;
+    init_with(RF_NULL);
+    config.read_horizon = 0;
+    init_with(RF_NULL);
+    config.raise_horizon = 0;
+    init_with(RF_NULL);
+    config.grant.node_id = 131072;
+    init_with(RF_NODE_ID);
+    config.grant.end_unix_s = START;
+    init_with(RF_GRANT);
+    config.grant.start_unix_s = EPOCH - 1;
+    init_with(RF_GRANT);
+    config.grant.start_unix_s = 0;
+    config.grant.end_unix_s = 1;
+    init_with(RF_GRANT);
+    config.grant.end_unix_s = EPOCH + (1u << 30) + 1;
+    init_with(RF_GRANT);
+    config.block_s = 32765;
+    init_with(RF_BLOCK);
+    device.horizon = 0;
+    init_with(RF_HORIZON_LOST);
+    device.horizon = END;
+    init_with(RF_GRANT_USED);
+    config.grant.node_id = 131071;
+    config.grant.start_unix_s = EPOCH;
+    config.grant.end_unix_s = EPOCH + (1u << 30);
+    config.block_s = 32764;
+    EXPECT(rf_init(&rf, &config) == RF_OK);
+    test("bad_configs_are_refused");
+}
+
+static void provisioning(void) {
+    forget();
+    EXPECT(rf_provision(&config) == RF_PROVISIONED && device.raised == 0);
+    device.horizon = 0;
+    config.block_s = 32765;
+    EXPECT(rf_provision(&config) == RF_BLOCK);
+    config.block_s = 0;
+    device.fails = true;
+    EXPECT(rf_provision(&config) == RF_HORIZON_STORE);
+    device.fails = false;
+    device.forgets = true;
+    EXPECT(rf_provision(&config) == RF_HORIZON_STORE);
+    device.forgets = false;
+    EXPECT(rf_provision(&config) == RF_OK && device.horizon == START);
+    EXPECT(rf_init(&rf, &config) == RF_OK);
+    test("a_device_is_provisioned_once");
+}
+
+static void clock(void) {
+    forget();
+    device.uptime_s = 7;
+    EXPECT(rf_init(&rf, &config) == RF_OK);
+    EXPECT(rf_now(&rf) == 0);
+    EXPECT(rf_renew(&rf) == RF_CLOCK_UNKNOWN && device.raised == 0);
+    EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK);
+    EXPECT(rf_set_clock(&rf, 0, 0) == RF_OK && rf_now(&rf) == START);
+    device.uptime_s += 5;
+    EXPECT(rf_now(&rf) == START + 5);
+    EXPECT(rf_set_clock(&rf, START + 500, 60) == RF_OK && rf_now(&rf) == START + 65);
+    EXPECT(rf_set_clock(&rf, START + 500, UINT32_MAX) == RF_OK && rf_now(&rf) == START + 500);
+    EXPECT(rf_set_clock(&rf, START + 20, 0) == RF_OK && rf_now(&rf) == START + 20);
+    EXPECT(rf_set_clock(&rf, UINT32_MAX, UINT32_MAX) == RF_OK && rf_now(&rf) == END);
+    forget();
+    device.horizon = START + 300;
+    EXPECT(rf_init(&rf, &config) == RF_OK);
+    EXPECT(rf_set_clock(&rf, START + 900, 60) == RF_OK && rf_now(&rf) == START + 360);
+    EXPECT(rf_set_clock(&rf, START + 1, 60) == RF_OK && rf_now(&rf) == START + 300);
+    /* A real-time clock that counts Unix time. */
+    device.uptime_s = START + 400;
+    EXPECT(rf_set_clock(&rf, START + 400, UINT32_MAX) == RF_OK && rf_now(&rf) == START + 401);
+    test("a_clock_is_set_within_bounds");
+}
+
+static void issues(uint32_t unix_s, uint32_t sequence) {
+    EXPECT(rf_next(&rf, &id) == RF_OK);
+    rf_parts parts = rf_inspect(&rf, id);
+    EXPECT(parts.unix_s == unix_s && parts.node_id == 42 && parts.sequence == sequence);
+}
+
+static void blocks(void) {
+    start();
+    EXPECT(device.raised == 1 && device.horizon == START + 60);
+    issues(START, 0);
+    issues(START, 1);
+    device.uptime_s = 1;
+    issues(START + 1, 0);
+
+    /* More than half of it is left. */
+    device.uptime_s = 29;
+    EXPECT(rf_renew(&rf) == RF_OK && device.raised == 1);
+    device.uptime_s = 30;
+    device.fails = true;
+    EXPECT(rf_renew(&rf) == RF_HORIZON_STORE);
+    issues(START + 30, 0);
+    device.fails = false;
+    EXPECT(rf_renew(&rf) == RF_OK && device.raised == 2 && device.horizon == START + 120);
+    issues(START + 30, 1);
+    device.uptime_s = 119;
+    issues(START + 119, 0);
+
+    device.uptime_s = 120;
+    id = 99;
+    EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK && id == 99);
+    device.uptime_s = 1000;
+    EXPECT(rf_renew(&rf) == RF_OK && device.raised == 3 && device.horizon == START + 1060);
+    issues(START + 1000, 0);
+
+    EXPECT(rf_set_clock(&rf, START + 990, 0) == RF_OK);
+    EXPECT(rf_next(&rf, &id) == RF_CLOCK_BEHIND);
+    EXPECT(rf_renew(&rf) == RF_OK && device.raised == 3);
+    device.uptime_s += 10;
+    issues(START + 1000, 1);
+
+    /* Again, as after a reset: past all that was issued. */
+    EXPECT(rf_init(&rf, &config) == RF_OK);
+    EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK);
+    EXPECT(rf_now(&rf) == START + 1000);
+    EXPECT(rf_renew(&rf) == RF_OK && device.horizon == START + 1120);
+    EXPECT(rf_next(&rf, &id) == RF_CLOCK_BEHIND);
+    device.uptime_s += 60;
+    issues(START + 1060, 0);
+    test("blocks_are_begun_and_extended");
+}
+
+static void long_blocks(void) {
+    forget();
+    config.block_s = 20000;
+    EXPECT(rf_init(&rf, &config) == RF_OK);
+    EXPECT(rf_set_clock(&rf, 0, 0) == RF_OK);
+    EXPECT(rf_renew(&rf) == RF_OK && device.horizon == START + 20000);
+    /* Two are more than the word counts. */
+    device.uptime_s = 19999;
+    EXPECT(rf_renew(&rf) == RF_OK && device.raised == 1);
+    issues(START + 19999, 0);
+    device.uptime_s = 20000;
+    EXPECT(rf_renew(&rf) == RF_OK && device.horizon == START + 40000);
+    issues(START + 20000, 0);
+    test("a_block_that_cannot_be_extended_is_followed_by_another");
+}
+
+static void ends(void) {
+    forget();
+    config.grant.end_unix_s = START + 70;
+    EXPECT(rf_init(&rf, &config) == RF_OK);
+    EXPECT(rf_set_clock(&rf, 0, 0) == RF_OK);
+    EXPECT(rf_renew(&rf) == RF_OK);
+    device.uptime_s = 40;
+    EXPECT(rf_renew(&rf) == RF_OK);
+    EXPECT(rf_renew(&rf) == RF_GRANT_USED);
+    device.uptime_s = 69;
+    issues(START + 69, 0);
+    device.uptime_s = 70;
+    EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK);
+    EXPECT(rf_renew(&rf) == RF_GRANT_USED);
+    test("a_grant_ends");
+}
+
+/* A time at which nothing is left of the grant; then the right one, and the block goes on. */
+static void wrong_time(void) {
+    start();
+    issues(START, 0);
+    EXPECT(rf_set_clock(&rf, UINT32_MAX, UINT32_MAX) == RF_OK && rf_now(&rf) == END);
+    EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK);
+    EXPECT(rf_renew(&rf) == RF_GRANT_USED && device.raised == 1);
+    EXPECT(rf_set_clock(&rf, START + 5, 0) == RF_OK);
+    issues(START + 5, 0);
+    EXPECT(rf_renew(&rf) == RF_OK && device.raised == 1);
+    test("a_wrong_time_that_was_corrected_costs_nothing");
+}
+
+static void losses(void) {
+    start();
+    device.uptime_s = 30;
+    device.horizon = 0;
+    EXPECT(rf_renew(&rf) == RF_HORIZON_LOST);
+    device.uptime_s = 60;
+    EXPECT(rf_renew(&rf) == RF_HORIZON_LOST);
+    EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK);
+    EXPECT(device.raised == 1);
+    test("a_horizon_that_is_lost_stops_the_device");
+}
+
+static rf_status found_init, found_renew;
+
+static void again(void) {
+    found_init = rf_init(&rf, &config);
+    device.uptime_s = 500;
+    found_renew = rf_renew(&rf);
+    device.uptime_s = 0;
+}
+
+static void busy(void) {
+    start();
+    device.in_the_midst = again;
+    issues(START, 0);
+    EXPECT(found_init == RF_BUSY && found_renew == RF_BUSY);
+    device.in_the_midst = again;
+    EXPECT(rf_now(&rf) == START);
+    EXPECT(found_init == RF_OK && found_renew == RF_OK);
+    test("a_block_in_use_is_not_replaced");
+}
+
+static void next_in_the_midst(void) {
+    found_init = rf_next(&rf, &id);
+}
+
+/* An interrupt between the reading of the word and its exchange. */
+static void overtaken(void) {
+    start();
+    device.in_the_midst = next_in_the_midst;
+    uint64_t mine;
+    EXPECT(rf_next(&rf, &mine) == RF_OK && found_init == RF_OK);
+    EXPECT(rf_inspect(&rf, id).sequence == 0);
+    EXPECT(rf_inspect(&rf, mine).sequence == 1);
+    test("an_interrupt_overtakes");
+}
+
+static void exhausted(void) {
+    start();
+    for (uint32_t count = 0; count < 131072; ++count) {
+        EXPECT(rf_next(&rf, &id) == RF_OK);
+    }
+    EXPECT(rf_inspect(&rf, id).sequence == 131071);
+    uint64_t last = id;
+    EXPECT(rf_next(&rf, &id) == RF_SEQUENCE_EXHAUSTED && id == last);
+    device.uptime_s = 1;
+    issues(START + 1, 0);
+    test("a_second_is_exhausted");
+}
+
+static void text(void) {
+    char written[RF_TEXT_SIZE];
+    EXPECT(rf_text(0, written) == 1 && same(written, "0"));
+    EXPECT(rf_text(31, written) == 1 && same(written, "v"));
+    EXPECT(rf_text(UINT64_MAX, written) == 13 && same(written, "fvvvvvvvvvvvv"));
+    uint64_t read = 99;
+    EXPECT(rf_parse("fvvvvvvvvvvvv", 13, &read) == RF_OK && read == UINT64_MAX);
+    EXPECT(rf_parse("v!", 1, &read) == RF_OK && read == 31);
+    const char *const others[] = {"", "01", "w", "V", "-1", "g000000000000", "10000000000000"};
+    for (size_t at = 0; at < sizeof others / sizeof *others; ++at) {
+        size_t len = 0;
+        while (others[at][len] != 0) {
+            ++len;
+        }
+        EXPECT(rf_parse(others[at], len, &read) == RF_TEXT && read == 31);
+    }
+    EXPECT(rf_parse(0, 0, &read) == RF_NULL);
+    test("text_is_written_and_read");
+}
+
+static void records(void) {
+    uint8_t record[RF_RECORD_SIZE];
+    rf_write_record(EPOCH + 1, record);
+    EXPECT(rf_read_record(record) == EPOCH + 4);
+    record[7] |= 1;
+    EXPECT(rf_read_record(record) == EPOCH + 4);
+    record[6] = 0xff;
+    EXPECT(rf_read_record(record) == 0);
+    rf_write_record(0, record);
+    EXPECT(rf_read_record(record) == 0);
+    test("records");
+}
+
+static void errors(void) {
+    const char *unknown = rf_error_text(-1);
+    EXPECT(same(unknown, "unknown status"));
+    EXPECT(same(rf_error_text(RF_OK), "no error"));
+    EXPECT(same(rf_error_text(RF_NODE_ID), "the node id is above 131071"));
+    for (rf_status status = RF_OK; status <= RF_TICKET_COUNTER; ++status) {
+        EXPECT(!same(rf_error_text(status), unknown));
+    }
+    EXPECT(same(rf_error_text(RF_TICKET_COUNTER + 1), unknown));
+    test("each_status_has_its_text");
+}
+
+void calls(void) {
+    before_init();
+    bad_configs();
+    provisioning();
+    clock();
+    blocks();
+    long_blocks();
+    ends();
+    wrong_time();
+    losses();
+    busy();
+    overtaken();
+    exhausted();
+    text();
+    records();
+    errors();
+}

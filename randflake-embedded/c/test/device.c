@@ -1,0 +1,13 @@
+/* All tests on a board. Resets first: with each all begins anew, and the timer must not run then. */
+#include "board.h"
+
+_Noreturn void run(void) {
+#ifndef PLANTED
+    resets();
+    calls();
+    vectors();
+    tickets();
+#endif
+    preemption();
+    finish();
+}

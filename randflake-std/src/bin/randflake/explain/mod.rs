@@ -1,0 +1,134 @@
+//! `randflake explain`
+
+mod row;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use randflake_std::lease::{History, LeaseStore, Seal, StoreError};
+use randflake_std::{AnyLayout, Parts};
+
+pub(crate) use self::row::Row;
+use crate::failure::{Failure, say};
+use crate::form::Form;
+use crate::input::for_each_block;
+use crate::output::stdout;
+use crate::secret::SecretArgs;
+use crate::store::LeaseArgs;
+
+/// Show who issued ids: time, node id, and who held its lease then
+///
+/// Leases are kept for 400 days after their end. One id on the command line is shown with a line for each field,
+/// several or those from standard input with a line for each id.
+///
+/// When an insert fails on a duplicate key, the verdict says why:
+///   held       the id was issued, once: the same row was written twice, by a retry or a replay
+///   contested  the holder's machine or process was copied: both copies may have issued it
+///   nobody     it was made under another secret, layout or namespace, or is no id at all
+///   ahead      the same: its time has not come
+///   unknown    the store has no lease from that time any more, or lost its memory since
+///
+/// One random number in many decodes to a lease that somebody held, so `held` is likely, not proven.
+#[derive(Debug, clap::Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  randflake explain 3vgoe12ccb8gh
+  randflake explain --from int --json 4594531474933654033
+  psql -Atc 'SELECT id FROM orders' | randflake explain --from int --store postgres://ids@db/ids"
+)]
+pub(crate) struct Args {
+    /// Ids; read from standard input, one on each line, when there are none
+    #[arg(value_name = "ID", allow_negative_numbers = true)]
+    ids: Vec<String>,
+    /// How the ids are written
+    #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
+    from: Form,
+    /// Print an object for each id
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: LeaseArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let codec = self.store.layout().codec(&self.secret)?;
+        let spec = codec.layout().spec();
+        let mut store = self.store.open_existing()?;
+        store.seal(Seal::of(codec.permutation()));
+        let mut histories = Histories::default();
+        let mut out = stdout();
+        for_each_block(&self.ids, self.from, |ids| {
+            let parts = |id: &randflake_std::Id| codec.inspect(*id);
+            let parts: Vec<Parts> = ids.iter().map(parts).collect();
+            histories.read(&mut *store, &parts)?;
+            for (id, parts) in ids.iter().zip(&parts) {
+                let Some(history) = histories.of(parts.node_id) else {
+                    continue;
+                };
+                let row = Row::new(*id, *parts, spec, history);
+                if self.json {
+                    serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
+                    writeln!(out)?;
+                } else if self.ids.len() == 1 {
+                    row.write_block(&mut out)?;
+                } else {
+                    row.write_line(&mut out)?;
+                }
+            }
+            Ok(out.end_of_piece()?)
+        })?;
+        histories.tell_gaps();
+        Ok(out.flush()?)
+    }
+}
+
+/// The histories of node ids, each read once.
+#[derive(Default)]
+struct Histories {
+    by_node_id: BTreeMap<u32, History>,
+    all: Option<History>,
+}
+
+impl Histories {
+    /// Those of some ids. Of many node ids, all are read at once.
+    fn read(&mut self, store: &mut dyn LeaseStore, parts: &[Parts]) -> Result<(), StoreError> {
+        const MANY: usize = 64;
+        for parts in parts {
+            let node_id = parts.node_id;
+            if self.of(node_id).is_some() {
+                continue;
+            }
+            if self.by_node_id.len() >= MANY {
+                self.all = Some(store.history(0..=u32::MAX)?);
+                return Ok(());
+            }
+            let history = store.history(node_id..=node_id)?;
+            self.by_node_id.insert(node_id, history);
+        }
+        Ok(())
+    }
+
+    fn of(&self, node_id: u32) -> Option<&History> {
+        self.all.as_ref().or_else(|| self.by_node_id.get(&node_id))
+    }
+
+    fn tell_gaps(&self) {
+        let some = self.by_node_id.values().filter(|_| self.all.is_none());
+        for gap in self.all.iter().chain(some).flat_map(History::gaps) {
+            let what = if gap.is_changed {
+                "was changed"
+            } else {
+                "is missing"
+            };
+            say(&format!(
+                "the history of node id {} was tampered with: a lease before fencing token {} {what}",
+                gap.node_id, gap.fencing_token
+            ));
+        }
+    }
+}

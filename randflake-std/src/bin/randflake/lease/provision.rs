@@ -1,0 +1,177 @@
+//! `randflake lease provision`
+
+use core::time::Duration;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use randflake_std::date::utc;
+use randflake_std::randflake_core::{HorizonRecord, LayoutSpec, Lease};
+
+use super::image::{Format, Image};
+use crate::date;
+use crate::failure::Failure;
+use crate::layout::LayoutArgs;
+use crate::number::{address, within};
+use crate::output::stdout;
+use crate::secret::SecretArgs;
+
+/// Write the first horizon of a new device, and its grant, as an image to program
+///
+/// A device without a horizon issues nothing: its flash may have been erased after it issued ids. So the factory
+/// writes the first one, once for each device, and once more for each device that lost it and gets another grant.
+/// Never write it to a device that is in use with the grant that it has: it would issue the same ids again.
+///
+/// The image holds two pages of flash for `NorHorizon`: one record, and the rest erased. For a device that is granted
+/// its node ids by `lease ticket` that is all. For one with a node id of its own, --node-id, --until and --grant-at
+/// add 32 bytes, little-endian: node id, first tick, first tick after the grant, 4 bytes of ones, 16 of the secret
+/// or of ones. No store is asked: give each node id to one device, and to no namespace of a store with the same
+/// secret.
+///
+/// The image is written to a new file that only its owner may read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --out d0e5.hex
+  randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --node-id 42 --until 2036-11-22 \\
+    --grant-at 0x101fd000 --with-key --out 42.hex
+  randflake lease provision --horizon-at 0 --page-size 4096 --format bin --out horizon.bin")]
+pub(crate) struct Args {
+    /// Where the two pages of the horizon begin: a number, or 0x and hex digits
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    horizon_at: u32,
+    /// How many bytes the flash erases at once: a power of two
+    #[arg(long, value_name = "BYTES", value_parser = power_of_two)]
+    page_size: u32,
+    /// How many bytes a record takes, `SLOT` of `NorHorizon`
+    #[arg(long, value_name = "BYTES", default_value = "8", value_parser = within::<u32>(8..=1_024))]
+    slot_size: u32,
+    /// The device's own node id, which no other device ever gets
+    #[arg(long, value_name = "N", requires_all = ["until", "grant_at"], allow_negative_numbers = true)]
+    node_id: Option<String>,
+    /// When the device's first id may be made: a date, or a date and time, in UTC [default: now]
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    from: Option<Duration>,
+    /// When the grant ends
+    #[arg(long, value_name = "DATE", value_parser = date, requires = "node_id")]
+    until: Option<Duration>,
+    /// Where the grant is written
+    #[arg(long, value_name = "ADDRESS", value_parser = address, requires = "node_id")]
+    grant_at: Option<u32>,
+    /// Write the secret of ids beside the grant
+    #[arg(long, requires = "grant_at")]
+    with_key: bool,
+    /// Intel HEX with addresses, or the bytes of the two pages alone
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// The file to write, which must not exist
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    #[command(flatten)]
+    layout: LayoutArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+fn date(text: &str) -> Result<Duration, String> {
+    let unix_ms = date::unix_ms(text).map(Duration::from_millis);
+    unix_ms.ok_or_else(|| "a date such as 2036-11-22 or 2036-11-22T09:30:00Z is allowed".to_owned())
+}
+
+fn power_of_two(text: &str) -> Result<u32, String> {
+    let size = address(text).ok().filter(|size| size.is_power_of_two());
+    let size = size.filter(|size| (32..=1 << 20).contains(size));
+    size.ok_or_else(|| "a power of two from 32 to 1048576 is allowed".to_owned())
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let spec = self.layout.layout.spec();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let from = self.from.unwrap_or(now.unwrap_or_default());
+        let mut image = Image::default();
+        let begins = match (self.until, self.grant_at) {
+            (Some(until), Some(at)) => {
+                let grant = self.grant(spec, from, until)?;
+                image.add("the grant", at, self.grant_bytes(&grant)?)?;
+                Duration::from_millis(spec.unix_ms(grant.start()))
+            }
+            _ => from,
+        };
+        let record = record(begins)?;
+        image.add("the horizon", self.horizon_at, self.pages(record)?)?;
+        image.write_new(self.format, &self.out)?;
+        let first = Duration::from_secs(record.unix_s().into());
+        let mut out = stdout();
+        writeln!(out, "no id will be of a time before {}", utc(first))?;
+        Ok(out.flush()?)
+    }
+
+    fn grant(
+        &self,
+        spec: LayoutSpec,
+        from: Duration,
+        until: Duration,
+    ) -> Result<Lease<LayoutSpec>, Failure> {
+        let node_id = self.layout.layout.node_id(self.node_id.as_deref())?;
+        let tick = |time| spec.tick_at(time).unwrap_or(0);
+        Lease::new(spec, node_id.unwrap_or(0), tick(from), tick(until)).map_err(Failure::usage)
+    }
+
+    /// What firmware reads: see the examples of `randflake-embedded`.
+    fn grant_bytes(&self, grant: &Lease<LayoutSpec>) -> Result<Vec<u8>, Failure> {
+        let tick = |tick| {
+            u32::try_from(tick).map_err(|_| {
+                Failure::usage("the layout's ticks have over 32 bits: leave --grant-at out")
+            })
+        };
+        let words = [
+            grant.node_id(),
+            tick(grant.start())?,
+            tick(grant.end())?,
+            u32::MAX,
+        ];
+        let mut bytes = words.map(u32::to_le_bytes).as_flattened().to_vec();
+        let key = if self.with_key {
+            let digits = self.secret.read()?.to_hex();
+            u128::from_str_radix(&digits, 16).map_err(Failure::failed)?
+        } else {
+            u128::MAX
+        };
+        bytes.extend(key.to_be_bytes());
+        Ok(bytes)
+    }
+
+    /// One record in the first slot, and two pages that are erased otherwise.
+    fn pages(&self, record: HorizonRecord) -> Result<Vec<u8>, Failure> {
+        if !self.page_size.is_multiple_of(self.slot_size) || self.page_size < 4 * self.slot_size {
+            return Err(Failure::usage(format!(
+                "--slot-size {} does not go into --page-size {} at least four times",
+                self.slot_size, self.page_size
+            )));
+        }
+        if !self.horizon_at.is_multiple_of(self.page_size) {
+            return Err(Failure::usage(format!(
+                "--horizon-at {:#x} is not where a page of {} bytes begins",
+                self.horizon_at, self.page_size
+            )));
+        }
+        let mut pages = vec![0xff; 2 * self.page_size as usize];
+        let record = record.to_bytes();
+        pages[..record.len()].copy_from_slice(&record);
+        Ok(pages)
+    }
+}
+
+/// The record of the first horizon.
+fn record(begins: Duration) -> Result<HorizonRecord, Failure> {
+    let seconds = begins.as_secs() + u64::from(begins.subsec_nanos() > 0);
+    let seconds = u32::try_from(seconds).ok().and_then(HorizonRecord::new);
+    seconds.ok_or_else(|| {
+        Failure::usage(format!(
+            "the first id would be of {}: from 1970-01-01 to {} is allowed",
+            utc(begins),
+            utc(Duration::from_secs(HorizonRecord::MAX_UNIX_S.into()))
+        ))
+    })
+}

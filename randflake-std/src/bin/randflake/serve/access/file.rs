@@ -1,0 +1,179 @@
+//! The file of tokens: a line for each, of words `NAME=VALUE`. Empty lines and those that begin with `#` are passed over.
+
+use core::fmt::{self, Display, Formatter};
+use core::num::NonZeroU64;
+use core::str::FromStr;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+
+use super::{Hash, Identity, Pattern, Scope};
+use crate::serve::words::Words;
+
+/// What is kept of a token.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) hash: Hash,
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) namespaces: Vec<Pattern>,
+    pub(crate) ids_per_second: Option<NonZeroU64>,
+    pub(crate) requests_per_second: Option<NonZeroU64>,
+}
+
+/// Reads the file. A token that was there before keeps what is left of its quotas.
+pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Identity>>, String> {
+    let mut identities: Vec<Arc<Identity>> = Vec::new();
+    for (number, line) in crate::serve::words::lines(text) {
+        let wrong = |problem: String| format!("line {number}: {problem}");
+        let line: Line = line.parse().map_err(wrong)?;
+        for other in &identities {
+            if other.name() == line.name {
+                let told = format!(
+                    "the name {:?} is used twice: each token needs its own",
+                    line.name
+                );
+                return Err(wrong(told));
+            }
+            if other.is_of(&line.hash) {
+                return Err(wrong(format!(
+                    "this is also the token of {:?}",
+                    other.name()
+                )));
+            }
+        }
+        let old = before.iter().find(|old| old.is_of(&line.hash));
+        identities.push(Arc::new(Identity::new(line, old.map(|old| &**old))));
+    }
+    Ok(identities)
+}
+
+/// Whether that is a file of tokens.
+pub(crate) fn check(text: &str) -> Result<(), String> {
+    parse(text, &[]).map(drop)
+}
+
+impl FromStr for Line {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words = Words::read(text)?;
+        let hash = words.needed("sha256")?;
+        let hash = Hash::from_hex(&hash).ok_or_else(|| {
+            "sha256 must be the 64 hex digits that `randflake token new` printed".to_owned()
+        })?;
+        let line = Self {
+            name: name(&words.needed("name")?)?,
+            hash,
+            scopes: list(&words.needed("scopes")?, |text| {
+                Scope::from_str(text, false).map_err(|_| {
+                    format!("{text:?} is no scope: ids, leases, inspect and admin are")
+                })
+            })?,
+            namespaces: list(&words.needed("namespaces")?, str::parse)?,
+            ids_per_second: limit(words.take("ids_per_second"))?,
+            requests_per_second: limit(words.take("requests_per_second"))?,
+        };
+        words.end()?;
+        Ok(line)
+    }
+}
+
+/// A token's name, which stands in the log and before its leases.
+pub(crate) fn name(text: &str) -> Result<String, String> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.@/".contains(c);
+    if (1..=64).contains(&text.len()) && text.chars().all(is_allowed) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "the name {text:?} is not allowed: 1 to 64 of a-z, A-Z, 0-9, '-', '_', '.', '@' and '/' are"
+    ))
+}
+
+fn list<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    text.split(',').map(read).collect()
+}
+
+fn limit(text: Option<String>) -> Result<Option<NonZeroU64>, String> {
+    let read = |text: String| {
+        let number = text.parse();
+        number.map_err(|_| format!("{text:?} is no quota: a number from 1 on is allowed"))
+    };
+    text.map(read).transpose()
+}
+
+impl Display for Line {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let scopes: Vec<_> = self.scopes.iter().map(|scope| scope.name()).collect();
+        let namespaces: Vec<_> = self.namespaces.iter().map(ToString::to_string).collect();
+        let (scopes, namespaces) = (scopes.join(","), namespaces.join(","));
+        write!(
+            f,
+            "name={} sha256={} scopes={scopes} namespaces={namespaces}",
+            self.name, self.hash
+        )?;
+        if let Some(limit) = self.ids_per_second {
+            write!(f, " ids_per_second={limit}")?;
+        }
+        if let Some(limit) = self.requests_per_second {
+            write!(f, " requests_per_second={limit}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HASH: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn a_line_is_read_as_it_is_written() {
+        let text = format!(
+            "name=a sha256={HASH} scopes=ids,leases namespaces=orders,b-* ids_per_second=10 requests_per_second=2"
+        );
+        assert_eq!(text.parse::<Line>().unwrap().to_string(), text);
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_by_line() {
+        let good = format!("name=a sha256={HASH} scopes=ids namespaces=*");
+        for (text, problem) in [
+            (
+                format!("{good}\n{good}"),
+                "line 2: the name \"a\" is used twice",
+            ),
+            (
+                format!("{good}\n\n# other\n{}", good.replace("name=a", "name=b")),
+                "line 4: this is also the token of \"a\"",
+            ),
+            (
+                good.replace("scopes=ids", "scopes=all"),
+                "line 1: \"all\" is no scope",
+            ),
+            (good.replace("name=a ", ""), "line 1: name is missing"),
+            (good.replace("ba78", "xx78"), "line 1: sha256 must be"),
+            (
+                format!("{good} until=never"),
+                "line 1: \"until\" is unknown",
+            ),
+            (
+                format!("{good} ids_per_second=0"),
+                "line 1: \"0\" is no quota",
+            ),
+        ] {
+            let told = parse(&text, &[]).unwrap_err();
+            assert!(told.starts_with(problem), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_quota_goes_on_in_the_next_version() {
+        let text = format!("name=a sha256={HASH} scopes=ids namespaces=* ids_per_second=10");
+        let first = parse(&text, &[]).unwrap();
+        first[0].take_ids(10).unwrap();
+        let second = parse(&text, &first).unwrap();
+        assert!(second[0].take_ids(10).is_err());
+    }
+}

@@ -1,0 +1,116 @@
+//! Who asks.
+
+use core::num::NonZeroU64;
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_std::date::span;
+
+use super::{Hash, Pattern, Quota, Scope};
+use crate::serve::service::refusal::{Kind, Refusal};
+
+/// The owner of a token, or anybody where none is needed.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    name: String,
+    /// None has anybody.
+    hash: Option<Hash>,
+    scopes: Vec<Scope>,
+    namespaces: Vec<Pattern>,
+    /// Shared with the same token of an earlier version of the file.
+    ids: Option<Arc<Quota>>,
+    requests: Option<Arc<Quota>>,
+}
+
+impl Identity {
+    pub(super) fn new(line: super::Line, before: Option<&Self>) -> Self {
+        let quota = |limit: Option<NonZeroU64>, used: Option<&Arc<Quota>>| {
+            let limit = limit?;
+            let same = used.filter(|quota| quota.per_second() == limit);
+            Some(same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone))
+        };
+        Self {
+            ids: quota(line.ids_per_second, before.and_then(|old| old.ids.as_ref())),
+            requests: quota(
+                line.requests_per_second,
+                before.and_then(|old| old.requests.as_ref()),
+            ),
+            name: line.name,
+            hash: Some(line.hash),
+            scopes: line.scopes,
+            namespaces: line.namespaces,
+        }
+    }
+
+    pub(super) fn anybody() -> Self {
+        Self {
+            name: "anybody".to_owned(),
+            hash: None,
+            scopes: vec![Scope::Ids, Scope::Leases, Scope::Inspect, Scope::Admin],
+            namespaces: vec![Pattern::Prefix(String::new())],
+            ids: None,
+            requests: None,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn hash(&self) -> Option<&Hash> {
+        self.hash.as_ref()
+    }
+
+    pub(super) fn is_of(&self, hash: &Hash) -> bool {
+        self.hash.is_some_and(|own| own.is(hash))
+    }
+
+    /// Whether it has a right in any namespace.
+    pub(crate) fn has(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    /// Whether a namespace is one of its own.
+    pub(crate) fn sees(&self, namespace: &str) -> bool {
+        let mut patterns = self.namespaces.iter();
+        patterns.any(|pattern| pattern.matches(namespace))
+    }
+
+    /// Whether it may do that in the namespace.
+    pub(crate) fn check(&self, scope: Scope, namespace: &str) -> Result<(), Refusal> {
+        if self.has(scope) && self.sees(namespace) {
+            return Ok(());
+        }
+        let (name, right) = (&self.name, scope.name());
+        let told = format!("the token {name:?} has no right to {right} in namespace {namespace:?}");
+        Err(Refusal::new(Kind::Forbidden, told))
+    }
+
+    /// Counts ids against its quota.
+    pub(crate) fn take_ids(&self, count: usize) -> Result<(), Refusal> {
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        self.take(self.ids.as_deref(), count, "ids")
+    }
+
+    /// Counts a request against its quota.
+    pub(crate) fn take_request(&self) -> Result<(), Refusal> {
+        self.take(self.requests.as_deref(), 1, "requests")
+    }
+
+    fn take(&self, quota: Option<&Quota>, amount: u64, what: &str) -> Result<(), Refusal> {
+        let Some(quota) = quota else {
+            return Ok(());
+        };
+        quota.take(amount).map_err(|wait| {
+            let (name, limit) = (&self.name, quota.per_second());
+            let told = format!("the token {name:?} has a quota of {limit} {what} a second");
+            let Some(wait) = wait else {
+                let told = format!("{told}, and {amount} were asked for at once: ask for fewer");
+                return Refusal::new(Kind::Quota, told);
+            };
+            let wait = wait.max(Duration::from_millis(1));
+            let told = format!("{told}: try again in {}", span(wait));
+            Refusal::new(Kind::Quota, told).retry_in(wait)
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! Who may do what: bearer tokens from a file, kept as hashes.
+
+mod file;
+mod identity;
+mod pattern;
+mod quota;
+mod scope;
+mod secret;
+
+use core::fmt::{self, Debug, Formatter};
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub(crate) use self::file::{Line, check, name};
+pub(crate) use self::identity::Identity;
+pub(crate) use self::pattern::Pattern;
+use self::quota::Quota;
+pub(crate) use self::scope::Scope;
+pub(crate) use self::secret::{Hash, TokenSecret};
+use super::service::refusal::{Kind, Refusal};
+use super::watched::Watched;
+use crate::failure::Failure;
+
+/// Who may do what now. It changes when the file does.
+pub(crate) struct Access {
+    /// `None`: nobody needs a token.
+    file: Option<Watched>,
+    identities: RwLock<Arc<Vec<Arc<Identity>>>>,
+    /// Counts changes: connections look up their token again.
+    version: AtomicU64,
+    /// Who has no token, where none is needed.
+    anybody: Arc<Identity>,
+}
+
+impl Access {
+    /// Without tokens: everybody may do everything.
+    pub(crate) fn open() -> Self {
+        Self {
+            file: None,
+            identities: RwLock::default(),
+            version: AtomicU64::new(0),
+            anybody: Arc::new(Identity::anybody()),
+        }
+    }
+
+    /// With the tokens of a file.
+    pub(crate) fn from_file(path: PathBuf) -> Result<Self, Failure> {
+        let file = Watched::new(path);
+        let text = file.read("the tokens").map_err(Failure::failed)?;
+        let identities = file::parse(&text, &[]).map_err(|problem| file.wrong(&problem))?;
+        Ok(Self {
+            file: Some(file),
+            identities: RwLock::new(Arc::new(identities)),
+            ..Self::open()
+        })
+    }
+
+    /// Whether requests need a token.
+    pub(crate) fn is_required(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Which version of the file is in use: another one than before may have another token's rights, or not the token.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Who sends no token.
+    pub(crate) fn anonymous(&self) -> Result<Arc<Identity>, Refusal> {
+        if self.is_required() {
+            let told =
+                "a token is required: send it with AUTH, or in the header Authorization: Bearer";
+            return Err(Refusal::new(Kind::Unauthenticated, told));
+        }
+        Ok(Arc::clone(&self.anybody))
+    }
+
+    /// Who sends a token. Where none is required, none is known, and each is refused: a client that sends one
+    /// expects it to be checked.
+    pub(crate) fn authenticate(&self, token: &[u8]) -> Result<Arc<Identity>, Refusal> {
+        let identity = self.find(&Hash::of(token));
+        identity.ok_or_else(|| {
+            let told = if self.is_required() {
+                "the token is unknown, or was revoked"
+            } else {
+                "the server has no tokens (--tokens): send none"
+            };
+            Refusal::new(Kind::WrongToken, told)
+        })
+    }
+
+    /// Whose hash this is. Every token is looked at, so that the time tells nothing.
+    pub(crate) fn find(&self, hash: &Hash) -> Option<Arc<Identity>> {
+        let identities = self.identities();
+        let mut found = None;
+        for identity in identities.iter() {
+            if identity.is_of(hash) {
+                found = Some(identity);
+            }
+        }
+        found.cloned()
+    }
+
+    /// Reads the file again if it has changed, or in any case. What was in use stays in use if it is wrong.
+    pub(crate) fn reload(&self, always: bool) -> Result<bool, Failure> {
+        let Some(file) = &self.file else {
+            return Ok(false);
+        };
+        if !file.has_changed() && !always {
+            return Ok(false);
+        }
+        let text = file.read("the tokens").map_err(Failure::failed)?;
+        let before = self.identities();
+        let identities = file::parse(&text, &before).map_err(|problem| file.wrong(&problem))?;
+        let mut place = self.identities.write();
+        **place.as_mut().unwrap_or_else(|error| error.get_mut()) = Arc::new(identities);
+        drop(place);
+        self.version.fetch_add(1, Ordering::Release);
+        Ok(true)
+    }
+
+    fn identities(&self) -> Arc<Vec<Arc<Identity>>> {
+        Arc::clone(
+            &self
+                .identities
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    /// How many tokens are known.
+    pub(crate) fn count(&self) -> usize {
+        self.identities().len()
+    }
+}
+
+impl Debug for Access {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access")
+            .field("tokens", &self.count())
+            .finish_non_exhaustive()
+    }
+}

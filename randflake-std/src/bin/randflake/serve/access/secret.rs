@@ -1,0 +1,99 @@
+//! A token, and the hash that is kept of it.
+
+use core::fmt::{self, Debug, Display, Formatter};
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+/// What a token begins with, for people and for programs that look for secrets in the wrong places.
+const PREFIX: &str = "rft_";
+const BYTES: usize = 32;
+
+/// A new token: 256 random bits. It is shown once.
+pub(crate) struct TokenSecret(Zeroizing<String>);
+
+impl TokenSecret {
+    pub(crate) fn new() -> Result<Self, getrandom::Error> {
+        let mut bytes = Zeroizing::new([0; BYTES]);
+        getrandom::fill(&mut *bytes)?;
+        let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + 2 * BYTES));
+        text.push_str(PREFIX);
+        for byte in *bytes {
+            for digit in [byte >> 4, byte & 15] {
+                text.push(char::from_digit(digit.into(), 16).unwrap_or('0'));
+            }
+        }
+        Ok(Self(text))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn hash(&self) -> Hash {
+        Hash::of(self.0.as_bytes())
+    }
+}
+
+/// The SHA-256 of a token. A slow hash protects passwords, which are guessed; of 256 random bits nobody guesses one,
+/// and each request would pay for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Hash([u8; BYTES]);
+
+impl Hash {
+    pub(crate) fn of(token: &[u8]) -> Self {
+        Self(Sha256::digest(token).into())
+    }
+
+    /// In constant time.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+
+    /// 64 hex digits.
+    pub(crate) fn from_hex(text: &str) -> Option<Self> {
+        let digits = text.as_bytes();
+        if digits.len() != 2 * BYTES || !digits.iter().all(u8::is_ascii_hexdigit) {
+            return None;
+        }
+        let mut bytes = [0; BYTES];
+        for (place, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            let pair = str::from_utf8(pair).ok()?;
+            *place = u8::from_str_radix(pair, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+impl Display for Hash {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Debug for Hash {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Hash")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_read_as_it_is_written() {
+        let token = TokenSecret::new().unwrap();
+        assert_eq!(token.as_str().len(), PREFIX.len() + 64);
+        let read = Hash::from_hex(&token.hash().to_string()).unwrap();
+        assert!(read.is(&token.hash()));
+        assert!(!read.is(&Hash::of(b"")));
+        for wrong in ["", "00", &"+1".repeat(32), &"g".repeat(64)] {
+            assert!(Hash::from_hex(wrong).is_none(), "{wrong}");
+        }
+        // FIPS 180-2, appendix B.1.
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(Hash::of(b"abc").to_string(), abc);
+    }
+}

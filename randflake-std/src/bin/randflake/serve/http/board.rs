@@ -1,0 +1,158 @@
+//! What a store says of a namespace, kept for a moment: however many look at the page, the store is asked once.
+
+use core::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use metrics::gauge;
+use randflake_std::lease::{LeaseStore, Occupancy, Quarantine, StoreError};
+use serde::Serialize;
+use tokio::sync::Mutex;
+
+use super::forecasts::{Shown, Trends};
+use super::status::{Counts, State};
+use crate::lease::Snapshot;
+use crate::serve::service::Service;
+use crate::serve::service::space::Space;
+
+/// Shorter than the page's own pause.
+const KEPT: Duration = Duration::from_millis(1_500);
+/// More cells are not told apart.
+const MOST_CELLS: u64 = 2_048;
+
+#[derive(Clone)]
+pub(super) struct Board {
+    pub(super) counts: Counts,
+    pub(super) map: NodeMap,
+    /// The store's clock minus this machine's.
+    pub(super) skew_ms: i64,
+    pub(super) quarantine: Option<Quarantine>,
+    pub(super) forecasts: Vec<Shown>,
+}
+
+/// A letter for each cell: the worst state of its node ids, `c`ontested, `e`nding, `h`eld or `.` for free.
+#[derive(Clone, Serialize)]
+pub(super) struct NodeMap {
+    nodes_per_cell: u64,
+    cells: String,
+}
+
+/// What was seen last, and what is kept for the next time.
+#[derive(Default)]
+struct Kept {
+    board: Option<(Instant, Result<Board, String>)>,
+    trends: Arc<StdMutex<Trends>>,
+}
+
+/// The boards of all namespaces.
+pub(super) struct Boards(HashMap<String, Mutex<Kept>>);
+
+impl Boards {
+    pub(super) fn of_all(service: &Service) -> Self {
+        let names = service.spaces().map(|space| space.name().to_owned());
+        Self(names.map(|name| (name, Mutex::default())).collect())
+    }
+
+    pub(super) async fn of(&self, space: &Arc<Space>) -> Result<Board, String> {
+        let Some(kept) = self.0.get(space.name()) else {
+            return Err("it is not served".to_owned());
+        };
+        // Who comes while another one asks waits for that answer.
+        let mut kept = kept.lock().await;
+        if let Some((taken, board)) = &kept.board
+            && taken.elapsed() < KEPT
+        {
+            return board.clone();
+        }
+        let trends = Arc::clone(&kept.trends);
+        let take = move |store: &mut dyn LeaseStore| {
+            let mut trends = trends.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(Board::take(store, &mut trends)?)
+        };
+        let taken = space.with_store(take).await;
+        let board = taken.map_err(|refusal| refusal.message);
+        kept.board = Some((Instant::now(), board.clone()));
+        board
+    }
+}
+
+impl Board {
+    fn take(store: &mut dyn LeaseStore, trends: &mut Trends) -> Result<Self, StoreError> {
+        let before = here();
+        let theirs = store.now()?;
+        let middle = before.midpoint(here());
+        let snapshot = Snapshot::take(store)?;
+        let total = store.namespace().node_ids();
+        let (counts, map) = draw(&snapshot, total);
+        let live = counts.held + counts.ending + counts.contested;
+        note_occupancy(store.namespace().name(), live, total);
+        let skew_ms = ms(theirs).saturating_sub(middle);
+        let records = snapshot.records().len();
+        let seen = (theirs, seconds(skew_ms));
+        let forecasts = trends.look(store, Occupancy { live, total }, records, seen)?;
+        Ok(Self {
+            counts,
+            map,
+            forecasts,
+            skew_ms,
+            quarantine: store.quarantined()?,
+        })
+    }
+}
+
+/// As the library's own function does, which would read all leases once more.
+#[expect(clippy::cast_precision_loss, reason = "for a ratio")]
+fn note_occupancy(namespace: &str, live: u64, total: u64) {
+    let ratio = live as f64 / total as f64;
+    gauge!("randflake_occupancy_ratio", "namespace" => namespace.to_owned()).set(ratio);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it is shown with three digits")]
+fn seconds(ms: i64) -> f64 {
+    ms as f64 / 1_000.0
+}
+
+fn here() -> i64 {
+    // Before 1970 nothing is right.
+    ms(SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default())
+}
+
+fn ms(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn draw(snapshot: &Snapshot, total: u64) -> (Counts, NodeMap) {
+    const LETTERS: [u8; 4] = *b".hec";
+    let nodes_per_cell = total.div_ceil(MOST_CELLS).max(1);
+    let cells = usize::try_from(total.div_ceil(nodes_per_cell)).unwrap_or_default();
+    let mut worst = vec![0_u8; cells];
+    let mut counts = [0_u64; 4];
+    for record in snapshot.records() {
+        let rank = match State::of(snapshot, record) {
+            State::Over => 0,
+            State::Held => 1,
+            State::Ending => 2,
+            State::Contested => 3,
+        };
+        counts[usize::from(rank)] += 1;
+        let cell = usize::try_from(u64::from(record.grant.node_id) / nodes_per_cell);
+        if let Some(cell) = cell.ok().and_then(|cell| worst.get_mut(cell)) {
+            *cell = rank.max(*cell);
+        }
+    }
+    let [_, held, ending, contested] = counts;
+    let letter = |rank: &u8| char::from(LETTERS[usize::from(*rank)]);
+    let map = NodeMap {
+        nodes_per_cell,
+        cells: worst.iter().map(letter).collect(),
+    };
+    let counts = Counts {
+        held,
+        ending,
+        contested,
+    };
+    (counts, map)
+}

@@ -1,0 +1,83 @@
+//! Bodies in JSON: of requests, within limits of length and time, and of answers.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use axum::body::{Bytes, HttpBody as _};
+use axum::extract::{FromRequest, Request};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use super::App;
+use super::problem::{Defect, Problem};
+
+/// A thousand leases take a quarter of it.
+pub(super) const MAX_LEN: usize = 1 << 20;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A document, from a request or for an answer.
+pub(super) struct Json<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        if !is_json(request.headers()) {
+            return Err(Problem::new(
+                Defect::UnsupportedMediaType,
+                "the body's Content-Type is not application/json, which alone is allowed",
+            ));
+        }
+        // Also one that is only announced.
+        if request.body().size_hint().lower() > MAX_LEN as u64 {
+            return Err(too_long());
+        }
+        let reading = Bytes::from_request(request, app);
+        let read = timeout(PATIENCE, reading).await.map_err(|_| {
+            let told = format!("the body took over {} s", PATIENCE.as_secs());
+            Problem::new(Defect::TooSlow, told)
+        })?;
+        let bytes = read.map_err(|error| {
+            if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+                too_long()
+            } else {
+                Problem::invalid(format!("the body cannot be read: {}", error.body_text()))
+            }
+        })?;
+        if !bytes.trim_ascii_start().starts_with(b"{") {
+            // A list would be read as the members in order.
+            return Err(Problem::invalid(
+                "the body is not what is allowed: an object, {...}",
+            ));
+        }
+        let read = serde_json::from_slice(&bytes);
+        let told = |error| Problem::invalid(format!("the body is not what is allowed: {error}"));
+        read.map(Self).map_err(told)
+    }
+}
+
+fn too_long() -> Problem {
+    let told = format!("the body is too long: {MAX_LEN} bytes are allowed");
+    Problem::new(Defect::TooLarge, told)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let essence = kind.and_then(|kind| kind.split(';').next());
+    essence.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        // Its keys are strings, and its numbers are whole.
+        let mut body = serde_json::to_vec(&self.0).unwrap_or_default();
+        body.push(b'\n');
+        ([(CONTENT_TYPE, "application/json")], body).into_response()
+    }
+}

@@ -1,0 +1,161 @@
+//! `GET /metrics`, in the text format of Prometheus.
+
+use core::fmt::{Display, Write as _};
+use core::time::Duration;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+
+use tokio::time::timeout;
+
+use super::App;
+use super::problem::Problem;
+use super::query::Query;
+use super::recorder::Recorded;
+use super::who::Who;
+use crate::serve::service::Service;
+use crate::serve::service::counters::Connections;
+
+/// For each namespace's store.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+pub(super) async fn metrics(
+    State(app): State<Arc<App>>,
+    who: Who,
+    query: Query,
+) -> Result<Response, Problem> {
+    query.only(&[])?;
+    who.must_be_admin()?;
+    for space in app
+        .service
+        .spaces()
+        .filter(|space| who.0.sees(space.name()))
+    {
+        // For how many node ids are leased. Metrics are wanted most when the store does not answer.
+        _ = timeout(PATIENCE, app.boards.of(space)).await;
+    }
+    let mut text = String::new();
+    Recorded::global().write(&mut text, |namespace| who.0.sees(namespace));
+    write(&app.service, &who, &mut text);
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    Ok(([(CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// `{namespace="orders"}`, or nothing.
+pub(super) fn labels<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let escaped = |value: &str| {
+        let value = value.replace('\\', r"\\").replace('"', r#"\""#);
+        value.replace('\n', r"\n")
+    };
+    let pairs = pairs.into_iter();
+    let pairs: Vec<_> = pairs
+        .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+        .collect();
+    if pairs.is_empty() {
+        return String::new();
+    }
+    format!("{{{}}}", pairs.join(","))
+}
+
+/// Writes metrics of one name.
+struct Family<'a> {
+    text: &'a mut String,
+    name: &'static str,
+}
+
+impl<'a> Family<'a> {
+    fn new(text: &'a mut String, kind: &str, name: &'static str, help: &str) -> Self {
+        // A string takes all.
+        _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        Self { text, name }
+    }
+
+    fn value(&mut self, pairs: &[(&str, &str)], value: impl Display) {
+        let labels = labels(pairs.iter().copied());
+        _ = writeln!(self.text, "{}{labels} {value}", self.name);
+    }
+}
+
+/// What the server itself counts. The handles' own metrics are those of the library.
+fn write(service: &Service, who: &Who, text: &mut String) {
+    let mut info = Family::new(
+        text,
+        "gauge",
+        "randflake_serve_info",
+        "The server's version.",
+    );
+    info.value(&[("version", env!("CARGO_PKG_VERSION"))], 1);
+    let mut up = Family::new(
+        text,
+        "gauge",
+        "randflake_serve_uptime_seconds",
+        "Since the server was started.",
+    );
+    up.value(&[], service.uptime().as_secs_f64());
+    let spaces = || service.spaces().filter(|space| who.0.sees(space.name()));
+    let mut ready = Family::new(
+        text,
+        "gauge",
+        "randflake_serve_ready",
+        "Whether a namespace issues ids.",
+    );
+    for space in spaces() {
+        let is_ready = space.health().is_some_and(|health| health.is_ready());
+        ready.value(&[("namespace", space.name())], u8::from(is_ready));
+    }
+    let mut issued = Family::new(
+        text,
+        "counter",
+        "randflake_serve_ids_total",
+        "Ids that were answered.",
+    );
+    for space in spaces() {
+        issued.value(&[("namespace", space.name())], space.issued.get());
+    }
+    let counters = &service.counters;
+    let mut requests = Family::new(
+        text,
+        "counter",
+        "randflake_serve_requests_total",
+        "Requests and commands.",
+    );
+    requests.value(&[("protocol", "http")], counters.http_requests.get());
+    requests.value(&[("protocol", "resp")], counters.resp_requests.get());
+    let mut refused = Family::new(
+        text,
+        "counter",
+        "randflake_serve_refusals_total",
+        "Requests that were refused.",
+    );
+    for (kind, count) in counters.refusals() {
+        refused.value(&[("kind", kind.name())], count);
+    }
+    let protocols: [(&str, &Connections); 2] = [("http", &counters.http), ("resp", &counters.resp)];
+    let mut open = Family::new(
+        text,
+        "gauge",
+        "randflake_serve_connections",
+        "Open connections.",
+    );
+    for (protocol, connections) in protocols {
+        open.value(&[("protocol", protocol)], connections.open.get());
+    }
+    let mut all = Family::new(
+        text,
+        "counter",
+        "randflake_serve_connections_total",
+        "Connections, by what became of them.",
+    );
+    for (protocol, connections) in protocols {
+        let outcomes = [
+            ("accepted", &connections.accepted),
+            ("refused", &connections.refused),
+            ("failed_handshake", &connections.failed_handshakes),
+        ];
+        for (outcome, count) in outcomes {
+            all.value(&[("protocol", protocol), ("outcome", outcome)], count.get());
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! How ids are written in an answer, and which way a request asks for.
+
+use axum::http::header::ACCEPT;
+use axum::http::{HeaderMap, HeaderValue};
+
+use super::problem::{Defect, Problem};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// An object with text and decimal digits of each id.
+    Json,
+    /// A line of base32hex for each id.
+    Text,
+    /// A line of decimal digits for each id, signed.
+    Int,
+    /// Eight bytes for each id, the lowest first.
+    Raw,
+}
+
+/// In the order in which they are taken if a client likes several alike.
+const ALL: [(Format, &str); 4] = [
+    (Format::Json, "json"),
+    (Format::Text, "text"),
+    (Format::Int, "int"),
+    (Format::Raw, "raw"),
+];
+
+impl Format {
+    pub(super) const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Text | Self::Int => "text/plain; charset=utf-8",
+            Self::Raw => "application/octet-stream",
+        }
+    }
+
+    /// That of the parameter `format`, which must be acceptable; without one, the most acceptable.
+    pub(super) fn chosen(named: Option<&str>, headers: &HeaderMap) -> Result<Self, Problem> {
+        let accepted = Accepted::read(headers);
+        let Some(name) = named else {
+            let liked = |format: Self| accepted.quality(format);
+            let mut best = (Self::Json, liked(Self::Json));
+            for (format, _) in ALL {
+                if liked(format) > best.1 {
+                    best = (format, liked(format));
+                }
+            }
+            return if best.1 > 0 {
+                Ok(best.0)
+            } else {
+                let told = "the header Accept has none of application/json, text/plain and application/octet-stream, which \
+                            are served";
+                Err(Problem::new(Defect::NotAcceptable, told))
+            };
+        };
+        let found = ALL.into_iter().find(|(_, own)| *own == name);
+        let Some((format, _)) = found else {
+            let names = ALL.map(|(_, name)| name).join(", ");
+            let told = format!("format is {name:?}: {names} are allowed");
+            return Err(Problem::invalid(told));
+        };
+        if accepted.quality(format) > 0 {
+            return Ok(format);
+        }
+        let (essence, _) = format
+            .media_type()
+            .split_once(';')
+            .unwrap_or((format.media_type(), ""));
+        let told = format!("format={name} is {essence}, and the header Accept does not have it");
+        Err(Problem::new(Defect::NotAcceptable, told))
+    }
+}
+
+/// The media types of the header `Accept`, with how much each is liked in thousandths.
+struct Accepted(Vec<(String, u32)>);
+
+impl Accepted {
+    fn read(headers: &HeaderMap) -> Self {
+        let values = headers.get_all(ACCEPT).iter();
+        let texts = values.filter_map(|value: &HeaderValue| value.to_str().ok());
+        let ranges = texts.flat_map(|text| text.split(','));
+        Self(ranges.filter_map(range).collect())
+    }
+
+    /// By the most specific range that has the type. Without the header all are liked.
+    fn quality(&self, format: Format) -> u32 {
+        if self.0.is_empty() {
+            return 1_000;
+        }
+        let essence = format.media_type().split(';').next().unwrap_or_default();
+        let kind = essence.split('/').next().unwrap_or_default();
+        let ranges = [essence.to_owned(), format!("{kind}/*"), "*/*".to_owned()];
+        let find = |range: &String| self.0.iter().find(|(own, _)| own == range);
+        ranges
+            .iter()
+            .find_map(find)
+            .map_or(0, |(_, quality)| *quality)
+    }
+}
+
+/// `TYPE/SUBTYPE;q=0.5`
+fn range(text: &str) -> Option<(String, u32)> {
+    let mut words = text.split(';').map(str::trim);
+    let name = words.next().filter(|name| name.contains('/'))?;
+    let quality = words.find_map(|word| word.strip_prefix("q=").or(word.strip_prefix("Q=")));
+    let quality = match quality {
+        None => 1_000,
+        Some(text) => thousandths(text)?,
+    };
+    Some((name.to_ascii_lowercase(), quality))
+}
+
+/// `0` to `1`, with up to three digits behind the point.
+fn thousandths(text: &str) -> Option<u32> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let whole: u32 = whole.parse().ok()?;
+    if part.len() > 3 || !part.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let part: u32 = format!("{part:0<3}").parse().ok()?;
+    Some((whole.min(1) * 1_000 + part).min(1_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(named: Option<&str>, accept: Option<&str>) -> Option<Format> {
+        let mut headers = HeaderMap::new();
+        if let Some(accept) = accept {
+            headers.insert(ACCEPT, accept.parse().unwrap());
+        }
+        Format::chosen(named, &headers).ok()
+    }
+
+    #[test]
+    fn the_most_acceptable_format_is_taken() {
+        for (accept, format) in [
+            (None, Some(Format::Json)),
+            (Some("*/*"), Some(Format::Json)),
+            (Some("text/plain"), Some(Format::Text)),
+            (Some("text/*, application/json;q=0.5"), Some(Format::Text)),
+            (Some("application/octet-stream"), Some(Format::Raw)),
+            (Some("application/*"), Some(Format::Json)),
+            (Some("application/json;q=0, */*;q=0.1"), Some(Format::Text)),
+            (Some("text/html, */*;q=0.8"), Some(Format::Json)),
+            (Some("text/html"), None),
+            (Some("application/json;q=0"), None),
+        ] {
+            assert_eq!(chosen(None, accept), format, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_format_must_be_acceptable() {
+        assert_eq!(chosen(Some("int"), Some("text/plain")), Some(Format::Int));
+        assert_eq!(chosen(Some("raw"), Some("*/*")), Some(Format::Raw));
+        assert_eq!(chosen(Some("raw"), Some("application/json")), None);
+        assert_eq!(chosen(Some("xml"), None), None);
+    }
+}

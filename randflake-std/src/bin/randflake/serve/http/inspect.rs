@@ -1,0 +1,99 @@
+//! `/v1/inspect`: the fields of ids, for tokens that may see them.
+
+use core::fmt::Display;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use clap::ValueEnum as _;
+use randflake_std::Id;
+use serde::{Deserialize, Serialize};
+
+use super::App;
+use super::body::Json;
+use super::problem::Problem;
+use super::query::Query;
+use super::who::Who;
+use crate::form::Form;
+use crate::serve::service::Inspected;
+
+const MOST: usize = 1_000;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    ids: Vec<String>,
+    form: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    namespace: &'a str,
+    ids: Vec<Inspected>,
+}
+
+pub(super) async fn one(
+    State(app): State<Arc<App>>,
+    who: Who,
+    query: Query,
+) -> Result<Response, Problem> {
+    let query = query.only(&["namespace", "id", "form"])?;
+    let namespace = query.namespace(&app, &who)?;
+    // Before anything is said of what was sent.
+    app.service.may_inspect(&who.0, namespace)?;
+    let id = read_one(&query)?;
+    let ids = vec![app.service.inspect(&who.0, namespace, id)?];
+    Ok(Json(Answer { namespace, ids }).into_response())
+}
+
+/// That of the parameters `id` and `form`.
+pub(super) fn read_one(query: &Query) -> Result<Id, Problem> {
+    let text = query.text("id").ok_or_else(|| {
+        Problem::invalid("the parameter id is missing: one id is allowed, as in ?id=3vgoe12ccb8gh")
+    })?;
+    let form = form_of(query.text("form"))?;
+    form.read(text).map_err(|problem| wrong(text, problem))
+}
+
+pub(super) async fn many(
+    State(app): State<Arc<App>>,
+    who: Who,
+    query: Query,
+    Json(asked): Json<Asked>,
+) -> Result<Response, Problem> {
+    let query = query.only(&["namespace"])?;
+    let count = asked.ids.len();
+    if !(1..=MOST).contains(&count) {
+        let told = format!("{count} ids were sent: 1 to {MOST} are allowed in one request");
+        return Err(Problem::invalid(told));
+    }
+    let namespace = query.namespace(&app, &who)?;
+    app.service.may_inspect(&who.0, namespace)?;
+    let form = form_of(asked.form.as_deref())?;
+    let read = asked.ids.iter().map(|text| {
+        let id = form.read(text).map_err(|problem| wrong(text, problem))?;
+        Ok(app.service.inspect(&who.0, namespace, id)?)
+    });
+    let ids: Result<Vec<_>, Problem> = read.collect();
+    let ids = ids?;
+    Ok(Json(Answer { namespace, ids }).into_response())
+}
+
+fn form_of(name: Option<&str>) -> Result<Form, Problem> {
+    let Some(name) = name else {
+        return Ok(Form::Text);
+    };
+    Form::from_str(name, false).map_err(|_| {
+        let forms = Form::value_variants().iter();
+        let values = forms.filter_map(|form| form.to_possible_value());
+        let names: Vec<_> = values.map(|value| value.get_name().to_owned()).collect();
+        Problem::invalid(format!(
+            "form is {name:?}: {} are allowed",
+            names.join(", ")
+        ))
+    })
+}
+
+fn wrong(text: &str, problem: impl Display) -> Problem {
+    Problem::invalid(format!("the id {text:?}: {problem}"))
+}

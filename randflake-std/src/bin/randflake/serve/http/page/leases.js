@@ -1,0 +1,61 @@
+// The table of leases: who holds what, since when, and until when.
+
+import { get } from "./api.js";
+import { $, count, el, span, state, time } from "./show.js";
+
+const ROWS = 200;
+const STATES = {
+  held: ["held", "leased"], ending: ["ending", "about to expire"],
+  contested: ["contested", "contested by a copy"], over: ["", "expired"],
+};
+
+let namespace = null;
+let from = 0;
+let next = null;
+
+function row(lease, now) {
+  const [kind, text] = STATES[lease.state] ?? ["", lease.state];
+  const left = lease.state === "over" ? "—" : span(lease.end_unix_ms - now);
+  return el("tr", {},
+    el("td", { class: "number" }, count(lease.node)), el("td", {}, state(kind, text)),
+    el("td", { class: "wide" }, lease.holder), el("td", {}, time(lease.start_unix_ms)),
+    el("td", { class: "number" }, left), el("td", { class: "number" }, String(lease.fencing_token)));
+}
+
+export async function refresh() {
+  if (namespace === null) return;
+  const asked = namespace;
+  const parameters = { namespace: asked, limit: ROWS, from };
+  if ($("with-over").checked) parameters.all = "true";
+  let rows;
+  try {
+    const answer = await get("/v1/leases", parameters);
+    if (asked !== namespace) return;
+    next = answer.next ?? null;
+    rows = answer.leases.map((lease) => row(lease, answer.now_unix_ms));
+    $("leases-note").textContent = "";
+  } catch (error) {
+    next = null;
+    rows = [];
+    $("leases-note").textContent = error.message;
+  }
+  if (rows.length === 0) {
+    rows = [el("tr", {}, el("td", { colspan: "6", class: "empty" }, `No leases from node id ${count(from)} on.`))];
+  }
+  $("leases").replaceChildren(...rows);
+  $("more").hidden = next === null;
+}
+
+export function showLeases(of, node = 0) {
+  namespace = of;
+  from = node;
+  $("from-node").value = node;
+  return refresh();
+}
+
+$("filter").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (namespace !== null) showLeases(namespace, Number.parseInt($("from-node").value, 10) || 0);
+});
+$("with-over").addEventListener("change", refresh);
+$("more").addEventListener("click", () => { if (next !== null) showLeases(namespace, next); });

@@ -1,0 +1,88 @@
+//! The metrics of the handles, as they are recorded through the facade of the crate `metrics`.
+
+use core::fmt::Write as _;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+
+use super::exposition::labels;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Counter,
+    Gauge,
+}
+
+/// By name, then by labels as they are written, and whose namespace it is.
+type Kept = BTreeMap<(String, Kind), BTreeMap<(String, Option<String>), Arc<AtomicU64>>>;
+
+/// Keeps the last value of each counter and gauge.
+#[derive(Clone, Default)]
+pub(super) struct Recorded(Arc<Mutex<Kept>>);
+
+impl Recorded {
+    /// That of this process. The facade has one place for it.
+    pub(super) fn global() -> &'static Self {
+        static RECORDED: OnceLock<Recorded> = OnceLock::new();
+        RECORDED.get_or_init(|| {
+            let recorded = Self::default();
+            // Nobody else sets one: it is a program.
+            _ = metrics::set_global_recorder(recorded.clone());
+            recorded
+        })
+    }
+
+    fn value(&self, kind: Kind, key: &Key) -> Arc<AtomicU64> {
+        let pairs = || key.labels().map(|label| (label.key(), label.value()));
+        let namespace = pairs().find(|(name, _)| *name == "namespace");
+        let namespace = namespace.map(|(_, value)| value.to_owned());
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let family = kept.entry((key.name().to_owned(), kind)).or_default();
+        Arc::clone(family.entry((labels(pairs()), namespace)).or_default())
+    }
+
+    /// Those of the namespaces that may be seen, in the text format of Prometheus.
+    pub(super) fn write(&self, text: &mut String, sees: impl Fn(&str) -> bool) {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for ((name, kind), family) in &*kept {
+            let shown = match kind {
+                Kind::Counter => "counter",
+                Kind::Gauge => "gauge",
+            };
+            _ = writeln!(text, "# TYPE {name} {shown}");
+            for ((labels, namespace), value) in family {
+                if !namespace.as_deref().is_none_or(&sees) {
+                    continue;
+                }
+                let bits = value.load(Ordering::Relaxed);
+                _ = match kind {
+                    Kind::Counter => writeln!(text, "{name}{labels} {bits}"),
+                    Kind::Gauge => writeln!(text, "{name}{labels} {}", f64::from_bits(bits)),
+                };
+            }
+        }
+    }
+}
+
+impl Recorder for Recorded {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+        Counter::from_arc(self.value(Kind::Counter, key))
+    }
+
+    fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
+        Gauge::from_arc(self.value(Kind::Gauge, key))
+    }
+
+    /// The library has none.
+    fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+        Histogram::noop()
+    }
+}

@@ -1,0 +1,245 @@
+//! `GET /v1/status`: what the page shows.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::extract::State as Shared;
+use axum::response::{IntoResponse as _, Response};
+use randflake_std::lease::{Quarantine, Record};
+use randflake_std::randflake_core::{LayoutFields, LayoutSpec};
+use randflake_std::{Handle, Health};
+use serde::Serialize;
+
+use super::board::{Board, NodeMap};
+use super::body::Json;
+use super::problem::Problem;
+use super::query::Query;
+use super::who::Who;
+use super::{App, forecasts, whole_ms};
+use crate::layout::described;
+use crate::lease::Snapshot;
+use crate::serve::service::space::Space;
+
+/// What a node id is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum State {
+    Over,
+    Held,
+    /// It was not renewed in time, and ends soon.
+    Ending,
+    /// A copy of its holder has tried to renew it.
+    Contested,
+}
+
+impl State {
+    pub(super) fn of(snapshot: &Snapshot, record: &Record) -> Self {
+        /// Of a lease of a minute, the usual one: two renewals were missed.
+        const SOON: Duration = Duration::from_secs(20);
+        let whole = snapshot.end(record).saturating_sub(snapshot.start(record));
+        if !snapshot.is_live(record) {
+            Self::Over
+        } else if record.contested {
+            Self::Contested
+        } else if snapshot.remaining(record) <= SOON.min(whole / 3) {
+            Self::Ending
+        } else {
+            Self::Held
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Status {
+    version: &'static str,
+    now_unix_ms: u64,
+    uptime_ms: u64,
+    store: String,
+    ready: bool,
+    requests: Requests,
+    namespaces: Vec<Namespace>,
+}
+
+/// Since the server was started.
+#[derive(Serialize)]
+struct Requests {
+    http: u64,
+    resp: u64,
+    open_connections: u64,
+    refused: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Serialize)]
+struct Namespace {
+    name: String,
+    layout: String,
+    fields: Fields,
+    state: &'static str,
+    detail: Option<String>,
+    node_ids: u64,
+    /// By this server.
+    issued: u64,
+    held_here: usize,
+    #[serde(flatten)]
+    board: Option<Shown>,
+}
+
+/// What the store says.
+#[derive(Serialize)]
+struct Shown {
+    leases: Counts,
+    map: NodeMap,
+    skew_ms: i64,
+    quarantine: Option<Quarantined>,
+    forecasts: Vec<forecasts::Shown>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct Counts {
+    pub(super) held: u64,
+    pub(super) ending: u64,
+    pub(super) contested: u64,
+}
+
+#[derive(Serialize)]
+struct Quarantined {
+    since_unix_ms: u64,
+    until_unix_ms: u64,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Fields {
+    time_bits: u32,
+    node_bits: u32,
+    sequence_bits: u32,
+    tick_ms: u64,
+    epoch_unix_ms: u64,
+    last_unix_ms: u64,
+}
+
+pub(super) async fn status(
+    Shared(app): Shared<Arc<App>>,
+    who: Who,
+    query: Query,
+) -> Result<Response, Problem> {
+    query.only(&[])?;
+    who.must_be_admin()?;
+    who.0.take_request()?;
+    let service = &app.service;
+    let mut namespaces = Vec::new();
+    for space in service.spaces().filter(|space| who.0.sees(space.name())) {
+        let board = app.boards.of(space).await;
+        namespaces.push(Namespace::of(space, board));
+    }
+    let counters = &service.counters;
+    let refused = counters.refusals().filter(|(_, count)| *count > 0);
+    let status = Status {
+        version: env!("CARGO_PKG_VERSION"),
+        now_unix_ms: whole_ms(now()),
+        uptime_ms: whole_ms(service.uptime()),
+        store: app.store.clone(),
+        ready: service.is_ready(),
+        requests: Requests {
+            http: counters.http_requests.get(),
+            resp: counters.resp_requests.get(),
+            open_connections: counters.http.open.get() + counters.resp.open.get(),
+            refused: refused.map(|(kind, count)| (kind.name(), count)).collect(),
+        },
+        namespaces,
+    };
+    Ok(Json(status).into_response())
+}
+
+fn now() -> Duration {
+    // Before 1970 nothing is right.
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
+impl Namespace {
+    fn of(space: &Space, board: Result<Board, String>) -> Self {
+        let namespace = space.namespace();
+        let spec = namespace.spec();
+        let (state, detail) = state_of(space.health(), &board);
+        Self {
+            name: space.name().to_owned(),
+            layout: described(namespace),
+            fields: Fields::of(&spec),
+            state,
+            detail,
+            node_ids: namespace.node_ids(),
+            issued: space.issued.get(),
+            held_here: space
+                .handle()
+                .map(Handle::lease)
+                .map_or(0, |lease| lease.leases.len()),
+            board: board.ok().map(|board| Shown {
+                leases: board.counts,
+                map: board.map,
+                skew_ms: board.skew_ms,
+                forecasts: board.forecasts,
+                quarantine: board.quarantine.as_ref().map(Quarantined::of),
+            }),
+        }
+    }
+}
+
+/// One word for what an operator does about it, and why.
+fn state_of(
+    health: Option<Health>,
+    board: &Result<Board, String>,
+) -> (&'static str, Option<String>) {
+    let quarantine = board
+        .as_ref()
+        .ok()
+        .and_then(|board| board.quarantine.as_ref());
+    match (health, quarantine, board) {
+        (_, Some(quarantine), _) => ("quarantine", Some(quarantine.to_string())),
+        (None, ..) => (
+            "not_ready",
+            Some("its store has not granted a lease yet".to_owned()),
+        ),
+        (Some(Health::Short { error, .. }), ..) => ("short", Some(error.to_string())),
+        (Some(Health::Degraded { error, .. }), ..) => ("degraded", Some(error.to_string())),
+        (Some(Health::Ready { .. }), _, Err(problem)) => ("degraded", Some(problem.clone())),
+        (Some(Health::Ready { .. }), ..) => ("ready", None),
+        (Some(Health::NotReady { error, .. }), ..) => {
+            ("not_ready", error.map(|error| error.to_string()))
+        }
+        (Some(_), ..) => ("not_ready", Some("the server is stopping".to_owned())),
+    }
+}
+
+impl Quarantined {
+    fn of(quarantine: &Quarantine) -> Self {
+        Self {
+            since_unix_ms: whole_ms(quarantine.since),
+            until_unix_ms: whole_ms(quarantine.until),
+            text: quarantine.to_string(),
+        }
+    }
+}
+
+impl Fields {
+    fn of(spec: &LayoutSpec) -> Self {
+        let LayoutFields {
+            timestamp,
+            node_id,
+            sequence,
+            epoch_unix_ms,
+            tick_ms,
+        } = spec.fields();
+        Self {
+            time_bits: timestamp.bits,
+            node_bits: node_id.bits,
+            sequence_bits: sequence.bits,
+            tick_ms,
+            epoch_unix_ms,
+            last_unix_ms: spec.unix_ms(spec.max_tick()),
+        }
+    }
+}

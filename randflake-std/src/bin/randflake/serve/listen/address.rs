@@ -1,0 +1,77 @@
+//! Where to listen: an address, or a socket that the service manager passes.
+
+use core::net::SocketAddr;
+use core::str::FromStr;
+use std::env;
+use std::net::{TcpListener, ToSocketAddrs};
+
+use listenfd::ListenFd;
+
+use crate::failure::Failure;
+
+/// `--resp` or `--http`.
+#[derive(Clone, Debug)]
+pub(crate) enum Address {
+    At(SocketAddr),
+    /// Of systemd: the socket of that name.
+    Passed,
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "systemd" {
+            return Ok(Self::Passed);
+        }
+        let found = text.to_socket_addrs().map(|mut found| found.next());
+        let found = found.ok().flatten();
+        found.map(Self::At).ok_or_else(|| {
+            "an address and a port are allowed, such as 127.0.0.1:6380, [::1]:6380 or localhost:6380, or systemd for \
+             the socket that it passes"
+                .to_owned()
+        })
+    }
+}
+
+/// The sockets that the service manager passes.
+pub(crate) struct Passed {
+    sockets: ListenFd,
+    names: Vec<String>,
+}
+
+impl Passed {
+    /// It changes the environment, so it comes before the process has other threads.
+    pub(crate) fn from_env() -> Self {
+        let names = env::var("LISTEN_FDNAMES").unwrap_or_default();
+        Self {
+            names: names.split(':').map(str::to_owned).collect(),
+            sockets: ListenFd::from_env(),
+        }
+    }
+
+    /// Binds, or takes the socket of that name.
+    pub(crate) fn bind(&mut self, address: &Address, name: &str) -> Result<TcpListener, Failure> {
+        let told = |problem: String| Failure::failed(format!("--{name}: {problem}"));
+        match address {
+            Address::At(address) => TcpListener::bind(address)
+                .map_err(|error| told(format!("{address} cannot be listened to: {error}"))),
+            Address::Passed => {
+                let at = self.names.iter().position(|own| own == name);
+                let taken = at.map(|at| self.sockets.take_tcp_listener(at)).transpose();
+                let taken = taken.map_err(|error| told(error.to_string()))?.flatten();
+                taken.ok_or_else(|| {
+                    told(format!(
+                        "systemd has passed no socket named {name}: its socket unit needs ListenStream=ADDRESS and \
+                         FileDescriptorName={name}"
+                    ))
+                })
+            }
+        }
+    }
+}
+
+/// Whether only this machine reaches it.
+pub(crate) fn is_local(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}

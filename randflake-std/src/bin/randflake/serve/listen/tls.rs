@@ -1,0 +1,122 @@
+//! Encrypted connections: certificates that are read again when they change.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use tokio_rustls::TlsAcceptor;
+
+use crate::failure::Failure;
+use crate::serve::watched::Watched;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TlsArgs {
+    /// Encrypt connections: the server's certificate and those above it, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Accept only clients with a certificate of these authorities, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    client_ca: Option<PathBuf>,
+}
+
+/// The configuration of new connections.
+pub(crate) struct Tls {
+    certificate: Watched,
+    key: Watched,
+    client_ca: Option<Watched>,
+    acceptor: RwLock<TlsAcceptor>,
+}
+
+impl TlsArgs {
+    pub(crate) fn read(&self) -> Result<Option<Arc<Tls>>, Failure> {
+        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else {
+            return Ok(None);
+        };
+        let certificate = Watched::new(certificate.clone());
+        let key = Watched::new(key.clone());
+        let client_ca = self.client_ca.clone().map(Watched::new);
+        let acceptor = configure(&certificate, &key, client_ca.as_ref())?;
+        Ok(Some(Arc::new(Tls {
+            certificate,
+            key,
+            client_ca,
+            acceptor: RwLock::new(acceptor),
+        })))
+    }
+}
+
+impl Tls {
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        self.acceptor
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Reads the files again if one has changed, or in any case. What was in use stays in use if they are wrong.
+    pub(crate) fn reload(&self, always: bool) -> Result<bool, Failure> {
+        let files = [
+            Some(&self.certificate),
+            Some(&self.key),
+            self.client_ca.as_ref(),
+        ];
+        if !always && !files.into_iter().flatten().any(Watched::has_changed) {
+            return Ok(false);
+        }
+        let acceptor = configure(&self.certificate, &self.key, self.client_ca.as_ref())?;
+        *self
+            .acceptor
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = acceptor;
+        Ok(true)
+    }
+}
+
+fn configure(
+    certificate: &Watched,
+    key: &Watched,
+    client_ca: Option<&Watched>,
+) -> Result<TlsAcceptor, Failure> {
+    let chain = certificates(certificate, "the certificate")?;
+    let text = key.read("the private key").map_err(Failure::failed)?;
+    let private = PrivateKeyDer::from_pem_slice(text.as_bytes())
+        .map_err(|error| key.wrong(&format!("no private key in PEM: {error}")))?;
+    let provider = Arc::new(default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(Failure::failed)?;
+    let builder = match client_ca {
+        None => builder.with_no_client_auth(),
+        Some(file) => {
+            let mut roots = RootCertStore::empty();
+            for root in certificates(file, "the authorities of clients")? {
+                roots
+                    .add(root)
+                    .map_err(|error| file.wrong(&error.to_string()))?;
+            }
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+            builder.with_client_cert_verifier(verifier.map_err(Failure::failed)?)
+        }
+    };
+    let config = builder.with_single_cert(chain, private);
+    let config = config.map_err(|error| certificate.wrong(&error.to_string()))?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn certificates(file: &Watched, what: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
+    let text = file.read(what).map_err(Failure::failed)?;
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    let read = read.map_err(|error| file.wrong(&format!("no certificate in PEM: {error}")))?;
+    if read.is_empty() {
+        return Err(file.wrong("it has no certificate in PEM (-----BEGIN CERTIFICATE-----)"));
+    }
+    Ok(read)
+}

@@ -1,0 +1,142 @@
+//! `randflake serve` and `randflake token`: ids and leases for clients of Redis and of HTTP.
+
+mod access;
+mod http;
+mod listen;
+mod log;
+mod namespaces;
+mod resp;
+mod run;
+mod service;
+mod system;
+mod token;
+mod watched;
+mod words;
+
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Subcommand;
+use randflake_std::lease::Seal;
+use randflake_std::{DEFAULT_TTL, Secret};
+
+use self::listen::address::Address;
+use self::listen::tls::TlsArgs;
+use self::namespaces::NamespaceArgs;
+use self::service::Service;
+use self::service::space::{Leasing, Space};
+use crate::date;
+use crate::failure::Failure;
+use crate::lease::TicketKeyArgs;
+use crate::number::within;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Serve(Box<Args>),
+    Token(token::Args),
+}
+
+impl Command {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match self {
+            Self::Serve(args) => args.run(),
+            Self::Token(args) => args.run(),
+        }
+    }
+}
+
+/// Serve ids and leases to clients of Redis and of HTTP
+///
+/// It leases node ids for itself and issues ids under them, as many as clients ask for, and it leases node ids to clients
+/// that issue ids themselves. Nothing is kept here: any number of servers may use one store.
+///
+/// Beyond this machine it listens only with --tokens, which says who may do what: see `randflake token new`. Tokens and
+/// certificates are read again when their files change, and on SIGHUP. SIGTERM and Ctrl-C end it: requests that were
+/// received are answered, and the leases are released.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake serve --resp 127.0.0.1:6380 --http 127.0.0.1:8080
+  redis-cli -p 6380 ID.NEXT default COUNT 3
+  curl 'http://127.0.0.1:8080/v1/ids?count=3'
+  randflake serve --http 0.0.0.0:8443 --tokens tokens --tls-cert server.pem --tls-key server.key
+  randflake serve --resp 127.0.0.1:6380 --store redis://ids.internal --namespaces namespaces")]
+pub(crate) struct Args {
+    /// Speak the Redis protocol at this address: ADDRESS:PORT, or systemd for the socket named resp that it passes
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "http")]
+    resp: Option<Address>,
+    /// Speak HTTP at this address: ADDRESS:PORT, or systemd for the socket named http that it passes
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<Address>,
+    #[command(flatten)]
+    namespaces: NamespaceArgs,
+    /// Who may do what: a file with a line for each token, as `randflake token new` prints it
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    #[command(flatten)]
+    tls: TlsArgs,
+    #[command(flatten)]
+    ticket_key: TicketKeyArgs,
+    /// How many node ids to lease for each namespace, from the first number up to the second as clients ask for ids;
+    /// each issues 131072 ids a second in the Randflake layout
+    #[arg(long, value_name = "K..=K", default_value = "1..=64", value_parser = node_ids)]
+    node_ids: RangeInclusive<u32>,
+    /// How long a lease of the server lasts unless it is renewed [default: 1m]
+    #[arg(long, value_name = "TIME", value_parser = date::duration)]
+    ttl: Option<Duration>,
+    /// What the leases call this server [default: host and process id]
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
+    /// How many connections may be open at once, of each protocol
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = within::<u32>(1..=1_000_000))]
+    max_connections: u32,
+    /// Close connections on which nothing is asked for so long
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = date::duration)]
+    idle: Duration,
+    /// Note each request on standard error: a JSON object on a line, without tokens
+    #[arg(long)]
+    request_log: bool,
+    /// How long requests that were received may take after SIGTERM
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = date::duration)]
+    grace: Duration,
+}
+
+impl Args {
+    /// The key of devices' tickets, if there is one. It is none of ids: they would help to forge tickets.
+    fn ticket_key(&self, service: &Service) -> Result<Option<Secret>, Failure> {
+        let key = self.ticket_key.read()?;
+        if let Some(key) = &key {
+            let seal = Seal::of(&key.cipher());
+            let is_same = |space: &&Arc<Space>| Seal::of(space.codec().permutation()) == seal;
+            if let Some(space) = service.spaces().find(is_same) {
+                return Err(Failure::failed(format!(
+                    "the key of tickets is the secret of namespace {:?}: take another one for tickets, made with \
+                     `randflake keygen`",
+                    space.name()
+                )));
+            }
+        }
+        Ok(key)
+    }
+
+    fn leasing(&self) -> Result<Leasing, Failure> {
+        let is_one = self.namespaces.is_assigned()?;
+        Ok(Leasing {
+            node_ids: if is_one { 1..=1 } else { self.node_ids.clone() },
+            ttl: self.ttl.unwrap_or(DEFAULT_TTL),
+            holder: self.holder.clone(),
+        })
+    }
+}
+
+fn node_ids(text: &str) -> Result<RangeInclusive<u32>, String> {
+    let range = match text.split_once("..=") {
+        Some((least, most)) => least.parse().ok().zip(most.parse().ok()),
+        None => text.parse().ok().map(|number| (number, number)),
+    };
+    let range = range.filter(|&(least, most)| 1 <= least && least <= most);
+    let range = range.map(|(least, most)| least..=most);
+    range.ok_or_else(|| "a number from 1 on is allowed, or a range such as 1..=8".to_owned())
+}

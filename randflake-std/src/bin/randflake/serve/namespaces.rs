@@ -1,0 +1,131 @@
+//! Which namespaces are served: the one of the usual options, or those of a file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use randflake_std::lease::{Namespace, Seal};
+
+use super::service::space::{Configured, Space};
+use super::words::{Words, lines};
+use crate::failure::Failure;
+use crate::layout::Chosen;
+use crate::secret::{self, SecretArgs};
+use crate::store::{LeaseArgs, StoreArgs};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct NamespaceArgs {
+    /// Serve several namespaces: a file with a line for each
+    ///
+    /// A line has words with spaces between them: name=NAME, key-file=FILE for the namespace's own secret, and
+    /// layout=LAYOUT unless that is randflake. FILE is looked for beside this file. Empty lines and those that begin
+    /// with # are passed over.
+    ///
+    /// Without it, --namespace, --layout and --key-file describe the one that is served.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["namespace", "key_file", "layout"])]
+    namespaces: Option<PathBuf>,
+    #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
+    store: LeaseArgs,
+}
+
+impl NamespaceArgs {
+    pub(super) fn spaces(&self) -> Result<Vec<Space>, Failure> {
+        let Some(path) = &self.namespaces else {
+            let layout = self.store.layout();
+            layout.has_time_left()?;
+            let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
+            let namespace = self.store.namespace()?;
+            let open = Box::new(self.store.opener(namespace.clone())?);
+            return Ok(vec![Space::new(Configured {
+                namespace,
+                cipher,
+                open,
+            })]);
+        };
+        let told = |problem: String| Failure::failed(format!("{}: {problem}", path.display()));
+        let text = fs::read_to_string(path).map_err(|error| told(error.to_string()))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut spaces: Vec<Space> = Vec::new();
+        for (number, line) in lines(&text) {
+            let wrong = |problem: String| told(format!("line {number}: {problem}"));
+            let space = read(line, folder, self.store.store())
+                .map_err(|failure| wrong(failure.to_string()))?;
+            differs(&space, &spaces).map_err(wrong)?;
+            spaces.push(space);
+        }
+        if spaces.is_empty() {
+            return Err(told(
+                "it has no namespace: name=NAME key-file=FILE is a line of one".to_owned(),
+            ));
+        }
+        Ok(spaces)
+    }
+
+    /// Whether all node ids are one, which this machine was given.
+    pub(super) fn is_assigned(&self) -> Result<bool, Failure> {
+        self.store.store().is_assigned()
+    }
+
+    /// Where leases are kept, to show.
+    pub(super) fn shown_url(&self) -> Result<String, Failure> {
+        self.store.shown_url()
+    }
+}
+
+fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> {
+    let mut words = Words::read(line).map_err(Failure::failed)?;
+    let name = words.needed("name").map_err(Failure::failed)?;
+    let layout = words.take("layout");
+    let layout: Chosen = layout
+        .map_or_else(|| Ok(Chosen::default()), |layout| layout.parse())
+        .map_err(Failure::failed)?;
+    let key = words.take("key-file");
+    words.end().map_err(Failure::failed)?;
+    layout.has_time_left()?;
+    let cipher = match (key, layout.is_encrypted()) {
+        (Some(file), true) => {
+            let secret = secret::from_file(&folder.join(file)).map_err(Failure::failed)?;
+            Some(secret.cipher())
+        }
+        (None, false) => None,
+        (None, true) => {
+            return Err(Failure::failed(
+                "key-file is missing: ids of this layout are encrypted",
+            ));
+        }
+        (Some(_), false) => {
+            return Err(Failure::failed(
+                "ids of this layout are plain and need no key-file; with layout=encrypted:... they are encrypted",
+            ));
+        }
+    };
+    let namespace = Namespace::new(&name, layout.spec()).map_err(Failure::failed)?;
+    let open = Box::new(store.opener(namespace.clone())?);
+    Ok(Space::new(Configured {
+        namespace,
+        cipher,
+        open,
+    }))
+}
+
+/// Two namespaces under one secret issue equal ids.
+fn differs(space: &Space, others: &[Space]) -> Result<(), String> {
+    let seal = |space: &Space| Seal::of(space.codec().permutation());
+    for other in others {
+        if other.name() == space.name() {
+            return Err(format!(
+                "the namespace {:?} stands there twice",
+                space.name()
+            ));
+        }
+        if matches!(seal(space), Seal::Key(_)) && seal(space) == seal(other) {
+            return Err(format!(
+                "the secret is that of namespace {:?}, and both would issue equal ids: make one for each with \
+                 `randflake keygen --derive NAME`",
+                other.name()
+            ));
+        }
+    }
+    Ok(())
+}

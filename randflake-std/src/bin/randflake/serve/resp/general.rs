@@ -1,0 +1,253 @@
+//! What clients send before and beside their own commands, answered as Redis answers it.
+
+use core::fmt::Write as _;
+use std::process;
+
+use super::reply::Replies;
+use super::session::{Session, Words};
+use super::table::{self, Command, Entry, TABLE};
+use crate::serve::service::refusal::{Kind, Refusal};
+
+/// What clients that ask may rely on.
+const REDIS_VERSION: &str = "7.0.0";
+
+pub(super) fn answer(
+    session: &mut Session,
+    command: Command,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    match command {
+        Command::Ping => match words.get(1) {
+            None => out.simple("PONG"),
+            Some(text) => out.bulk(text),
+        },
+        Command::Echo => out.bulk(words.get(1).unwrap_or_default()),
+        Command::Auth => return auth(session, words, out),
+        Command::Hello => return hello(session, words, out),
+        Command::Client => return client(session, words, out),
+        Command::Commands => return commands(words, out),
+        Command::Config => return config(words, out),
+        Command::Info => out.bulk(info(session).as_bytes()),
+        Command::Select => match words.get(1) {
+            Some(b"0") => out.simple("OK"),
+            _ => {
+                return Err(Refusal::invalid(
+                    "DB index is out of range: there is 0 only",
+                ));
+            }
+        },
+        Command::Reset => {
+            session.forget();
+            session.name.clear();
+            out.is_third = false;
+            out.simple("RESET");
+        }
+        // The others are answered elsewhere.
+        _ => {
+            session.is_over = true;
+            out.simple("OK");
+        }
+    }
+    Ok(())
+}
+
+fn auth(session: &mut Session, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+    match (words.get(1), words.get(2), words.len()) {
+        (Some(token), None, _) => session.authenticate(None, token)?,
+        (name, Some(token), 3) => session.authenticate(name, token)?,
+        _ => {
+            return Err(Refusal::invalid(
+                "syntax error: AUTH [name] token is allowed",
+            ));
+        }
+    }
+    out.simple("OK");
+    Ok(())
+}
+
+/// `HELLO [2 | 3 [AUTH name token] [SETNAME name]]`
+fn hello(session: &mut Session, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+    let is_third = match words.get(1) {
+        None => out.is_third,
+        Some(b"2") => false,
+        Some(b"3") => true,
+        Some(_) => {
+            session.service.counters.refused(Kind::Invalid);
+            out.error("NOPROTO", "unsupported protocol version");
+            return Ok(());
+        }
+    };
+    let mut options = words.from(2);
+    while let Some(option) = options.next() {
+        if option.eq_ignore_ascii_case(b"AUTH") {
+            match (options.next(), options.next()) {
+                (name, Some(token)) => session.authenticate(name, token)?,
+                _ => return Err(hello_syntax()),
+            }
+        } else if option.eq_ignore_ascii_case(b"SETNAME") {
+            let name = options.next().ok_or_else(hello_syntax)?;
+            set_name(session, name)?;
+        } else {
+            return Err(hello_syntax());
+        }
+    }
+    session.who()?;
+    out.is_third = is_third;
+    out.map(7);
+    let version = env!("CARGO_PKG_VERSION");
+    for (name, value) in [("server", "randflake"), ("version", version)] {
+        out.bulk(name.as_bytes());
+        out.bulk(value.as_bytes());
+    }
+    out.bulk(b"proto");
+    out.number(if is_third { 3 } else { 2 });
+    out.bulk(b"id");
+    out.number(session.number);
+    for (name, value) in [("mode", "standalone"), ("role", "master")] {
+        out.bulk(name.as_bytes());
+        out.bulk(value.as_bytes());
+    }
+    out.bulk(b"modules");
+    out.array(0);
+    Ok(())
+}
+
+fn hello_syntax() -> Refusal {
+    Refusal::invalid("syntax error: HELLO [2 | 3 [AUTH name token] [SETNAME name]] is allowed")
+}
+
+fn set_name(session: &mut Session, name: &[u8]) -> Result<(), Refusal> {
+    if name.len() > 64 || !name.iter().all(u8::is_ascii_graphic) {
+        let told = "Client names cannot contain spaces, newlines or special characters, nor be over 64 bytes";
+        return Err(Refusal::invalid(told));
+    }
+    name.clone_into(&mut session.name);
+    Ok(())
+}
+
+fn client(session: &mut Session, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+    let subcommand = words.get(1).unwrap_or_default().to_ascii_uppercase();
+    match (&*subcommand, words.len()) {
+        (b"ID", 2) => out.number(session.number),
+        (b"GETNAME", 2) if session.name.is_empty() => out.null(),
+        (b"GETNAME", 2) => out.bulk(&session.name),
+        (b"SETNAME", 3) => {
+            set_name(session, words.get(2).unwrap_or_default())?;
+            out.simple("OK");
+        }
+        // What library it is: nobody asks.
+        (b"SETINFO", 4) | (b"NO-EVICT" | b"NO-TOUCH", 3) => out.simple("OK"),
+        _ => {
+            let told = "unknown subcommand or wrong number of arguments: CLIENT ID, GETNAME, SETNAME and SETINFO are";
+            return Err(Refusal::invalid(format!("{told} allowed")));
+        }
+    }
+    Ok(())
+}
+
+/// `COMMAND [COUNT | DOCS ... | INFO name ...]`
+fn commands(words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+    let subcommand = words.get(1).unwrap_or_default().to_ascii_uppercase();
+    match &*subcommand {
+        b"COUNT" => out.number(TABLE.len()),
+        b"DOCS" => out.map(0),
+        b"INFO" if words.len() > 2 => {
+            out.array(words.len() - 2);
+            for name in words.from(2) {
+                match table::find(name) {
+                    Some(entry) => describe(entry, out),
+                    None => out.null(),
+                }
+            }
+        }
+        b"" | b"INFO" => {
+            out.array(TABLE.len());
+            for entry in &TABLE {
+                describe(entry, out);
+            }
+        }
+        _ => {
+            return Err(Refusal::invalid(
+                "unknown subcommand: COMMAND COUNT, DOCS and INFO are allowed",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn describe(entry: &Entry, out: &mut Replies) {
+    out.array(6);
+    out.bulk(entry.name.as_bytes());
+    out.number(entry.arity);
+    out.array(1);
+    out.simple(if entry.key == 0 { "fast" } else { "write" });
+    // A namespace is a key, to clients that ask where the keys are.
+    let last = match entry.command {
+        Command::Mget => -1,
+        _ => entry.key,
+    };
+    out.number(entry.key);
+    out.number(last);
+    out.number(i8::from(entry.key != 0));
+}
+
+fn config(words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+    let is_get = words
+        .get(1)
+        .is_some_and(|word| word.eq_ignore_ascii_case(b"GET"));
+    if !is_get {
+        return Err(Refusal::invalid(
+            "unknown subcommand: CONFIG GET is allowed",
+        ));
+    }
+    // `redis-benchmark` shows these two.
+    match words.get(2).map(<[u8]>::to_ascii_lowercase).as_deref() {
+        Some(name @ b"save") => pair(name, b"", out),
+        Some(name @ b"appendonly") => pair(name, b"no", out),
+        _ => out.map(0),
+    }
+    Ok(())
+}
+
+fn pair(name: &[u8], value: &[u8], out: &mut Replies) {
+    out.map(1);
+    out.bulk(name);
+    out.bulk(value);
+}
+
+fn info(session: &Session) -> String {
+    let service = &session.service;
+    let (connections, counters) = (&service.counters.resp, &service.counters);
+    let mut text = format!(
+        "# Server\r\nserver_name:randflake\r\nredis_version:{REDIS_VERSION}\r\nrandflake_version:{}\r\n\
+         redis_mode:standalone\r\nprocess_id:{}\r\nuptime_in_seconds:{}\r\n\r\n\
+         # Clients\r\nconnected_clients:{}\r\n\r\n\
+         # Persistence\r\nloading:0\r\n\r\n\
+         # Stats\r\ntotal_connections_received:{}\r\nrejected_connections:{}\r\ntotal_commands_processed:{}\r\n\r\n\
+         # Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n\
+         # Namespaces\r\n",
+        env!("CARGO_PKG_VERSION"),
+        process::id(),
+        service.uptime().as_secs(),
+        connections.open.get(),
+        connections.accepted.get(),
+        connections.refused.get(),
+        counters.resp_requests.get(),
+    );
+    let Ok(who) = session.who() else {
+        return text;
+    };
+    for space in service.spaces().filter(|space| who.sees(space.name())) {
+        let is_ready = space.health().is_some_and(|health| health.is_ready());
+        // A string takes all that is written.
+        _ = write!(
+            text,
+            "namespace_{}:ready={},issued={}\r\n",
+            space.name(),
+            u8::from(is_ready),
+            space.issued.get()
+        );
+    }
+    text
+}

@@ -1,0 +1,174 @@
+//! Ids: `INCR`, `GET` and `MGET` for clients that know Redis only, `ID.NEXT` and `ID.INSPECT` for the others.
+
+use randflake_std::Id;
+
+use super::reply::Replies;
+use super::session::{Session, Words};
+use crate::serve::service::check_count;
+use crate::serve::service::refusal::Refusal;
+
+/// How ids are answered.
+#[derive(Clone, Copy)]
+enum Format {
+    Text,
+    Int,
+    Raw,
+}
+
+/// `INCR namespace`: a number, as Redis answers it. JavaScript rounds it: use `GET`, or `ID.NEXT`.
+pub(super) async fn incr(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    let id = one(session, words.get(1).unwrap_or_default()).await?;
+    out.int_id(id);
+    Ok(())
+}
+
+/// `INCRBY namespace 1`, which some clients send for `INCR`.
+pub(super) async fn incr_by(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    if words.get(2) != Some(b"1") {
+        return Err(Refusal::invalid(
+            "ids do not follow each other: INCRBY takes 1 only; for more ids use ID.NEXT namespace COUNT n",
+        ));
+    }
+    incr(session, words, out).await
+}
+
+/// `GET namespace`: the digits of a new id.
+pub(super) async fn get(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    let id = one(session, words.get(1).unwrap_or_default()).await?;
+    out.digits(id);
+    Ok(())
+}
+
+/// `MGET namespace namespace ...`: the digits of a new id for each.
+pub(super) async fn mget(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    // Before anything is answered: a reply has either all or none.
+    let mut ids = Vec::with_capacity(words.len());
+    for name in words.from(1) {
+        ids.push(one(session, name).await?);
+    }
+    out.array(ids.len());
+    for id in ids {
+        out.digits(id);
+    }
+    Ok(())
+}
+
+async fn one(session: &mut Session, name: &[u8]) -> Result<Id, Refusal> {
+    if let Some(id) = session.quick_id(name)? {
+        return Ok(id);
+    }
+    let mut ids = [Id::from_u64(0)];
+    session.space(name)?.fill(&mut ids).await?;
+    Ok(ids[0])
+}
+
+/// `ID.NEXT namespace [COUNT n] [FORMAT text|int|raw]`: a new id, or an array of them, or in the format `raw` one string of
+/// eight bytes for each.
+pub(super) async fn next(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    let (mut count, mut format) = (None, Format::Text);
+    let mut options = words.from(2);
+    while let Some(option) = options.next() {
+        let value = options.next();
+        if option.eq_ignore_ascii_case(b"COUNT") {
+            count = Some(read_count(value)?);
+        } else if option.eq_ignore_ascii_case(b"FORMAT") {
+            format = read_format(value)?;
+        } else {
+            return Err(Refusal::invalid(
+                "syntax error: ID.NEXT namespace [COUNT n] [FORMAT text|int|raw] is allowed",
+            ));
+        }
+    }
+    let mut ids = vec![Id::from_u64(0); count.unwrap_or(1)];
+    let who = session.who()?;
+    let service = session.service.clone();
+    service.ids(&who, words.text(1)?, &mut ids).await?;
+    if let Format::Raw = format {
+        out.raw_ids(&ids);
+        return Ok(());
+    }
+    if count.is_some() {
+        out.array(ids.len());
+    }
+    for id in ids {
+        match format {
+            Format::Int => out.int_id(id),
+            _ => out.text_id(id),
+        }
+    }
+    Ok(())
+}
+
+fn read_count(value: Option<&[u8]>) -> Result<usize, Refusal> {
+    let text = value.and_then(|value| str::from_utf8(value).ok());
+    let count = text.and_then(|text| text.parse().ok());
+    let count = count.ok_or_else(|| Refusal::invalid("COUNT takes a number, in digits only"))?;
+    check_count(count)?;
+    Ok(count)
+}
+
+fn read_format(value: Option<&[u8]>) -> Result<Format, Refusal> {
+    let value = value.unwrap_or_default();
+    let formats: [(&[u8], _); 3] = [
+        (b"text", Format::Text),
+        (b"int", Format::Int),
+        (b"raw", Format::Raw),
+    ];
+    let mut formats = formats.into_iter();
+    let format = formats.find(|(name, _)| name.eq_ignore_ascii_case(value));
+    let format = format.map(|(_, format)| format);
+    format.ok_or_else(|| Refusal::invalid("FORMAT takes text, int or raw"))
+}
+
+/// `ID.INSPECT namespace id [FORMAT text|int]`: the fields of an id, as a JSON object.
+pub(super) fn inspect(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    let format = match (words.get(3), words.len()) {
+        (None, _) => Format::Text,
+        (Some(option), 5) if option.eq_ignore_ascii_case(b"FORMAT") => read_format(words.get(4))?,
+        _ => {
+            return Err(Refusal::invalid(
+                "syntax error: ID.INSPECT namespace id [FORMAT text|int] is allowed",
+            ));
+        }
+    };
+    let text = words.text(2)?;
+    let id = match format {
+        Format::Text => Id::from_text(text.as_bytes()).map_err(|error| {
+            Refusal::invalid(format!("{text:?} is no id in text form: {error}"))
+        })?,
+        Format::Int => {
+            let number = text.parse().map(Id::from_i64);
+            number
+                .map_err(|_| Refusal::invalid(format!("{text:?} is no signed number of 64 bits")))?
+        }
+        Format::Raw => return Err(Refusal::invalid("FORMAT takes text or int")),
+    };
+    let who = session.who()?;
+    who.take_request()?;
+    let inspected = session.service.inspect(&who, words.text(1)?, id)?;
+    super::leases::json(&inspected, out)
+}

@@ -1,0 +1,151 @@
+//! Leases for programs that issue ids themselves. They are answered as the JSON objects of `randflake lease --json`.
+
+use core::time::Duration;
+
+use serde::Serialize;
+
+use super::reply::Replies;
+use super::session::{Session, Words};
+use crate::lease::Document;
+use crate::serve::service::Acquire;
+use crate::serve::service::refusal::{Kind, Refusal};
+
+/// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an object that
+/// `LEASE.RENEW` and `LEASE.RELEASE` take.
+pub(super) async fn acquire(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    const USAGE: &str = "LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]";
+    let mut asked = Acquire::default();
+    for (option, value) in options(words, 2, USAGE)? {
+        match &*option {
+            "COUNT" => asked.count = Some(number(value, "COUNT")?),
+            "NODES" => {
+                let nodes = value.split(',').map(|node| number(node, "NODES"));
+                asked.node_ids = Some(nodes.collect::<Result<_, _>>()?);
+            }
+            "HOLDER" => asked.holder = Some(value.to_owned()),
+            option => asked.ttl_ms = Some(ttl_ms(option, value, USAGE)?),
+        }
+    }
+    let who = session.who()?;
+    let service = session.service.clone();
+    let document = service.acquire(&who, words.text(1)?, asked).await?;
+    json(&document, out)
+}
+
+/// `LEASE.RENEW object [EX seconds | PX milliseconds]`: the object with new ends. What is lost is named in it.
+pub(super) async fn renew(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    const USAGE: &str = "LEASE.RENEW object [EX seconds | PX milliseconds]";
+    let mut ttl = None;
+    for (option, value) in options(words, 2, USAGE)? {
+        ttl = Some(Duration::from_millis(ttl_ms(&option, value, USAGE)?));
+    }
+    let who = session.who()?;
+    let service = session.service.clone();
+    let document = service.renew(&who, document(words)?, ttl).await?;
+    json(&document, out)
+}
+
+/// `LEASE.RELEASE object [UNUSED-FROM unix_ms]`: ends the leases. If it is not said since when nothing was issued, their node
+/// ids are free 15 s later.
+pub(super) async fn release(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    const USAGE: &str = "LEASE.RELEASE object [UNUSED-FROM unix_ms]";
+    let mut unused_from = None;
+    for (option, value) in options(words, 2, USAGE)? {
+        if option != "UNUSED-FROM" {
+            return Err(syntax(USAGE));
+        }
+        unused_from = Some(Duration::from_millis(number(value, "UNUSED-FROM")?));
+    }
+    let who = session.who()?;
+    let service = session.service.clone();
+    service.release(&who, document(words)?, unused_from).await?;
+    out.simple("OK");
+    Ok(())
+}
+
+/// `LEASE.LIST namespace [ALL]`: an array of JSON objects, one for each lease; with `ALL` also expired ones.
+pub(super) async fn list(
+    session: &mut Session,
+    words: Words<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
+    let all = match (words.get(2), words.len()) {
+        (None, _) => false,
+        (Some(option), 3) if option.eq_ignore_ascii_case(b"ALL") => true,
+        _ => return Err(syntax("LEASE.LIST namespace [ALL]")),
+    };
+    let who = session.who()?;
+    let service = session.service.clone();
+    let listed = service.list(&who, words.text(1)?).await?;
+    out.array(listed.rows(all).count());
+    listed.rows(all).try_for_each(|row| json(&row, out))
+}
+
+pub(super) fn json(value: &impl Serialize, out: &mut Replies) -> Result<(), Refusal> {
+    let written = serde_json::to_vec(value);
+    let written = written.map_err(|error| Refusal::new(Kind::Failed, error))?;
+    out.bulk(&written);
+    Ok(())
+}
+
+fn document(words: Words<'_>) -> Result<Document, Refusal> {
+    serde_json::from_slice(words.get(1).unwrap_or_default()).map_err(|error| {
+        Refusal::invalid(format!(
+            "this is not what LEASE.ACQUIRE or LEASE.RENEW answered: {error}"
+        ))
+    })
+}
+
+/// Pairs of a name in upper case and a value.
+fn options<'a>(
+    words: Words<'a>,
+    from: usize,
+    usage: &str,
+) -> Result<Vec<(String, &'a str)>, Refusal> {
+    let texts: Result<Vec<_>, _> = (from..words.len()).map(|at| words.text(at)).collect();
+    let texts = texts?;
+    let (pairs, rest) = texts.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err(syntax(usage));
+    }
+    Ok(pairs
+        .iter()
+        .map(|&[name, value]| (name.to_ascii_uppercase(), value))
+        .collect())
+}
+
+fn ttl_ms(option: &str, value: &str, usage: &str) -> Result<u64, Refusal> {
+    match option {
+        "EX" => Ok(number::<u64>(value, "EX")?.saturating_mul(1_000)),
+        "PX" => number(value, "PX"),
+        _ => Err(syntax(usage)),
+    }
+}
+
+fn number<T: TryFrom<u64>>(text: &str, option: &str) -> Result<T, Refusal> {
+    let number = text
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| {
+        Refusal::invalid(format!(
+            "{text:?} is no value of {option}: a number in digits is allowed"
+        ))
+    })
+}
+
+fn syntax(usage: &str) -> Refusal {
+    Refusal::invalid(format!("syntax error: {usage} is allowed"))
+}

@@ -1,0 +1,55 @@
+//! The Redis protocol, RESP2 and RESP3: any language's Redis client is a client.
+
+mod connection;
+mod general;
+mod ids;
+mod leases;
+mod parse;
+mod reply;
+mod session;
+mod table;
+
+use core::net::SocketAddr;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::Arc;
+
+use self::connection::Connection;
+use self::session::Session;
+use super::listen::{Protocol, Stopping, Stream};
+use super::service::Service;
+use super::service::counters::Connections;
+
+/// RESP on the connections of a listener.
+#[derive(Clone)]
+pub(crate) struct Resp {
+    service: Arc<Service>,
+    idle: Duration,
+    numbers: Arc<AtomicU64>,
+}
+
+impl Resp {
+    pub(crate) fn new(service: Arc<Service>, idle: Duration) -> Self {
+        Self {
+            service,
+            idle,
+            numbers: Arc::default(),
+        }
+    }
+}
+
+impl Protocol for Resp {
+    const TOO_MANY: &'static [u8] = b"-ERR max number of clients reached\r\n";
+
+    fn connections(&self) -> &Connections {
+        &self.service.counters.resp
+    }
+
+    async fn speak(self, stream: Stream, peer: SocketAddr, stopping: Stopping) {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
+        let session = Session::new(self.service, number, peer);
+        let connection = Connection::new(stream, session, self.idle);
+        // A client that has gone wants no answer.
+        _ = connection.run(stopping).await;
+    }
+}

@@ -1,0 +1,275 @@
+//! What is known of a client between its commands.
+
+use core::net::SocketAddr;
+use core::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::parse::Limits;
+use super::reply::Replies;
+use super::table::{self, Command};
+use super::{general, ids, leases};
+use crate::serve::access::{Identity, Scope};
+use crate::serve::log::{self, Entry};
+use crate::serve::service::Service;
+use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::space::Space;
+
+/// The words of a command.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a> {
+    input: &'a [u8],
+    places: &'a [Range<usize>],
+}
+
+impl<'a> Words<'a> {
+    pub(super) fn new(input: &'a [u8], places: &'a [Range<usize>]) -> Self {
+        Self { input, places }
+    }
+
+    pub(super) fn len(self) -> usize {
+        self.places.len()
+    }
+
+    pub(super) fn get(self, at: usize) -> Option<&'a [u8]> {
+        self.places.get(at).map(|place| &self.input[place.clone()])
+    }
+
+    /// Those from there on.
+    pub(super) fn from(self, at: usize) -> impl Iterator<Item = &'a [u8]> {
+        let places = self.places.get(at..).unwrap_or_default();
+        places.iter().map(move |place| &self.input[place.clone()])
+    }
+
+    pub(super) fn text(self, at: usize) -> Result<&'a str, Refusal> {
+        let word = self.get(at).unwrap_or_default();
+        str::from_utf8(word).map_err(|_| Refusal::invalid(format!("word {} is not UTF-8", at + 1)))
+    }
+}
+
+pub(super) struct Session {
+    pub(super) service: Arc<Service>,
+    peer: SocketAddr,
+    /// For `CLIENT ID`.
+    pub(super) number: u64,
+    /// As the client calls itself.
+    pub(super) name: Vec<u8>,
+    who: Option<Arc<Identity>>,
+    /// Of the tokens when `who` was looked up.
+    version: u64,
+    /// The namespace that the client took ids of last, which it may.
+    last: Option<Arc<Space>>,
+    /// Ends the connection once this batch is answered.
+    pub(super) is_over: bool,
+    commands: u64,
+    issued: u64,
+}
+
+impl Session {
+    pub(super) fn new(service: Arc<Service>, number: u64, peer: SocketAddr) -> Self {
+        Self {
+            version: service.access.version(),
+            who: service.access.anonymous().ok(),
+            service,
+            peer,
+            number,
+            name: Vec::new(),
+            last: None,
+            is_over: false,
+            commands: 0,
+            issued: 0,
+        }
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        self.who.is_some()
+    }
+
+    /// What the client may send. Who has sent no token yet has no use for more than a token.
+    pub(super) fn limits(&self) -> Limits {
+        if self.is_known() {
+            Limits {
+                words: 4_096,
+                bytes: 1 << 20,
+            }
+        } else {
+            Limits {
+                words: 10,
+                bytes: 4_096,
+            }
+        }
+    }
+
+    /// A token that was revoked, or has other rights, counts from the next batch on.
+    pub(super) fn begin_batch(&mut self) {
+        let access = &self.service.access;
+        let version = access.version();
+        if version == self.version {
+            return;
+        }
+        self.version = version;
+        self.last = None;
+        let hash = self.who.as_ref().and_then(|who| who.hash().copied());
+        if let Some(hash) = hash {
+            self.who = access.find(&hash);
+        }
+    }
+
+    pub(super) fn end_batch(&mut self) {
+        self.count_issued();
+        let counters = &self.service.counters;
+        counters
+            .resp_requests
+            .add(core::mem::take(&mut self.commands));
+    }
+
+    pub(super) fn authenticate(
+        &mut self,
+        name: Option<&[u8]>,
+        token: &[u8],
+    ) -> Result<(), Refusal> {
+        self.forget();
+        let who = self.service.access.authenticate(token)?;
+        // Clients that ask for a user's name send `default` if they have none.
+        let is_other = |name: &&[u8]| *name != b"default" && *name != who.name().as_bytes();
+        if name.as_ref().is_some_and(is_other) {
+            let told = "the token is another user's: send its name, default or none";
+            return Err(Refusal::new(Kind::WrongToken, told));
+        }
+        self.who = Some(who);
+        Ok(())
+    }
+
+    /// As on a new connection.
+    pub(super) fn forget(&mut self) {
+        self.count_issued();
+        self.last = None;
+        self.who = self.service.access.anonymous().ok();
+    }
+
+    pub(super) fn who(&self) -> Result<Arc<Identity>, Refusal> {
+        let told = "Authentication required: send AUTH with a token";
+        self.who
+            .clone()
+            .ok_or_else(|| Refusal::new(Kind::Unauthenticated, told))
+    }
+
+    /// The namespace that ids are asked of, and one request against the quota.
+    pub(super) fn space(&mut self, name: &[u8]) -> Result<&Arc<Space>, Refusal> {
+        let who = self
+            .who
+            .as_deref()
+            .ok_or_else(|| Refusal::new(Kind::Unauthenticated, ""))?;
+        who.take_request()?;
+        let is_last = |space: &Arc<Space>| space.name().as_bytes() == name;
+        if !self.last.as_ref().is_some_and(is_last) {
+            let name = str::from_utf8(name)
+                .map_err(|_| Refusal::invalid("the namespace's name is not UTF-8"))?;
+            let space = Arc::clone(self.service.space(who, Scope::Ids, name)?);
+            self.count_issued();
+            self.last = Some(space);
+        }
+        self.last
+            .as_ref()
+            .ok_or_else(|| Refusal::invalid("no namespace"))
+    }
+
+    /// An id at once, without a look at another task; `None` if that cannot be, for whatever reason.
+    pub(super) fn quick_id(&mut self, name: &[u8]) -> Result<Option<randflake_std::Id>, Refusal> {
+        self.space(name)?;
+        if let Some(who) = &self.who {
+            who.take_ids(1)?;
+        }
+        let id = self.last.as_ref().and_then(|space| space.next());
+        self.issued += u64::from(id.is_some());
+        Ok(id)
+    }
+
+    fn count_issued(&mut self) {
+        if let (Some(space), 1..) = (&self.last, self.issued) {
+            space.issued.add(self.issued);
+            self.issued = 0;
+        }
+    }
+
+    /// Answers a command.
+    pub(super) async fn answer(&mut self, words: Words<'_>, out: &mut Replies) {
+        self.commands += 1;
+        let begun = self.service.log.begin();
+        let refused = match self.execute(words, out).await {
+            Ok(()) => None,
+            Err(refusal) => {
+                self.service.counters.refused(refusal.kind);
+                out.refusal(&refusal);
+                Some(refusal.kind)
+            }
+        };
+        if begun.is_some() {
+            self.note(begun, words, refused);
+        }
+    }
+
+    fn note(&self, begun: Option<Instant>, words: Words<'_>, refused: Option<Kind>) {
+        let entry = table::find(words.get(0).unwrap_or_default());
+        let of_namespace = entry.filter(|entry| entry.key > 0);
+        let name = of_namespace.and_then(|_| words.text(1).ok());
+        self.service.log.end(
+            begun,
+            &Entry {
+                protocol: "resp",
+                peer: self.peer,
+                token: self.who.as_ref().map(|who| who.name()),
+                request: entry.map_or("?", |entry| entry.name),
+                namespace: name.filter(|name| self.service.serves(name)),
+                answer: log::answer(refused),
+            },
+        );
+    }
+
+    async fn execute(&mut self, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+        let name = words.get(0).unwrap_or_default();
+        let entry = table::find(name).ok_or_else(|| unknown(words))?;
+        if !entry.allows(words.len()) {
+            let name = entry.name;
+            let told = format!("wrong number of arguments for '{name}' command");
+            return Err(Refusal::invalid(told));
+        }
+        let is_open = matches!(
+            entry.command,
+            Command::Auth | Command::Hello | Command::Quit | Command::Reset
+        );
+        if !is_open && !self.is_known() {
+            self.who()?;
+        }
+        match entry.command {
+            Command::Incr => ids::incr(self, words, out).await,
+            Command::Get => ids::get(self, words, out).await,
+            Command::Mget => ids::mget(self, words, out).await,
+            Command::IncrBy => ids::incr_by(self, words, out).await,
+            Command::IdNext => ids::next(self, words, out).await,
+            Command::IdInspect => ids::inspect(self, words, out),
+            Command::LeaseAcquire => leases::acquire(self, words, out).await,
+            Command::LeaseRenew => leases::renew(self, words, out).await,
+            Command::LeaseRelease => leases::release(self, words, out).await,
+            Command::LeaseList => leases::list(self, words, out).await,
+            command => general::answer(self, command, words, out),
+        }
+    }
+}
+
+/// As Redis says it.
+fn unknown(words: Words<'_>) -> Refusal {
+    /// Of each word, and of how many words.
+    const SHOWN: usize = 64;
+    const WORDS: usize = 8;
+    let shown = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(SHOWN)]).into_owned();
+    let name = shown(words.get(0).unwrap_or_default());
+    let arguments = words.from(1).take(WORDS);
+    let arguments: Vec<_> = arguments
+        .map(|word| format!("'{}' ", shown(word)))
+        .collect();
+    Refusal::invalid(format!(
+        "unknown command '{name}', with args beginning with: {}",
+        arguments.concat()
+    ))
+}

@@ -1,0 +1,227 @@
+//! The life of the server: start, reloads, end.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_std::BuildError;
+use randflake_std::date::span;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::Args;
+use super::access::Access;
+use super::http::Http;
+use super::listen::address::{Passed, is_local};
+use super::listen::tls::Tls;
+use super::listen::{Listener, Stopping};
+use super::log::Log;
+use super::resp::Resp;
+use super::service::Service;
+use super::service::space::Leasing;
+use super::system::{self, Signals, Told};
+use crate::failure::{Failure, say};
+
+/// How often files are looked at.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// What the service manager shows.
+const ISSUING: &str = "issuing ids";
+
+type Sockets = [Option<std::net::TcpListener>; 2];
+
+impl Args {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let sockets = self.bind()?;
+        let access = match &self.tokens {
+            Some(path) => Access::from_file(path.clone())?,
+            None => Access::open(),
+        };
+        let tls = self.tls.read()?;
+        check_reach(&sockets, access.is_required(), tls.is_some())?;
+        let log = if self.request_log {
+            Log::start()?
+        } else {
+            Log::default()
+        };
+        let service = Arc::new(Service::new(self.namespaces.spaces()?, access, log));
+        let leasing = self.leasing()?;
+        system::allow_many_files();
+        let runtime = Runtime::new().map_err(Failure::failed)?;
+        let ended = runtime.block_on(self.serve(sockets, tls, &service, leasing));
+        // Whoever still waits for a store would keep the process.
+        runtime.shutdown_background();
+        ended
+    }
+
+    fn bind(&self) -> Result<Sockets, Failure> {
+        let mut passed = Passed::from_env();
+        let mut bind = |address: &Option<_>, name| {
+            let address = address.as_ref();
+            address
+                .map(|address| passed.bind(address, name))
+                .transpose()
+        };
+        Ok([bind(&self.resp, "resp")?, bind(&self.http, "http")?])
+    }
+
+    async fn serve(
+        &self,
+        sockets: Sockets,
+        tls: Option<Arc<Tls>>,
+        service: &Arc<Service>,
+        leasing: Leasing,
+    ) -> Result<(), Failure> {
+        let mut signals = Signals::watch()
+            .map_err(|error| Failure::failed(format!("signals cannot be watched: {error}")))?;
+        let (stop, stopping) = watch::channel(false);
+        let mut listening = self.listen(sockets, tls.as_ref(), service, &stopping)?;
+        let mut starting = start(service, &leasing);
+        tokio::spawn(system::watchdog());
+        let mut looks = interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let failed = loop {
+            tokio::select! {
+                told = signals.next() => match told {
+                    Told::Stop => break None,
+                    // Who is told that it reloads must be told that it is ready.
+                    Told::Reload if starting.is_empty() => {
+                        system::reloading();
+                        reload(service, tls.as_deref(), true);
+                        system::ready(ISSUING);
+                    }
+                    Told::Reload => reload(service, tls.as_deref(), true),
+                },
+                _ = looks.tick() => reload(service, tls.as_deref(), false),
+                Some(started) = starting.join_next() => match started {
+                    Ok(Err(error)) => break Some(error.into()),
+                    Err(panic) => break Some(Failure::failed(panic)),
+                    _ if starting.is_empty() => {
+                        system::ready(ISSUING);
+                        say("ready");
+                    }
+                    _ => {}
+                },
+            }
+        };
+        system::stopping();
+        starting.abort_all();
+        // Tasks of the runtime hold receivers for as long as they live.
+        _ = stop.send(true);
+        let answered = async { while listening.join_next().await.is_some() {} };
+        tokio::select! {
+            ended = timeout(self.grace, answered) => if ended.is_err() {
+                say(&format!("warning: requests were left after {}", span(self.grace)));
+            },
+            _ = signals.next() => say("warning: asked twice to stop, requests were left"),
+        }
+        close(service).await;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Listens from now on.
+    fn listen(
+        &self,
+        [resp, http]: Sockets,
+        tls: Option<&Arc<Tls>>,
+        service: &Arc<Service>,
+        stopping: &Stopping,
+    ) -> Result<JoinSet<()>, Failure> {
+        let mut listening = JoinSet::new();
+        let listener = |socket, name| {
+            let listener = Listener::new(socket, tls.cloned(), self.max_connections);
+            let listener = listener.map_err(Failure::failed)?;
+            let address = listener.address().map_err(Failure::failed)?;
+            say(&format!("{name} at {address}"));
+            Ok::<_, Failure>(listener)
+        };
+        if let Some(socket) = resp {
+            let protocol = Resp::new(Arc::clone(service), self.idle);
+            listening.spawn(listener(socket, "resp")?.run(protocol, stopping.clone()));
+        }
+        if let Some(socket) = http {
+            let store = self.namespaces.shown_url()?;
+            let protocol = Http::new(Arc::clone(service), store, self.ticket_key(service)?);
+            listening.spawn(listener(socket, "http")?.run(protocol, stopping.clone()));
+        }
+        Ok(listening)
+    }
+}
+
+/// Nothing but this machine is trusted without tokens.
+fn check_reach(sockets: &Sockets, has_tokens: bool, has_tls: bool) -> Result<(), Failure> {
+    for socket in sockets.iter().flatten() {
+        let address = socket.local_addr().map_err(Failure::failed)?;
+        if is_local(address) {
+            continue;
+        }
+        if !has_tokens {
+            return Err(Failure::usage(format!(
+                "{address} is reached from other machines, and everybody there could take ids and leases: give \
+                 --tokens FILE, with a line of `randflake token new` for each client, or listen to 127.0.0.1"
+            )));
+        }
+        if !has_tls {
+            say(&format!(
+                "warning: tokens cross the network to {address} unencrypted: give --tls-cert and --tls-key, unless \
+                 something before this server does"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Acquires the first leases of each namespace.
+fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), BuildError>> {
+    let mut starting = JoinSet::new();
+    for space in service.spaces() {
+        let (space, leasing) = (Arc::clone(space), leasing.clone());
+        starting.spawn(async move {
+            let name = space.name().to_owned();
+            let tell = move |error: &_, _| {
+                let told = format!("namespace {name:?} waits for its store: {error}");
+                system::status(&told);
+                say(&told);
+            };
+            space.start(&leasing, tell).await
+        });
+    }
+    starting
+}
+
+/// Reads what has changed, or all. What is wrong is said, and what was in use stays in use.
+fn reload(service: &Service, tls: Option<&Tls>, always: bool) {
+    match service.access.reload(always) {
+        Ok(true) => say(&format!("{} tokens", service.access.count())),
+        Ok(false) => {}
+        Err(failure) => say(&format!("warning: the tokens stay as they were: {failure}")),
+    }
+    match tls.map(|tls| tls.reload(always)) {
+        Some(Ok(true)) => say("new connections use the certificates that were read now"),
+        None | Some(Ok(false)) => {}
+        Some(Err(failure)) => {
+            say(&format!(
+                "warning: the certificates stay as they were: {failure}"
+            ));
+        }
+    }
+}
+
+/// Releases the leases of all namespaces at the same time.
+async fn close(service: &Service) {
+    let mut closing = JoinSet::new();
+    for space in service.spaces() {
+        let space = Arc::clone(space);
+        closing.spawn(async move {
+            let closed = space.close().await;
+            if let Err(error) = closed {
+                say(&format!(
+                    "warning: the leases of namespace {:?} were not released and end by themselves: {error}",
+                    space.name()
+                ));
+            }
+        });
+    }
+    while closing.join_next().await.is_some() {}
+}

@@ -1,0 +1,58 @@
+//! What the service counts, for metrics and the page.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::refusal::Kind;
+
+/// A number that only grows, or a gauge that goes up and down.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    pub(crate) fn sub(&self, less: u64) {
+        self.0.fetch_sub(less, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Of one listener.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    /// Now.
+    pub(crate) open: Count,
+    pub(crate) accepted: Count,
+    /// Closed at once: too many are open.
+    pub(crate) refused: Count,
+    /// Whose TLS handshake failed or took too long.
+    pub(crate) failed_handshakes: Count,
+}
+
+/// Of the whole service.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) resp: Connections,
+    pub(crate) http: Connections,
+    /// Commands of the Redis protocol, and HTTP requests.
+    pub(crate) resp_requests: Count,
+    pub(crate) http_requests: Count,
+    refusals: [Count; Kind::ALL.len()],
+}
+
+impl Counters {
+    pub(crate) fn refused(&self, kind: Kind) {
+        self.refusals[kind as usize].add(1);
+    }
+
+    /// How many requests were refused, of each kind.
+    pub(crate) fn refusals(&self) -> impl Iterator<Item = (Kind, u64)> {
+        let counts = self.refusals.iter().map(Count::get);
+        Kind::ALL.into_iter().zip(counts)
+    }
+}

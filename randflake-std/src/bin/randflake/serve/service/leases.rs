@@ -1,0 +1,159 @@
+//! Leases for programs that issue ids themselves.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_std::DEFAULT_TTL;
+use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, Token};
+use serde::Deserialize;
+
+use super::refusal::{Kind, Refusal};
+use super::{MAX_LEASES, Service};
+use crate::lease::{Document, Row, Snapshot};
+use crate::serve::access::{Identity, Scope};
+
+/// What an acquire may ask for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Acquire {
+    /// How many node ids; 1 unless given.
+    pub(crate) count: Option<u32>,
+    /// These and no others.
+    pub(crate) node_ids: Option<Vec<u32>>,
+    /// How long they last unless renewed, in milliseconds; 60 s unless given.
+    pub(crate) ttl_ms: Option<u64>,
+    /// Who has them, for people; the name of the token unless given.
+    pub(crate) holder: Option<String>,
+}
+
+/// The leases of a namespace at a time of the store's clock.
+#[derive(Debug)]
+pub(crate) struct Listed(Snapshot);
+
+impl Listed {
+    /// Those that have not expired, or all.
+    pub(crate) fn rows(&self, all: bool) -> impl Iterator<Item = Row<'_>> {
+        let records = self.0.records().iter();
+        let kept = records.filter(move |record| all || self.0.is_live(record));
+        kept.map(|record| Row::of(&self.0, record))
+    }
+
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.0
+    }
+}
+
+impl Service {
+    /// Grants all that is asked for at once, or nothing.
+    pub(crate) async fn acquire(
+        &self,
+        who: &Identity,
+        namespace: &str,
+        asked: Acquire,
+    ) -> Result<Document, Refusal> {
+        let space = self.space(who, Scope::Leases, namespace)?;
+        who.take_request()?;
+        let holder = holder(who, asked.holder)?;
+        let count = match &asked.node_ids {
+            Some(node_ids) => u32::try_from(node_ids.len()).unwrap_or(u32::MAX),
+            None => asked.count.unwrap_or(1),
+        };
+        check_leases(count)?;
+        let ttl = asked.ttl_ms.map(Duration::from_millis);
+        space
+            .with_store(move |store| {
+                let namespace = store.namespace();
+                let shortest = Duration::from_millis(namespace.spec().tick_ms());
+                let request = AcquireRequest {
+                    token: Token::random().map_err(|error| Refusal::new(Kind::Failed, error))?,
+                    holder: &holder,
+                    nodes: match &asked.node_ids {
+                        Some(node_ids) => NodeIds::These(node_ids),
+                        None => NodeIds::Any(count),
+                    },
+                    ttl: namespace.ticks(ttl.unwrap_or(DEFAULT_TTL.max(shortest))),
+                };
+                let acquired = store.acquire(&request)?;
+                Ok(Document::of(store.namespace(), holder.clone(), &acquired))
+            })
+            .await
+    }
+
+    /// Moves the ends of leases: what cannot be renewed is among `lost`.
+    pub(crate) async fn renew(
+        &self,
+        who: &Identity,
+        document: Document,
+        ttl: Option<Duration>,
+    ) -> Result<Document, Refusal> {
+        self.with_grant(who, document, move |document, store| {
+            Ok(document.renewed(store, ttl)?)
+        })
+        .await
+    }
+
+    /// Ends leases: at a Unix time from which on nothing was issued, or as late as anything may have been.
+    pub(crate) async fn release(
+        &self,
+        who: &Identity,
+        document: Document,
+        unused_from: Option<Duration>,
+    ) -> Result<(), Refusal> {
+        self.with_grant(who, document, move |document, store| {
+            Ok(document.release(store, unused_from)?)
+        })
+        .await
+    }
+
+    async fn with_grant<T: Send + 'static>(
+        &self,
+        who: &Identity,
+        document: Document,
+        work: impl FnOnce(Document, &mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let space = Arc::clone(self.space(who, Scope::Leases, &document.namespace)?);
+        who.take_request()?;
+        check_leases(u32::try_from(document.leases.len()).unwrap_or(u32::MAX))?;
+        let is_other = document.check_layout(space.namespace());
+        is_other.map_err(|failure| Refusal::new(Kind::Conflict, failure))?;
+        space.with_store(move |store| work(document, store)).await
+    }
+
+    /// The leases of a namespace, without what it takes to renew them.
+    pub(crate) async fn list(&self, who: &Identity, namespace: &str) -> Result<Listed, Refusal> {
+        let scope = if who.has(Scope::Admin) {
+            Scope::Admin
+        } else {
+            Scope::Leases
+        };
+        let space = self.space(who, scope, namespace)?;
+        who.take_request()?;
+        let taken = space.with_store(|store| Ok(Snapshot::take(store)?));
+        taken.await.map(Listed)
+    }
+}
+
+fn check_leases(count: u32) -> Result<(), Refusal> {
+    if (1..=MAX_LEASES).contains(&count) {
+        return Ok(());
+    }
+    let told =
+        format!("{count} leases were asked for: 1 to {MAX_LEASES} are allowed in one request");
+    Err(Refusal::invalid(told))
+}
+
+/// The name in the store's records, with a random number: two programs of one name are not taken for copies.
+fn holder(who: &Identity, asked: Option<String>) -> Result<String, Refusal> {
+    const MOST: usize = 96;
+    let name = asked.unwrap_or_else(|| format!("token/{}", who.name()));
+    let is_device = name == "device" || name.starts_with("device/");
+    if name.is_empty() || name.len() > MOST || name.contains(char::is_control) || is_device {
+        let told = format!(
+            "the holder's name {name:?} is not allowed: 1 to {MOST} bytes without control characters that do not begin \
+             with device/ are"
+        );
+        return Err(Refusal::invalid(told));
+    }
+    let random = getrandom::u32().map_err(|error| Refusal::new(Kind::Failed, error))?;
+    Ok(format!("{name}/{random:08x}"))
+}

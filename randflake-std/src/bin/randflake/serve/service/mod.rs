@@ -1,0 +1,130 @@
+//! What the protocols share: ids, fields of ids and leases, for who may have them.
+
+pub(crate) mod counters;
+mod inspected;
+mod leases;
+pub(crate) mod refusal;
+pub(crate) mod space;
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use randflake_std::Id;
+
+use self::counters::Counters;
+pub(crate) use self::inspected::Inspected;
+pub(crate) use self::leases::Acquire;
+use self::refusal::{Kind, Refusal};
+use self::space::Space;
+use super::access::{Access, Identity, Scope};
+use super::log::Log;
+
+/// The largest number of ids of one request.
+pub(crate) const MAX_IDS: usize = 100_000;
+/// The largest number of leases of one request.
+pub(crate) const MAX_LEASES: u32 = 1_000;
+
+/// Everything that requests use. One for the process; a request's time is mostly spent elsewhere.
+pub(crate) struct Service {
+    spaces: BTreeMap<String, Arc<Space>>,
+    pub(crate) access: Access,
+    pub(crate) counters: Counters,
+    pub(crate) log: Log,
+    started: Instant,
+}
+
+impl Service {
+    pub(crate) fn new(spaces: impl IntoIterator<Item = Space>, access: Access, log: Log) -> Self {
+        let spaces = spaces.into_iter();
+        Self {
+            spaces: spaces
+                .map(|space| (space.name().to_owned(), Arc::new(space)))
+                .collect(),
+            access,
+            counters: Counters::default(),
+            log,
+            started: Instant::now(),
+        }
+    }
+
+    /// All namespaces, in the order of their names: for metrics, and what an operator sees.
+    pub(crate) fn spaces(&self) -> impl Iterator<Item = &Arc<Space>> {
+        self.spaces.values()
+    }
+
+    /// Whether there is such a namespace.
+    pub(crate) fn serves(&self, name: &str) -> bool {
+        self.spaces.contains_key(name)
+    }
+
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Whether every namespace issues ids.
+    pub(crate) fn is_ready(&self) -> bool {
+        let mut healths = self.spaces().map(|space| space.health());
+        healths.all(|health| health.is_some_and(|health| health.is_ready()))
+    }
+
+    /// The namespace, for who may do that there. Who may not does not learn whether it is there.
+    pub(crate) fn space(
+        &self,
+        who: &Identity,
+        scope: Scope,
+        name: &str,
+    ) -> Result<&Arc<Space>, Refusal> {
+        who.check(scope, name)?;
+        self.spaces.get(name).ok_or_else(|| {
+            let names: Vec<_> = self.spaces.keys().filter(|name| who.sees(name)).collect();
+            let told = format!("there is no namespace {name:?}: {names:?} are served");
+            Refusal::new(Kind::UnknownNamespace, told)
+        })
+    }
+
+    /// Fills a buffer with new ids: all of it, or none is answered.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`]. The quota is used up all the same if the namespace then has no ids.
+    pub(crate) async fn ids(
+        &self,
+        who: &Identity,
+        namespace: &str,
+        ids: &mut [Id],
+    ) -> Result<(), Refusal> {
+        let space = self.space(who, Scope::Ids, namespace)?;
+        check_count(ids.len())?;
+        who.take_request()?;
+        who.take_ids(ids.len())?;
+        space.fill(ids).await
+    }
+
+    /// Refuses who may not see the fields of ids.
+    pub(crate) fn may_inspect(&self, who: &Identity, namespace: &str) -> Result<(), Refusal> {
+        self.space(who, Scope::Inspect, namespace)?;
+        who.take_request()
+    }
+
+    /// The fields of an id.
+    pub(crate) fn inspect(
+        &self,
+        who: &Identity,
+        namespace: &str,
+        id: Id,
+    ) -> Result<Inspected, Refusal> {
+        let space = self.space(who, Scope::Inspect, namespace)?;
+        Ok(Inspected::of(space.codec(), id))
+    }
+}
+
+/// Whether so many ids may be asked for at once.
+pub(crate) fn check_count(count: usize) -> Result<(), Refusal> {
+    if (1..=MAX_IDS).contains(&count) {
+        return Ok(());
+    }
+    let told = format!("{count} ids were asked for: 1 to {MAX_IDS} are allowed in one request");
+    Err(Refusal::invalid(told))
+}

@@ -1,0 +1,178 @@
+//! Why a request was refused: one kind for each thing that a client does about it.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
+
+use randflake_std::GenerateError;
+use randflake_std::lease::StoreError;
+
+use crate::failure::Failure;
+
+/// What a client does about a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Sends a token.
+    Unauthenticated,
+    /// Sends another token.
+    WrongToken,
+    /// Asks the operator for a right.
+    Forbidden,
+    /// Asks for another namespace.
+    UnknownNamespace,
+    /// Sends something else.
+    Invalid,
+    /// Sends less at once, or later.
+    Quota,
+    /// Tries again later: nothing can be granted now.
+    Busy,
+    /// Tries again later, perhaps elsewhere: the namespace is not ready, or the store does not answer.
+    Unavailable,
+    /// Takes other leases: these are not the namespace's.
+    Conflict,
+    /// Asks the operator: the store or its settings are wrong.
+    Failed,
+}
+
+/// A request that was refused. Nothing was done, unless the store did not answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    pub(crate) kind: Kind,
+    /// One line: what is wrong, what was found, what is allowed.
+    pub(crate) message: String,
+    /// When it may succeed.
+    pub(crate) retry_in: Option<Duration>,
+}
+
+impl Kind {
+    /// The first word of an error in the Redis protocol. Clients know those of Redis: they report missing rights as
+    /// such, and some try again by themselves.
+    pub(crate) const fn resp(self) -> &'static str {
+        match self {
+            Self::Unauthenticated => "NOAUTH",
+            Self::WrongToken => "WRONGPASS",
+            Self::Forbidden => "NOPERM",
+            Self::UnknownNamespace | Self::Invalid | Self::Conflict | Self::Failed => "ERR",
+            Self::Quota | Self::Busy => "TRYAGAIN",
+            Self::Unavailable => "LOADING",
+        }
+    }
+
+    /// The status of an HTTP answer.
+    pub(crate) const fn http(self) -> u16 {
+        match self {
+            Self::Unauthenticated | Self::WrongToken => 401,
+            Self::Forbidden => 403,
+            Self::UnknownNamespace => 404,
+            Self::Invalid => 400,
+            Self::Conflict => 409,
+            Self::Quota => 429,
+            // A known trouble of the store is no defect of the server.
+            Self::Busy | Self::Unavailable | Self::Failed => 503,
+        }
+    }
+
+    /// For programs, and the label of a counter.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Unauthenticated => "unauthenticated",
+            Self::WrongToken => "wrong_token",
+            Self::Forbidden => "forbidden",
+            Self::UnknownNamespace => "unknown_namespace",
+            Self::Invalid => "invalid",
+            Self::Quota => "quota",
+            Self::Busy => "busy",
+            Self::Unavailable => "unavailable",
+            Self::Conflict => "conflict",
+            Self::Failed => "failed",
+        }
+    }
+
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Unauthenticated,
+        Self::WrongToken,
+        Self::Forbidden,
+        Self::UnknownNamespace,
+        Self::Invalid,
+        Self::Quota,
+        Self::Busy,
+        Self::Unavailable,
+        Self::Conflict,
+        Self::Failed,
+    ];
+}
+
+impl Refusal {
+    pub(crate) fn new(kind: Kind, message: impl Display) -> Self {
+        Self {
+            kind,
+            message: message.to_string(),
+            retry_in: None,
+        }
+    }
+
+    pub(crate) fn invalid(message: impl Display) -> Self {
+        Self::new(Kind::Invalid, message)
+    }
+
+    #[must_use]
+    pub(crate) fn retry_in(self, time: Duration) -> Self {
+        Self {
+            retry_in: Some(time),
+            ..self
+        }
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Refusal {}
+
+impl From<&GenerateError> for Refusal {
+    fn from(error: &GenerateError) -> Self {
+        let kind = match error {
+            GenerateError::SequenceExhausted { .. } => Kind::Busy,
+            _ => Kind::Unavailable,
+        };
+        let refusal = Self::new(kind, error);
+        match error.retry_in_ms() {
+            Some(ms) => refusal.retry_in(Duration::from_millis(ms)),
+            None => refusal,
+        }
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        let (kind, retry_in) = match &error {
+            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
+                (Kind::Busy, Some(*retry_in))
+            }
+            StoreError::Invalid(_) => (Kind::Invalid, None),
+            StoreError::Unavailable(_) | StoreError::ClockSkew { .. } => (Kind::Unavailable, None),
+            _ => (Kind::Failed, None),
+        };
+        Self {
+            kind,
+            message: error.to_string(),
+            retry_in,
+        }
+    }
+}
+
+/// Of what the subcommands and the service share.
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        let kind = match failure {
+            Failure::Usage(_) => Kind::Invalid,
+            Failure::Later(_) => Kind::Busy,
+            Failure::Lost(_) => Kind::Conflict,
+            _ => Kind::Failed,
+        };
+        Self::new(kind, failure)
+    }
+}

@@ -1,0 +1,212 @@
+//! One namespace that is served.
+
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use randflake_std::lease::{self, LeaseStore, Namespace, Seal, StoreError};
+use randflake_std::randflake_core::{Codec, LayoutSpec, Sparx64};
+use randflake_std::{BuildError, Builder, GenerateError, Handle, Health, Id, NodeIdCount};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use super::counters::Count;
+use super::refusal::{Kind, Refusal};
+
+/// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Requests that the store works on at the same time, each in a session of its own.
+const SESSIONS: usize = 4;
+
+pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
+type Open = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync>;
+
+/// What is known of a namespace before its leases are acquired.
+pub(crate) struct Configured {
+    pub(crate) namespace: Namespace,
+    pub(crate) cipher: Option<Sparx64>,
+    pub(crate) open: Open,
+}
+
+/// A namespace: its ids, and its store for the leases of others.
+pub(crate) struct Space {
+    namespace: Namespace,
+    codec: Codec<LayoutSpec, Option<Sparx64>>,
+    open: Open,
+    /// Set once the store has granted leases.
+    ids: OnceLock<Ids>,
+    sessions: Mutex<Vec<Box<dyn LeaseStore>>>,
+    at_once: Semaphore,
+    pub(crate) issued: Count,
+}
+
+/// How a handle leases its node ids.
+#[derive(Clone, Debug)]
+pub(crate) struct Leasing {
+    pub(crate) node_ids: RangeInclusive<u32>,
+    pub(crate) ttl: Duration,
+    pub(crate) holder: Option<String>,
+}
+
+impl Space {
+    pub(crate) fn new(configured: Configured) -> Self {
+        let Configured {
+            namespace,
+            cipher,
+            open,
+        } = configured;
+        Self {
+            codec: Codec::new(namespace.spec(), cipher),
+            namespace,
+            open,
+            ids: OnceLock::new(),
+            sessions: Mutex::default(),
+            at_once: Semaphore::new(SESSIONS),
+            issued: Count::default(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.namespace.name()
+    }
+
+    pub(crate) fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    pub(crate) fn codec(&self) -> &Codec<LayoutSpec, Option<Sparx64>> {
+        &self.codec
+    }
+
+    /// The handle, once it has leases.
+    pub(crate) fn handle(&self) -> Option<&Ids> {
+        self.ids.get()
+    }
+
+    /// `None` until the store has granted leases for the first time.
+    pub(crate) fn health(&self) -> Option<Health> {
+        self.handle().map(Handle::health)
+    }
+
+    /// Acquires the first leases, however long the store takes. Fails if waiting does not help.
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        leasing: &Leasing,
+        tell: impl FnMut(&StoreError, Duration) + Send + 'static,
+    ) -> Result<(), BuildError> {
+        /// Longer than any service runs, and short enough for every clock.
+        const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+        let opened = Arc::clone(self);
+        let store = lease::deferred(&self.namespace, move |_| (opened.open)());
+        let cipher = self.codec.permutation().clone();
+        let most = u32::try_from(self.namespace.node_ids()).unwrap_or(u32::MAX);
+        let (least, limit) = (*leasing.node_ids.start(), *leasing.node_ids.end());
+        let node_ids: NodeIdCount = if limit.min(most) == least {
+            least.into()
+        } else {
+            (least..=limit.min(most)).into()
+        };
+        let shortest = Duration::from_millis(self.namespace.spec().tick_ms().saturating_mul(3));
+        let builder = Builder::new(self.namespace.spec(), cipher, store)
+            .node_ids(node_ids)
+            .ttl(leasing.ttl.max(shortest))
+            .wait(FOREVER)
+            .on_wait(tell);
+        let builder = match &leasing.holder {
+            Some(name) => builder.holder(name),
+            None => builder,
+        };
+        let handle = builder.build_async().await?;
+        if let Err(second) = self.ids.set(handle) {
+            // It was started before, and those leases are used.
+            _ = second.close_async().await;
+        }
+        Ok(())
+    }
+
+    /// Fills the whole buffer, and waits a few seconds for that if need be.
+    pub(crate) async fn fill(&self, ids: &mut [Id]) -> Result<(), Refusal> {
+        let handle = self.ready()?;
+        let mut done = handle.fill(ids).unwrap_or_default();
+        if done < ids.len() {
+            let limit = Instant::now() + PATIENCE;
+            while done < ids.len() {
+                let left = limit.saturating_duration_since(Instant::now());
+                let filled = handle.fill_wait_async(&mut ids[done..], left).await;
+                done += filled.map_err(|error| self.refusal(&error))?;
+            }
+        }
+        self.issued.add(ids.len() as u64);
+        Ok(())
+    }
+
+    /// One id, at once. `None`: ask [`fill`](Self::fill), which waits or says why there is none.
+    pub(crate) fn next(&self) -> Option<Id> {
+        self.handle()?.generate().ok()
+    }
+
+    fn ready(&self) -> Result<&Ids, Refusal> {
+        self.handle().ok_or_else(|| {
+            let name = self.name();
+            let told =
+                format!("namespace {name:?} is starting: its store has not granted a lease yet");
+            Refusal::new(Kind::Unavailable, told)
+        })
+    }
+
+    fn refusal(&self, error: &GenerateError) -> Refusal {
+        let mut refusal = Refusal::from(error);
+        let status = self.handle().map(Handle::lease);
+        if let Some(error) = status.and_then(|status| status.last_error.or(status.shortage)) {
+            refusal.message = format!("{}; {error}", refusal.message);
+        }
+        refusal
+    }
+
+    /// Does something with the store, in a thread that may block.
+    pub(crate) async fn with_store<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let busy = |_| {
+            let told = "the lease store is busy with other requests: try again";
+            Refusal::new(Kind::Busy, told).retry_in(Duration::from_secs(1))
+        };
+        let limit = Instant::now() + PATIENCE;
+        let permit = timeout_at(limit, self.at_once.acquire()).await;
+        let _permit = permit.map_err(busy)?.map_err(|_| stopping())?;
+        let space = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || {
+            let mut store = space.session()?;
+            let done = work(&mut *store);
+            space.sessions().push(store);
+            done
+        });
+        done.await.unwrap_or_else(|_| Err(stopping()))
+    }
+
+    fn session(&self) -> Result<Box<dyn LeaseStore>, Refusal> {
+        if let Some(store) = self.sessions().pop() {
+            return Ok(store);
+        }
+        let mut store = (self.open)()?;
+        store.seal(Seal::of(self.codec.permutation()));
+        Ok(store)
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Vec<Box<dyn LeaseStore>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stops issuing, and releases the leases.
+    pub(crate) async fn close(&self) -> Result<(), StoreError> {
+        match self.handle() {
+            Some(handle) => handle.close_async().await,
+            None => Ok(()),
+        }
+    }
+}
+
+fn stopping() -> Refusal {
+    Refusal::new(Kind::Unavailable, "the server is stopping")
+}

@@ -1,0 +1,17 @@
+//! The operating system and its service manager.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+pub(super) use unix::{Signals, allow_many_files, ready, reloading, status, stopping, watchdog};
+#[cfg(not(unix))]
+mod other;
+#[cfg(not(unix))]
+pub(super) use other::{Signals, allow_many_files, ready, reloading, status, stopping, watchdog};
+
+/// What the server is told from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Reload,
+    Stop,
+}

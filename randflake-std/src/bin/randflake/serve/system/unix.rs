@@ -1,0 +1,85 @@
+//! Signals, systemd's readiness and watchdog, and the limit of open files.
+
+use core::time::Duration;
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sd_notify::NotifyState;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::Told;
+
+/// Tells the service manager; without one nothing happens.
+fn notify(states: &[NotifyState<'_>]) {
+    // It may be gone, and then nobody wants to know.
+    _ = sd_notify::notify(states);
+}
+
+pub(in crate::serve) fn ready(told: &str) {
+    notify(&[NotifyState::Ready, NotifyState::Status(told)]);
+}
+
+pub(in crate::serve) fn reloading() {
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => notify(&[NotifyState::Reloading, now]),
+        Err(_) => notify(&[NotifyState::Reloading]),
+    }
+}
+
+pub(in crate::serve) fn stopping() {
+    notify(&[NotifyState::Stopping]);
+}
+
+pub(in crate::serve) fn status(told: &str) {
+    notify(&[NotifyState::Status(told)]);
+}
+
+/// Says in time that the runtime's timers and tasks still run, if somebody watches.
+pub(in crate::serve) async fn watchdog() {
+    let Some(limit) = sd_notify::watchdog_enabled() else {
+        return;
+    };
+    let mut beats = interval((limit / 2).max(Duration::from_millis(1)));
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        beats.tick().await;
+        notify(&[NotifyState::Watchdog]);
+    }
+}
+
+/// A connection is an open file, and the usual limit of 1,024 is for programs that use `select`.
+pub(in crate::serve) fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let most = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // Otherwise connections wait to be accepted.
+    _ = setrlimit(Resource::Nofile, most);
+}
+
+/// SIGTERM, SIGINT and SIGHUP.
+pub(in crate::serve) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    pub(in crate::serve) fn watch() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    pub(in crate::serve) async fn next(&mut self) -> Told {
+        tokio::select! {
+            _ = self.terminate.recv() => Told::Stop,
+            _ = self.interrupt.recv() => Told::Stop,
+            _ = self.hang_up.recv() => Told::Reload,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The history: a change of it shows, and it does not grow for ever.
+
+use randflake_std::lease::forecast::node_ids;
+use randflake_std::lease::{Explanation, History, LeaseStore, NodeIds, Occupancy, Verdict};
+use randflake_std::ledger::Key;
+
+use super::world::{TTL, World, acquire};
+
+const NODE: u32 = 3;
+const TICKS_PER_DAY: u64 = 86_400;
+
+fn history(world: &mut World) -> History {
+    world.store.history(NODE..=NODE).unwrap()
+}
+
+/// So many leases of one node id, one after the other.
+fn lease(world: &mut World, count: usize) {
+    for _ in 0..count {
+        world.pass(2 * TTL);
+        acquire(&mut world.store, NodeIds::These(&[NODE])).unwrap();
+    }
+}
+
+fn places(world: &World) -> Vec<Key> {
+    let texts = &world.map.state().texts;
+    let past = texts.keys().filter(|key| matches!(key, Key::Past(..)));
+    past.copied().collect()
+}
+
+#[test]
+fn a_lease_that_is_changed_or_removed_is_noticed() {
+    const LEASES: usize = 300;
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, LEASES);
+    let untouched = history(&mut world);
+    assert_eq!(
+        (untouched.leases().count(), untouched.gaps()),
+        (LEASES, &[][..])
+    );
+    let places = places(&world);
+    assert_eq!(places.len(), LEASES - 1);
+    for (nth, key) in places.into_iter().enumerate() {
+        let text = world.map.state().texts.remove(&key).unwrap();
+        let removed = history(&mut world);
+        assert_eq!(removed.leases().count(), LEASES - 1 - nth);
+        assert!(!removed.gaps()[0].is_changed);
+
+        let changed = text.replace("holder", "another");
+        assert_ne!(changed, text);
+        world.map.state().texts.insert(key, changed);
+        let changed = history(&mut world);
+        assert!(changed.gaps()[0].is_changed);
+        // What stands before it is not said, what follows is.
+        let starts = untouched.leases().map(|lease| lease.record.grant.start);
+        let starts: Vec<_> = starts.collect();
+        assert!(matches!(
+            changed.explain(NODE, starts[nth]),
+            Explanation::Unknown { .. }
+        ));
+        assert!(matches!(
+            changed.explain(NODE, starts[nth + 1]),
+            Explanation::Held(_)
+        ));
+        world.map.state().texts.insert(key, text);
+    }
+}
+
+#[test]
+fn leases_are_removed_400_days_after_their_end() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 150);
+    let oldest = history(&mut world);
+    let oldest = oldest.leases().next().unwrap().record.grant.start;
+    world.pass(401 * TICKS_PER_DAY);
+    lease(&mut world, 64);
+    let kept = history(&mut world);
+    assert_eq!(kept.gaps(), []);
+    assert!(kept.leases().count() <= 128, "{}", kept.leases().count());
+    assert!(places(&world).len() < 128);
+    assert!(matches!(
+        kept.explain(NODE, oldest),
+        Explanation::Unknown { .. }
+    ));
+    // And none that is younger.
+    world.pass(398 * TICKS_PER_DAY);
+    lease(&mut world, 64);
+    assert!(history(&mut world).leases().count() >= 128);
+}
+
+/// Every day a node id more is leased, for a day and a bit.
+#[test]
+fn a_fleet_that_grows_is_told_before_all_node_ids_are_leased() {
+    let mut world = World::new(7, 0.0, 1);
+    let mut previous = 0;
+    for day in 0..90_u32 {
+        world.pass(TICKS_PER_DAY);
+        let live: Vec<u32> = (0..=day).collect();
+        acquire(&mut world.store, NodeIds::These(&live)).unwrap();
+        let history = world.store.history(0..=u32::MAX).unwrap();
+        let live = history.live_at(history.now()).unwrap();
+        assert_eq!(live, u64::from(day) + 1);
+        assert!(live > previous);
+        previous = live;
+        let occupancy = Occupancy { live, total: 128 };
+        let forecast = node_ids(occupancy, Some(&history));
+        let is_told = matches!(forecast.finding.verdict, Verdict::Caution(_));
+        // From the half on, as there is nothing left after another 64 days.
+        assert_eq!(is_told, live >= 64, "{live}: {forecast:?}");
+        if let Some(over_at) = forecast.over_at.filter(|_| day >= 28) {
+            let left = (over_at - history.now()).as_secs() / TICKS_PER_DAY;
+            assert_eq!(left, 128 - live);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The alarm of each layout's last date, under wall clocks around 180 days before it.
+
+use core::time::Duration;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use libtest_mimic::Failed;
+use randflake_std::lease::forecast::{AHEAD, last_date};
+use randflake_std::{
+    Baidu, Discord, Instagram, Layout, LayoutSpec, Mastodon, Randflake, Snowflake, Sonyflake,
+};
+
+use crate::clocks::libfaketime;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+const LAYOUTS: [(&str, LayoutSpec); 7] = [
+    ("randflake", Randflake::SPEC),
+    ("snowflake", Snowflake::SPEC),
+    ("sonyflake", Sonyflake::SPEC),
+    ("discord", Discord::SPEC),
+    ("instagram", Instagram::SPEC),
+    ("mastodon", Mastodon::SPEC),
+    ("baidu", Baidu::SPEC),
+];
+
+pub(crate) fn are_announced() -> Result<(), Failed> {
+    let library = libfaketime()?;
+    let home = tempfile::tempdir()?;
+    for (name, spec) in LAYOUTS {
+        let over_at = last_date(spec, Duration::ZERO).over_at.unwrap();
+        for (at, verdict) in [
+            (over_at - AHEAD - DAY, "ok"),
+            (over_at - AHEAD + DAY, "caution"),
+            (over_at + DAY, "problem"),
+        ] {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+            let offset = at.as_secs_f64() - now.as_secs_f64();
+            let told = Command::new(env!("CARGO_BIN_EXE_randflake"))
+                .args(["doctor", "--layout", name])
+                .env("XDG_STATE_HOME", home.path())
+                .env_remove("RANDFLAKE_KEY")
+                .env_remove("RANDFLAKE_STORE")
+                .env("LD_PRELOAD", &library)
+                .env("FAKETIME", format!("{offset:+.0}"))
+                .env("DONT_FAKE_MONOTONIC", "1")
+                .output()?;
+            let told = String::from_utf8(told.stdout)?;
+            let line = told.lines().find(|line| line.contains(" last date "));
+            let line = line.ok_or_else(|| format!("{name}: {told}"))?;
+            assert!(line.starts_with(verdict), "{name}, {verdict}: {line}");
+        }
+    }
+    Ok(())
+}

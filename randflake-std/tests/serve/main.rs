@@ -1,0 +1,23 @@
+//! `randflake serve`, with unmodified clients of Redis and with bytes that none of them sends.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod client;
+mod clients;
+mod crowd;
+mod ending;
+#[path = "../engines/mod.rs"]
+#[expect(dead_code, reason = "other tests start other servers")]
+mod engines;
+mod manager;
+mod noted;
+mod protocol;
+mod reach;
+mod rights;
+mod server;
+mod tls;

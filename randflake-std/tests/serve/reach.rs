@@ -1,0 +1,95 @@
+//! What is refused before anything is served.
+
+use crate::server::Home;
+
+/// How the tool ends, and what it says.
+fn refused(home: &Home, arguments: &[&str]) -> (i32, String) {
+    let output = home
+        .tool(&[&["serve"], arguments].concat())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code().unwrap(), told)
+}
+
+#[test]
+fn nothing_is_served_beyond_this_machine_without_tokens() {
+    let home = Home::new();
+    for arguments in [
+        ["--resp", "0.0.0.0:0"],
+        ["--http", "0.0.0.0:0"],
+        ["--resp", "[::]:0"],
+    ] {
+        let (status, told) = refused(&home, &arguments);
+        assert_eq!(status, 2, "{told}");
+        assert!(
+            told.contains("give --tokens FILE, with a line of `randflake token new`"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn wrong_settings_are_told() {
+    let home = Home::new();
+    home.ask(&["keygen", "--out", "key"]);
+    home.write("twice", "name=a key-file=key\nname=b key-file=key\n");
+    home.write("no-key", "name=a\n");
+    home.write("bare", "rft_0123\n");
+    home.write("empty", "# nothing\n");
+    let local = ["--resp", "127.0.0.1:0"];
+    for (arguments, status, problem) in [
+        (&[][..], 2, "--resp <ADDRESS>"),
+        (
+            &["--resp", "nowhere"],
+            2,
+            "an address and a port are allowed",
+        ),
+        (
+            &["--resp", "systemd"],
+            1,
+            "systemd has passed no socket named resp",
+        ),
+        (&["--tokens", "missing"], 1, "the tokens, missing: "),
+        (
+            &["--tokens", "bare"],
+            1,
+            "bare: line 1: a line has words NAME=VALUE",
+        ),
+        (
+            &["--namespaces", "twice"],
+            1,
+            "twice: line 2: the secret is that of namespace \"a\"",
+        ),
+        (
+            &["--namespaces", "no-key"],
+            1,
+            "no-key: line 1: key-file is missing",
+        ),
+        (&["--namespaces", "empty"], 1, "empty: it has no namespace"),
+        (
+            &["--namespaces", "twice", "--namespace", "a"],
+            2,
+            "cannot be used with",
+        ),
+        (&["--tls-cert", "key"], 2, "--tls-key <FILE>"),
+        (
+            &["--tls-cert", "key", "--tls-key", "key"],
+            1,
+            "no certificate in PEM",
+        ),
+        (&["--node-ids", "8..=1"], 2, "a number from 1 on is allowed"),
+    ] {
+        let needs_address = !arguments.is_empty() && arguments[0] != "--resp";
+        let all = if needs_address {
+            [&local, arguments].concat()
+        } else {
+            arguments.to_vec()
+        };
+        let (ended, told) = refused(&home, &all);
+        assert_eq!(ended, status, "{arguments:?}: {told}");
+        assert!(told.contains(problem), "{arguments:?}: {told}");
+        // A secret that stands in the wrong place is not repeated.
+        assert!(!told.contains("rft_"), "{told}");
+    }
+}

@@ -1,0 +1,161 @@
+//! Tokens: who gets what.
+
+use std::fs;
+
+use crate::server::{Home, Server, wait_until};
+
+/// Two namespaces, each with a secret of its own.
+fn two_namespaces(home: &Home) -> String {
+    home.ask(&["keygen", "--out", "orders.key"]);
+    home.ask(&["keygen", "--out", "users.key"]);
+    home.write(
+        "namespaces",
+        "# What is served.\nname=orders key-file=orders.key\nname=users key-file=users.key layout=randflake\n\
+         name=events layout=snowflake\n",
+    )
+}
+
+#[test]
+fn a_token_gets_nothing_of_another_namespace() {
+    let home = Home::new();
+    two_namespaces(&home);
+    let orders = home.token("shop", "ids,leases,inspect", "orders", &[]);
+    let ids = home.token("reader", "ids", "orders,users", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens", "--namespaces", "namespaces"]);
+
+    let mut nobody = server.connect();
+    for words in [
+        &["PING"][..],
+        &["INCR", "orders"],
+        &["INFO"],
+        &["COMMAND"],
+        &["LEASE.LIST", "orders"],
+        &["CLIENT", "ID"],
+        &["HELLO", "3"],
+    ] {
+        let told = nobody.ask(words);
+        assert!(told.starts_with("-NOAUTH "), "{words:?}: {told}");
+    }
+    let hash = "sha256=".to_owned();
+    let kept = fs::read_to_string(server.home().path("tokens")).unwrap();
+    let (_, hash) = kept.split_once(&hash).unwrap();
+    for wrong in ["", "x", &orders[..orders.len() - 1], &hash[..64]] {
+        assert!(nobody.ask(&["AUTH", wrong]).starts_with("-WRONGPASS "));
+    }
+    assert!(
+        nobody
+            .ask(&["AUTH", "other", &orders])
+            .starts_with("-WRONGPASS ")
+    );
+    assert!(nobody.ask(&["INCR", "orders"]).starts_with("-NOAUTH "));
+
+    let mut shop = server.connect_as(&orders);
+    assert!(shop.ask(&["INCR", "orders"]).starts_with(':'));
+    let lease = shop.ask(&["LEASE.ACQUIRE", "orders"]).replace("\\\"", "\"");
+    let foreign = lease.replace("\"orders\"", "\"users\"");
+    for words in [
+        &["INCR", "users"][..],
+        &["GET", "users"],
+        &["MGET", "orders", "users"],
+        &["ID.NEXT", "users", "COUNT", "10"],
+        &["ID.INSPECT", "users", "1"],
+        &["LEASE.ACQUIRE", "users"],
+        &["LEASE.RENEW", &foreign],
+        &["LEASE.RELEASE", &foreign],
+        &["LEASE.LIST", "users"],
+        // Who may not does not learn whether it is there.
+        &["INCR", "nothing"],
+    ] {
+        let told = shop.ask(words);
+        assert!(told.starts_with("-NOPERM "), "{words:?}: {told}");
+    }
+    assert!(!shop.ask(&["INFO"]).contains("users"));
+
+    let mut reader = server.connect_as(&ids);
+    assert!(reader.ask(&["ID.NEXT", "users"]).len() > 10);
+    for words in [
+        &["LEASE.ACQUIRE", "orders"][..],
+        &["LEASE.RENEW", &lease],
+        &["LEASE.LIST", "orders"],
+        &["ID.INSPECT", "orders", "1"],
+        &["INCR", "events"],
+    ] {
+        let told = reader.ask(words);
+        assert!(told.starts_with("-NOPERM "), "{words:?}: {told}");
+    }
+    // Tokens are nowhere but with their owners.
+    for file in ["tokens", "log"] {
+        let text = fs::read_to_string(server.home().path(file)).unwrap();
+        assert!(!text.contains(&orders) && !text.contains(&ids), "{file}");
+    }
+}
+
+#[test]
+fn what_changes_in_the_file_counts_for_open_connections() {
+    let home = Home::new();
+    let first = home.token("first", "ids", "default", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut client = server.connect_as(&first);
+    assert!(client.ask(&["INCR", "default"]).starts_with(':'));
+
+    // Without a signal.
+    let second = server.home().token("second", "ids", "default", &[]);
+    wait_until("the new token is not known", || {
+        server.connect().ask(&["AUTH", &second]) == "+OK"
+    });
+    let mut other = server.connect_as(&second);
+
+    // A file that is wrong changes nothing.
+    let tokens = fs::read_to_string(server.home().path("tokens")).unwrap();
+    server
+        .home()
+        .write("tokens", &tokens.replace("scopes=ids", "scopes=everything"));
+    server.signal(libc::SIGHUP);
+    server.home().wait_for("the tokens stay as they were");
+    assert!(client.ask(&["INCR", "default"]).starts_with(':'));
+
+    // The first is revoked.
+    let kept: Vec<_> = tokens
+        .lines()
+        .filter(|line| !line.contains("name=first"))
+        .collect();
+    server.home().write("tokens", &kept.join("\n"));
+    server.signal(libc::SIGHUP);
+    wait_until("the old token is still known", || {
+        client.ask(&["INCR", "default"]).starts_with("-NOAUTH ")
+    });
+    assert!(other.ask(&["INCR", "default"]).starts_with(':'));
+}
+
+#[test]
+fn quotas_are_of_a_token_and_not_of_a_connection() {
+    let home = Home::new();
+    // So few that a test of any length does not get them back.
+    let few = home.token("few", "ids", "default", &["--ids-per-second", "1000"]);
+    let all = home.token("all", "ids", "default", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut clients = [server.connect_as(&few), server.connect_as(&few)];
+    let told = clients[0].ask(&["ID.NEXT", "default", "COUNT", "1001"]);
+    assert!(
+        told.starts_with(
+            "-TRYAGAIN the token \"few\" has a quota of 1000 ids a second, and 1001 were"
+        ),
+        "{told}"
+    );
+    // A second's come back in a second: faster than they are asked for they do not.
+    let refused = (0..1_000_000).find_map(|turn| {
+        let told = clients[turn % 2].ask(&["ID.NEXT", "default", "COUNT", "900"]);
+        told.starts_with('-').then_some(told)
+    });
+    let refused = refused.unwrap();
+    assert!(
+        refused.contains("has a quota of 1000 ids a second: try again in"),
+        "{refused}"
+    );
+    assert!(
+        !server
+            .connect_as(&all)
+            .ask(&["ID.NEXT", "default", "COUNT", "2000"])
+            .starts_with('-')
+    );
+}

@@ -1,0 +1,86 @@
+//! Encrypted connections, by `redis-cli`.
+
+use std::fs;
+use std::process::Command;
+
+use crate::clients::redis_cli;
+use crate::engines::certificates::{Authority, Certified, HOST};
+use crate::server::{Home, Server, wait_until};
+
+/// What a client says that trusts an authority, and has a certificate or none.
+fn ask(server: &Server, trusted: &Authority, own: Option<&Certified>, words: &[&str]) -> String {
+    let mut command: Command = redis_cli(server.port());
+    command
+        .args(["--tls", "-h", HOST, "--sni", HOST, "--cacert"])
+        .arg(trusted.file());
+    if let Some(own) = own {
+        command
+            .arg("--cert")
+            .arg(&own.certificate)
+            .arg("--key")
+            .arg(&own.key);
+    }
+    let output = command.args(words).output().unwrap();
+    let told = [output.stdout, output.stderr].concat();
+    String::from_utf8(told).unwrap().trim().to_owned()
+}
+
+/// Puts the certificate where the server looks.
+fn install(home: &Home, certified: &Certified) {
+    fs::copy(&certified.key, home.path("server.key")).unwrap();
+    fs::copy(&certified.certificate, home.path("server.pem")).unwrap();
+}
+
+#[test]
+fn connections_are_encrypted_and_certificates_are_read_again() {
+    let [first, second] = [Authority::new(), Authority::new()];
+    let home = Home::new();
+    install(&home, &first.server());
+    let server = Server::start_with(
+        home,
+        &["--tls-cert", "server.pem", "--tls-key", "server.key"],
+    );
+    assert_eq!(ask(&server, &first, None, &["PING"]), "PONG");
+    assert_ne!(ask(&server, &second, None, &["PING"]), "PONG");
+    // Without encryption nobody is answered.
+    let mut plain = server.connect();
+    plain.send(b"PING\r\n");
+    assert!(!plain.rest().contains("PONG"));
+
+    install(server.home(), &second.server());
+    server.signal(libc::SIGHUP);
+    wait_until("the old certificate is still used", || {
+        ask(&server, &second, None, &["PING"]) == "PONG"
+    });
+    assert_ne!(ask(&server, &first, None, &["PING"]), "PONG");
+
+    server.home().write("server.pem", "nothing");
+    server.signal(libc::SIGHUP);
+    server.home().wait_for("the certificates stay as they were");
+    assert_eq!(ask(&server, &second, None, &["PING"]), "PONG");
+}
+
+#[test]
+fn clients_may_have_to_show_certificates() {
+    let [servers, clients] = [Authority::new(), Authority::new()];
+    let home = Home::new();
+    install(&home, &servers.server());
+    let roots = clients.file();
+    let arguments = [
+        "--tls-cert",
+        "server.pem",
+        "--tls-key",
+        "server.key",
+        "--client-ca",
+    ];
+    let server = Server::start_with(home, &[&arguments[..], &[roots.to_str().unwrap()]].concat());
+    assert_eq!(
+        ask(&server, &servers, Some(&clients.client()), &["PING"]),
+        "PONG"
+    );
+    assert_ne!(
+        ask(&server, &servers, Some(&servers.client()), &["PING"]),
+        "PONG"
+    );
+    assert_ne!(ask(&server, &servers, None, &["PING"]), "PONG");
+}

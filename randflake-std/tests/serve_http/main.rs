@@ -1,0 +1,15 @@
+//! `randflake serve --http`, as its clients see it.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod abuse;
+mod client;
+mod description;
+mod ids;
+mod leases;
+mod metrics;
+mod rights;
+mod server;
+mod slow;
+mod tickets;

@@ -1,0 +1,56 @@
+//! `/metrics`, health, and the status of the page.
+
+use crate::server::Server;
+
+fn value(metrics: &str, series: &str) -> f64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(series));
+    let line = line.unwrap_or_else(|| panic!("no {series} in {metrics}"));
+    line.trim().parse().unwrap()
+}
+
+#[test]
+fn metrics_count_what_was_asked_for_and_refused() {
+    let server = Server::start();
+    let ids = "randflake_serve_ids_total{namespace=\"default\"}";
+    let refusals = "randflake_serve_refusals_total{kind=\"invalid\"}";
+    let before = server.get("/metrics");
+    assert_eq!(value(before.text(), ids), 0.0);
+    server.get("/v1/ids?count=1234");
+    server.get("/v1/ids?count=0");
+    let after = server.get("/metrics");
+    assert_eq!(value(after.text(), ids), 1234.0);
+    assert_eq!(value(after.text(), refusals), 1.0);
+    assert_eq!(
+        value(after.text(), "randflake_leases_held{namespace=\"default\"}"),
+        1.0
+    );
+    for line in after.text().lines().filter(|line| !line.starts_with('#')) {
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        assert!(
+            series.starts_with("randflake_") && value.parse::<f64>().is_ok(),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn the_status_says_what_the_store_and_the_server_know() {
+    let server = Server::start();
+    server.get("/v1/ids?count=10");
+    server
+        .post("/v1/leases", r#"{"node_ids":[131071],"ttl_ms":300000}"#)
+        .json(201);
+    let status = server.get("/v1/status").json(200);
+    assert_eq!(status["ready"], true);
+    let namespace = &status["namespaces"][0];
+    assert_eq!(namespace["name"], "default");
+    assert_eq!(namespace["state"], "ready");
+    assert_eq!(namespace["node_ids"], 131_072);
+    assert_eq!(namespace["issued"], 10);
+    assert_eq!(namespace["leases"]["held"], 2);
+    let cells = namespace["map"]["cells"].as_str().unwrap();
+    assert_eq!(cells.len(), 2_048);
+    assert!(cells.ends_with(".h"), "{cells}");
+    assert_eq!(server.get("/readyz").text(), "ready\n");
+    assert_eq!(server.get("/healthz").text(), "ok\n");
+}

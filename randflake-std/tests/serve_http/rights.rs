@@ -1,0 +1,133 @@
+//! Tokens: who gets what.
+
+use crate::server::Server;
+
+fn server() -> (Server, [String; 4]) {
+    let (server, tokens) = Server::with_tokens(&[
+        ["ids", "ids", "default"],
+        ["leases", "leases", "default"],
+        ["inspect", "inspect", "default"],
+        ["admin", "admin", "other"],
+    ]);
+    (server, tokens.try_into().unwrap())
+}
+
+#[test]
+fn a_token_gets_what_its_scopes_and_namespaces_have() {
+    let (server, [ids, leases, inspect, admin]) = server();
+    let paths = [
+        "/v1/ids?namespace=default",
+        "/v1/leases?namespace=default",
+        "/v1/inspect?namespace=default&id=1",
+        "/v1/status",
+        "/metrics",
+        "/v1/ids?namespace=other",
+        "/v1/leases?namespace=other",
+        "/v1/inspect?namespace=other&id=1",
+        "/v1/ids?namespace=missing",
+    ];
+    for (token, name, allowed) in [
+        (
+            &ids,
+            "ids",
+            [true, false, false, false, false, false, false, false, false],
+        ),
+        (
+            &leases,
+            "leases",
+            [false, true, false, false, false, false, false, false, false],
+        ),
+        (
+            &inspect,
+            "inspect",
+            [false, false, true, false, false, false, false, false, false],
+        ),
+        (
+            &admin,
+            "admin",
+            [false, false, false, true, true, false, true, false, false],
+        ),
+    ] {
+        for (path, allowed) in paths.iter().zip(allowed) {
+            let answer = server.get_as(token, path);
+            if allowed {
+                assert_eq!(answer.status, 200, "{name} {path}: {}", answer.text());
+            } else {
+                // Whether there is such a namespace is not said either.
+                let detail = answer.problem(403, "forbidden");
+                assert!(detail.contains(name), "{path}: {detail}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_sees_one_namespace_learns_nothing_of_the_other() {
+    let (server, [.., admin]) = server();
+    for path in ["/v1/status", "/metrics"] {
+        let answer = server.get_as(&admin, path);
+        assert!(answer.text().contains("\"other\""), "{path}");
+        assert!(
+            !answer.text().contains("\"default\""),
+            "{path}: {}",
+            answer.text()
+        );
+    }
+    // The one that it sees need not be named.
+    assert_eq!(
+        server.get_as(&admin, "/v1/leases").json(200)["namespace"],
+        "other"
+    );
+}
+
+#[test]
+fn nothing_is_answered_without_a_token_but_what_everybody_may_know() {
+    let (server, [token, ..]) = server();
+    for path in [
+        "/v1/ids",
+        "/v1/leases",
+        "/v1/inspect?id=1",
+        "/v1/status",
+        "/metrics",
+    ] {
+        let answer = server.get(path);
+        answer.problem(401, "unauthenticated");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+    for path in ["/", "/page/main.js", "/openapi.json", "/healthz", "/readyz"] {
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+    for value in [
+        "Bearer x",
+        "Bearer",
+        "Bearer ",
+        "bearer",
+        "Basic eDp5",
+        "",
+        &format!("Basic {token}"),
+    ] {
+        let answer = server.request("GET", "/v1/ids", &[("authorization", value)], "");
+        let detail = answer.problem(401, "wrong_token");
+        assert!(!detail.contains(&token), "{detail}");
+        assert_eq!(
+            answer.header("www-authenticate"),
+            Some("Bearer error=\"invalid_token\"")
+        );
+    }
+    let lower = format!("bearer  {token} ");
+    let answer = server.request("GET", "/v1/ids", &[("authorization", &lower)], "");
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let two = format!("Bearer {token}");
+    let twice = [("authorization", &*two), ("authorization", &*two)];
+    server
+        .request("GET", "/v1/ids", &twice, "")
+        .problem(400, "invalid");
+}
+
+#[test]
+fn a_token_in_the_url_is_a_parameter_that_is_not_known() {
+    let (server, [token, ..]) = server();
+    let answer = server.get(&format!("/v1/ids?token={token}"));
+    answer.problem(401, "unauthenticated");
+    assert!(!answer.text().contains(&token));
+}

@@ -1,0 +1,147 @@
+//! A server of the test's own, with a store in a temporary folder.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+
+use tempfile::TempDir;
+
+/// Of the ids of namespace `default`.
+pub(crate) const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
+/// Of the ids of namespace `other`.
+const OTHER_KEY: &str = "000102030405060708090a0b0c0d0e0f";
+pub(crate) const TICKET_KEY: &str = "f0e0d0c0b0a090807060504030201000";
+
+pub(crate) struct Server {
+    process: Child,
+    /// `127.0.0.1:PORT`
+    pub(crate) address: String,
+    home: TempDir,
+}
+
+impl Server {
+    /// Serves the namespace `default`.
+    pub(crate) fn start() -> Self {
+        let home = TempDir::new().unwrap();
+        Self::run(home, &[])
+    }
+
+    /// Serves the namespaces `default` and `other`, to the tokens that are made: for each a name, scopes and namespaces.
+    pub(crate) fn with_tokens(tokens: &[[&str; 3]]) -> (Self, Vec<String>) {
+        let home = TempDir::new().unwrap();
+        let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+        private_file(&home.path().join("other.key"), OTHER_KEY);
+        private_file(&home.path().join("default.key"), KEY);
+        fs::write(
+            path("namespaces"),
+            "name=default key-file=default.key\nname=other key-file=other.key\n",
+        )
+        .unwrap();
+        let made = tokens.iter().map(|[name, scopes, namespaces]| {
+            let output = tool(home.path())
+                .args(["token", "new", "--name", name, "--scopes", scopes])
+                .args(["--namespaces", namespaces, "--file", &path("tokens")])
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        });
+        let made = made.collect();
+        let arguments = [
+            "--namespaces",
+            &path("namespaces"),
+            "--tokens",
+            &path("tokens"),
+        ];
+        let arguments = arguments.map(str::to_owned);
+        (
+            Self::run(home, &arguments.each_ref().map(|word| &**word)),
+            made,
+        )
+    }
+
+    fn run(home: TempDir, arguments: &[&str]) -> Self {
+        let mut command = tool(home.path());
+        command
+            .args(["serve", "--http", "127.0.0.1:0"])
+            .args(arguments);
+        if arguments.is_empty() {
+            command.env("RANDFLAKE_KEY", KEY);
+        }
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, lines) = channel();
+        let stderr = BufReader::new(process.stderr.take().unwrap());
+        // To its end: the server would wait for a reader.
+        thread::spawn(move || {
+            stderr
+                .lines()
+                .map_while(Result::ok)
+                .for_each(|line| _ = sender.send(line))
+        });
+        let mut said = Vec::new();
+        let mut address = None;
+        loop {
+            let Ok(line) = lines.recv() else {
+                panic!("the server has ended: {said:?}, {:?}", process.wait());
+            };
+            if let Some(at) = line.strip_prefix("randflake: http at ") {
+                address = Some(at.to_owned());
+            }
+            if line == "randflake: ready" {
+                break;
+            }
+            said.push(line);
+        }
+        Self {
+            process,
+            address: address.unwrap(),
+            home,
+        }
+    }
+
+    /// The tool, with the server's store and the secret of `default`.
+    pub(crate) fn tool(&self) -> Command {
+        let mut command = tool(self.home.path());
+        command.env("RANDFLAKE_KEY", KEY);
+        command
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}
+
+fn tool(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
+    command
+        .env_clear()
+        .env("HOME", home)
+        .env("XDG_STATE_HOME", home.join("state"))
+        .env("RANDFLAKE_TICKET_KEY", TICKET_KEY)
+        .current_dir(home)
+        .stdin(Stdio::null());
+    command
+}
+
+fn private_file(path: &Path, text: &str) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    let mut file = fs::OpenOptions::new();
+    let mut file = file
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .unwrap();
+    writeln!(file, "{text}").unwrap();
+}

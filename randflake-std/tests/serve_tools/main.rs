@@ -1,0 +1,21 @@
+//! `randflake serve --http` under tools from elsewhere: a browser, and a maker of requests from an OpenAPI description.
+//! Environment variables say where they are: see `xtask/src/serve/page.rs`.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod page;
+mod schema;
+#[path = "../serve_http/server.rs"]
+mod server;
+
+use std::env;
+use std::path::PathBuf;
+
+/// What a variable says.
+fn told(variable: &str) -> PathBuf {
+    let found = env::var_os(variable);
+    found
+        .unwrap_or_else(|| panic!("{variable} is not set: `cargo xtask serve` sets it"))
+        .into()
+}

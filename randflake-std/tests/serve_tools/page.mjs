@@ -1,0 +1,160 @@
+// Looks at the page for operators in a headless browser. Arguments: its URL, what is to be seen, and a token.
+// With RANDFLAKE_SCREENSHOTS, a folder, it leaves pictures there.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const require = createRequire(path.join(process.env.RANDFLAKE_NODE_PATH, "from-there.js"));
+const { chromium } = require("playwright-core");
+const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const [, , URL_OF_PAGE, WHAT, TOKEN] = process.argv;
+const VIEWS = {
+  light: { colorScheme: "light", viewport: { width: 1200, height: 900 } },
+  dark: { colorScheme: "dark", viewport: { width: 1200, height: 900 } },
+  narrow: { colorScheme: "light", viewport: { width: 320, height: 700 } },
+};
+// A busy machine may take its time; nothing here waits for a fixed one.
+const PATIENCE_MS = 60_000;
+
+const browser = await chromium.launch({
+  executablePath: process.env.RANDFLAKE_CHROMIUM, headless: true, timeout: PATIENCE_MS,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+
+/** A page in a context of its own; what it complains of is kept. */
+async function open(view) {
+  const context = await browser.newContext(VIEWS[view]);
+  context.setDefaultTimeout(PATIENCE_MS);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    // The browser itself tells of answers such as 401.
+    const isStatus = message.text().startsWith("Failed to load resource");
+    if (["error", "warning"].includes(message.type()) && !isStatus) complaints.push(message.text());
+  });
+  page.on("request", (request) => {
+    if (new URL(request.url()).origin !== new URL(URL_OF_PAGE).origin) complaints.push(`asks ${request.url()}`);
+    if (TOKEN && request.url().includes(TOKEN)) complaints.push("the token is in a URL");
+  });
+  const answer = await page.goto(URL_OF_PAGE);
+  assert.match(answer.headers()["content-security-policy"], /^default-src 'none'; script-src 'self';/);
+  return { context, page, complaints };
+}
+
+async function accessible(page, view) {
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const found = await page.evaluate(`${AXE}; axe.run(document, { runOnly: ${JSON.stringify(tags)} })`);
+  const violations = found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
+  assert.deepEqual(violations, [], `axe, ${view}`);
+  assert.ok(found.passes.length > 20, "axe has looked");
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${view}: ${wide} pixels too wide`);
+}
+
+async function picture(page, name) {
+  const folder = process.env.RANDFLAKE_SCREENSHOTS;
+  if (folder) await page.screenshot({ path: path.join(folder, `${WHAT}-${name}.png`), fullPage: true });
+}
+
+const shows = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();
+
+async function decode(page, id) {
+  await page.fill("#id", id);
+  await page.press("#id", "Enter");
+}
+
+const LOOKS = {
+  async open() {
+    for (const view of Object.keys(VIEWS)) {
+      const { context, page, complaints } = await open(view);
+      await shows(page, "#state", "Ready");
+      await shows(page, "#namespaces", "default");
+      await shows(page, "#leases", "leased");
+      await shows(page, "#forecasts", "2058-11-05");
+      await decode(page, "3vgoe12ccb8gh");
+      await shows(page, "#inspected", "2024-12-09 01:04:57 UTC");
+      await decode(page, "3VGOE");
+      await shows(page, "#inspected", "Not decoded");
+      await accessible(page, view);
+      await picture(page, view);
+      if (view === "light") await byKeyboard(page);
+      assert.deepEqual(complaints, [], view);
+      await context.close();
+    }
+  },
+
+  async token() {
+    const { context, page, complaints } = await open("dark");
+    await page.locator("#token-dialog[open]").waitFor();
+    await accessible(page, "dialog");
+    await picture(page, "dialog");
+    await page.fill("#token", "wrong");
+    await page.press("#token", "Enter");
+    await shows(page, "#token-why", "refused the token");
+    await page.locator("#token-dialog[open]").waitFor();
+    await page.fill("#token", TOKEN);
+    await page.press("#token", "Enter");
+    await shows(page, "#state", "Ready");
+    await shows(page, "#namespaces", "other");
+    await page.locator("#namespaces button", { hasText: "other" }).click();
+    await shows(page, "#chosen-title", "other");
+    await decode(page, "1");
+    await shows(page, "#inspected", "Node id");
+    const left = await page.evaluate(() => [document.cookie, localStorage.length, sessionStorage.length, location.href]);
+    assert.deepEqual(left, ["", 0, 0, URL_OF_PAGE]);
+    // A reload forgets it.
+    await page.reload();
+    await page.locator("#token-dialog[open]").waitFor();
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  async quarantine() {
+    const { context, page, complaints } = await open("light");
+    await shows(page, "#quarantine", "nothing is granted until");
+    await shows(page, "#namespaces", "quarantine");
+    await shows(page, "#legend", "in quarantine");
+    await accessible(page, "quarantine");
+    await picture(page, "light");
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+};
+
+/** All that a mouse does. */
+async function byKeyboard(page) {
+  const reached = new Set();
+  await page.evaluate(() => document.activeElement?.blur());
+  for (let step = 0; step < 40; step++) {
+    await page.keyboard.press("Tab");
+    reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.textContent.trim()));
+  }
+  for (const name of ["Skip to content", "pause", "sign-in", "default", "map", "from-node", "with-over", "id", "form"]) {
+    assert.ok(reached.has(name), `Tab does not reach ${name}: ${[...reached].join(", ")}`);
+  }
+  await page.focus("#map");
+  await page.keyboard.press("End");
+  const value = (name) => page.getAttribute("#map", name);
+  assert.equal(await value("aria-valuenow"), await value("aria-valuemax"));
+  assert.match(await value("aria-valuetext"), /^Node ids 131,008 to 131,071: free$/);
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowLeft");
+  assert.match(await value("aria-valuetext"), /^Node ids 126,848 to/);
+  await page.keyboard.press("Enter");
+  assert.equal(await page.inputValue("#from-node"), "126848");
+  await shows(page, "#leases", "No leases from node id 126,848 on");
+  await page.focus("#pause");
+  await page.keyboard.press("Space");
+  assert.equal(await page.getAttribute("#pause", "aria-pressed"), "true");
+}
+
+try {
+  await LOOKS[WHAT]();
+} finally {
+  await browser.close();
+}
+console.log("all is well");

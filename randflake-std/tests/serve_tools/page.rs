@@ -1,0 +1,48 @@
+//! The page for operators in a headless browser: `page.mjs` looks at it.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::server::Server;
+use crate::told;
+
+fn look(server: &Server, arguments: &[&str]) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve_tools/page.mjs");
+    let url = format!("http://{}/", server.address);
+    // It reads the rest of the environment itself.
+    let output = Command::new(told("RANDFLAKE_NODE"))
+        .arg(script)
+        .arg(url)
+        .args(arguments)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    println!("{said}");
+    assert!(output.status.success(), "{said}\n{complained}");
+    assert!(said.ends_with("all is well\n"), "{said}\n{complained}");
+}
+
+#[test]
+fn operators_see_and_reach_everything() {
+    let server = Server::start();
+    look(&server, &["open"]);
+}
+
+#[test]
+fn a_token_is_asked_for_and_kept_in_memory_alone() {
+    let (server, tokens) = Server::with_tokens(&[["operator", "admin,inspect", "*"]]);
+    look(&server, &["token", &tokens[0]]);
+}
+
+#[test]
+fn a_quarantine_is_shown() {
+    let server = Server::start();
+    let output = server
+        .tool()
+        .args(["lease", "quarantine"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    look(&server, &["quarantine"]);
+}

@@ -1,0 +1,109 @@
+//! What the archive brings into a program: the header's functions, what they call, and nothing else.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use object::{Object as _, ObjectSymbol as _, SymbolKind};
+
+use super::build::linker;
+use super::folder;
+use crate::qemu::Target;
+
+/// Of the libraries, as names of functions begin or contain.
+const OURS: [&str; 3] = ["rf_", "randflake", "sparx64"];
+
+/// What a program calls at least.
+const LEAST: [&str; 4] = ["rf_init", "rf_set_clock", "rf_renew", "rf_next"];
+
+/// Links all functions of the header, and `others`, as a program would that calls them; says what they take.
+pub(super) fn check(archive: &Path, target: &Target, others: &[&str]) -> Result<String, String> {
+    let names = functions_of_header()?;
+    let all: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .chain(others.iter().copied())
+        .collect();
+    let functions = linked(archive, &all)?;
+    let is_ours = |name: &str| OURS.iter().any(|ours| name.contains(ours));
+    let foreign: Vec<_> = functions
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .filter(|name| !is_ours(name) || name.contains("panic"))
+        .collect();
+    if !foreign.is_empty() {
+        return Err(foreign.join(", "));
+    }
+    let bytes = |names: &[&str]| {
+        let functions = linked(archive, names)?;
+        Ok::<u64, String>(functions.iter().map(|(_, bytes)| bytes).sum())
+    };
+    Ok(format!(
+        "{}, bytes of code: rf_next {}, with {} {}, all of the header {}",
+        target.name,
+        bytes(&["rf_next"])?,
+        LEAST[..3].join(", "),
+        bytes(&LEAST)?,
+        bytes(&all)?,
+    ))
+}
+
+/// The functions that these bring into a program, with their bytes.
+fn linked(archive: &Path, names: &[&str]) -> Result<Vec<(String, u64)>, String> {
+    let image = archive.with_file_name("linked");
+    let mut command = linker();
+    command
+        .args(["--gc-sections", "-e", "rf_next"])
+        .args(names.iter().flat_map(|name| ["-u", name]));
+    run(command.arg(archive).arg("-o").arg(&image))?;
+    functions(&image)
+}
+
+/// What has a `(` and is no type.
+fn functions_of_header() -> Result<Vec<String>, String> {
+    let file = folder().join("randflake.h");
+    let header =
+        fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let name_of = |line: &str| {
+        let (before, _) = line.split_once('(')?;
+        let name = before.rsplit([' ', '*']).next()?;
+        let is_code = !line.starts_with([' ', '/', '#']);
+        (is_code && name.starts_with("rf_")).then(|| name.to_owned())
+    };
+    let names: Vec<String> = header
+        .lines()
+        .filter_map(name_of)
+        // Not there where the processor compares and swaps; the others call them where they are.
+        .filter(|name| !name.starts_with("rf_critical"))
+        .collect();
+    if names.len() < 10 {
+        return Err(format!("the header declares only {names:?}"));
+    }
+    Ok(names)
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Names and bytes.
+fn functions(image: &Path) -> Result<Vec<(String, u64)>, String> {
+    let because = |error: &dyn core::fmt::Display| format!("{}: {error}", image.display());
+    let bytes = fs::read(image).map_err(|error| because(&error))?;
+    let file = object::File::parse(&*bytes).map_err(|error| because(&error))?;
+    let code = file
+        .symbols()
+        .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+    let named = code.map(|symbol| {
+        let name = symbol.name().map_err(|error| because(&error))?;
+        Ok((
+            format!("{:#}", rustc_demangle::demangle(name)),
+            symbol.size(),
+        ))
+    });
+    named.collect()
+}

@@ -1,0 +1,49 @@
+//! Packages of `PyPI`, in a virtual environment made for the run.
+
+use std::path::{Path, PathBuf};
+
+use crate::cargo::program;
+use crate::report::Report;
+use crate::scratch::Scratch;
+use crate::tools::PYTHON;
+
+/// A folder that is removed with it.
+pub(crate) struct Venv(Scratch);
+
+impl Venv {
+    /// With these packages, each with its version. `None` when something failed, or is left out: then that is reported.
+    pub(crate) fn with(
+        report: &mut Report,
+        name: &str,
+        what: &str,
+        packages: &[&str],
+    ) -> Option<Self> {
+        let python = report.tool(&PYTHON, what)?;
+        let scratch = match Scratch::new(name) {
+            Ok(scratch) => scratch,
+            Err(error) => {
+                report.verdict("temporary directory", Err(error.to_string()));
+                return None;
+            }
+        };
+        let folder = scratch.path().to_string_lossy();
+        let mut make = program(&python.to_string_lossy(), &["-m", "venv", &folder]);
+        if !report.check("virtual environment", &mut make) {
+            return None;
+        }
+        let venv = Self(scratch);
+        let install = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:"];
+        let mut install = program(&venv.program("python").to_string_lossy(), &install);
+        let is_there = report.check(&packages.join(", "), install.args(packages));
+        is_there.then_some(venv)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// One of its programs.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.folder().join("bin").join(name)
+    }
+}
