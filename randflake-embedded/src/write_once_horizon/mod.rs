@@ -27,10 +27,10 @@ use pages::{PageScan, Pages, Pair, Ring, Survey};
 ///
 /// # Power cuts
 ///
-/// Power may be cut at any moment and at any number of boots in a row, if torn words of a cut *write*, or those of a cut
-/// *erase*, read the same at each boot until they are erased. If both read differently at each boot, two boots in a row
-/// may be cut while each of them begins a page; a third one, which finds both read as they did not before, may lose the
-/// horizon. No store that writes words once can rule that out.
+/// Power may be cut at any moment, and at any number of boots in a row if what a cut *write* has left reads the same at
+/// each boot; what a cut *erase* has left need not. If both read differently at each boot, two boots in a row may be cut
+/// while each begins a page. A third one that is cut so may lose the horizon, if it sees neither the write that the
+/// second one saw nor that the second one was erasing. No other choice of pages rules that out.
 ///
 /// # The first horizon
 ///
