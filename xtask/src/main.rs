@@ -176,7 +176,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "serve",
-        about: "the tool's server, with clients of Debian, PyPI and npm (redis-tools, python3, node, npm)",
+        about: "the tool's server, with clients, a browser and requests from its description (redis-tools, chromium, python3, node, npm)",
         needs: serve::needs,
         run: serve::run,
     },
