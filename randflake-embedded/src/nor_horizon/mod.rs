@@ -165,8 +165,9 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
             .journal
             .record_for(to)
             .ok_or(NorHorizonError::OutOfRange)?;
-        if let Some((at, head)) = self.journal.head(Self::GEOMETRY) {
+        if let Some((at, head)) = self.journal.doubtful_head(Self::GEOMETRY) {
             self.write_record(at, head)?;
+            self.journal.wrote_head();
         }
         if let Some(at) = self.journal.take_doubtful(Self::GEOMETRY)
             && !is_marked(self.write(at, HorizonRecord::MARK)?)

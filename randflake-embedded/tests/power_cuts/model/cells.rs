@@ -1,6 +1,7 @@
 //! Slots whose cells are 0, 1 or torn: between the two, and read as either at each boot.
 
 use core::cell::RefCell;
+use core::ops::RangeInclusive;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -17,6 +18,12 @@ pub(crate) const DIFFERENT: u64 = 0x1ff << 32 | 0x1ff;
 
 impl Slot {
     pub(crate) const BLANK: Self = Self { zero: 0, torn: 0 };
+
+    /// One that nobody may read or write before it was erased, so that it does not matter what it holds.
+    pub(crate) const UNKNOWN: Self = Self {
+        zero: u64::MAX,
+        torn: u64::MAX,
+    };
 
     /// What it may read as, as far as `view` distinguishes it: see [`Readings`]. In the cells in which all records are the same, there is
     /// one that reads as 1 or none or many.
@@ -46,8 +53,13 @@ impl Slot {
 
     /// Each of the zeros that may be lost: one stands for all in which all records are the same.
     pub(crate) fn zeros(self) -> Vec<u64> {
+        if self == Self::UNKNOWN {
+            return Vec::new();
+        }
         let each = (0..64).map(|bit| 1 << bit);
-        let mut zeros: Vec<_> = each.filter(|bit| self.zero & DIFFERENT & bit != 0).collect();
+        let mut zeros: Vec<_> = each
+            .filter(|bit| self.zero & DIFFERENT & bit != 0)
+            .collect();
         zeros.extend(Some(lowest(self.zero & !DIFFERENT)).filter(|bit| *bit != 0));
         zeros
     }
@@ -80,5 +92,12 @@ impl Readings {
                 .entry(slot)
                 .or_insert_with(|| slot.readings(self.view).into()),
         )
+    }
+
+    /// The lowest and the highest horizon that it may read as, which is below 4 when it may be none.
+    pub(crate) fn horizons_of(&self, slot: Slot) -> RangeInclusive<u32> {
+        let readings = self.of(slot);
+        let horizons = || readings.iter().map(|reading| (self.view)(*reading));
+        horizons().min().unwrap_or(0)..=horizons().max().unwrap_or(0)
     }
 }

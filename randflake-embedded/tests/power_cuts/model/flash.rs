@@ -88,6 +88,7 @@ impl<'a, const SLOTS: usize> Flash<'a, SLOTS> {
     /// What a slot reads as.
     fn shown(&mut self, at: usize) -> &mut u64 {
         let slot = self.slots[at];
+        assert_ne!(slot, Slot::UNKNOWN, "a page that is not in use");
         self.shown[at].get_or_insert_with(|| {
             if slot.torn == 0 {
                 return !slot.zero;
@@ -166,6 +167,7 @@ impl<const SLOTS: usize> NorFlash for Flash<'_, SLOTS> {
                     };
                     self.shown[at] = Some(!dead.zero);
                 }
+                Outcome::Failed if *slot == Slot::UNKNOWN => {}
                 Outcome::Failed => {
                     slot.torn |= slot.zero & !dead.zero;
                     slot.zero = dead.zero;
@@ -185,6 +187,7 @@ impl<const SLOTS: usize> NorFlash for Flash<'_, SLOTS> {
         let cleared = !wanted & !self.dead(at).one;
         if let Outcome::Failed = outcome {
             let slot = &mut self.slots[at];
+            assert_ne!(*slot, Slot::UNKNOWN, "a page that is not in use");
             slot.torn |= cleared & !slot.zero;
             return Err(NorFlashErrorKind::Other);
         }

@@ -1,14 +1,15 @@
 //! States that differ in their numbers alone are one: a store only compares horizons.
 //!
 //! So the numbers in the slots are replaced by others in the same order, and chains of boots of any length lead through
-//! a number of states that is finite.
+//! a number of states that is finite. And a page whose head is the lower, whatever the two heads may read as, is neither
+//! read nor written behind its head until it is erased; the model fails if it is.
 
 use std::sync::LazyLock;
 
 use randflake_core::HorizonRecord;
 
 use super::State;
-use super::cells::{DIFFERENT, Slot};
+use super::cells::{DIFFERENT, Readings, Slot};
 
 /// Between two numbers in the slots there is room for three: horizons are multiples of 4.
 const STEP: u32 = 16;
@@ -40,7 +41,7 @@ fn mark() -> u64 {
 /// A cell or two may be dead or lost. Those that are dead are among the cells in which all records are the same.
 fn horizon_of(slot: Slot) -> Option<u32> {
     let touched = (slot.zero | slot.torn) & (DIFFERENT & !mark());
-    if touched == 0 {
+    if touched == 0 || slot == Slot::UNKNOWN {
         return Some(0);
     }
     let is_its = |zeros: u64| {
@@ -64,7 +65,8 @@ pub(super) fn horizons(slots: &[Slot]) -> Option<Vec<u32>> {
 /// The state with the lowest numbers of its kind, or nothing if a slot holds a mixture.
 ///
 /// What was tried is what is in a slot: no slot may show anything else.
-pub(super) fn normal(mut state: State) -> Option<State> {
+pub(super) fn normal(mut state: State, readings: &Readings) -> Option<State> {
+    forget_old_page(&mut state.slots, readings);
     let mut order = horizons(&state.slots)?;
     if let Err(rank) = order.binary_search(&state.promised)
         && state.promised > 0
@@ -88,6 +90,19 @@ pub(super) fn normal(mut state: State) -> Option<State> {
         state.promised = moved_to(state.promised);
     }
     Some(state)
+}
+
+fn forget_old_page(slots: &mut [Slot], readings: &Readings) {
+    let (one, other) = slots.split_at_mut(slots.len() / 2);
+    let [of_one, of_other] = [&one, &other].map(|page| readings.horizons_of(page[0]));
+    let (old, of_old, of_new) = if of_one.start() < of_other.start() {
+        (one, of_one, of_other)
+    } else {
+        (other, of_other, of_one)
+    };
+    if of_old.end() < of_new.start() {
+        old[1..].fill(Slot::UNKNOWN);
+    }
 }
 
 /// The slot with the cells of some pairs exchanged.
