@@ -11,7 +11,7 @@ use randflake_core::{HorizonRecord, HorizonStore};
 pub use error::NorHorizonError;
 use journal::{Geometry, Journal, Scan, Words, is_marked, is_written};
 pub use lifetime::lifetime_s;
-use slot::Slot;
+pub(crate) use slot::Slot;
 
 /// A [`HorizonStore`] in the first two pages of a flash, through a driver of `embedded-storage`: give it a
 /// partition, [`FlashPart`](crate::FlashPart) for one.
