@@ -128,7 +128,7 @@ pub(crate) struct Journal {
     next: u32,
     /// None when nothing is readable.
     highest: Option<HorizonRecord>,
-    /// Whether somebody went on behind the page's head, so that it is firm.
+    /// Whether the page's head is firm: somebody went on behind it, or it was written since the boot.
     is_begun: bool,
     /// Whether the horizon, and the slot before the next, are known to be firm.
     is_firm: bool,
@@ -201,6 +201,7 @@ impl Journal {
     pub(crate) const fn wrote(&mut self, geometry: Geometry, at: u32, record: HorizonRecord) {
         self.next = geometry.after(at);
         self.highest = Some(record);
+        self.is_begun = true;
         self.is_firm = true;
     }
 }

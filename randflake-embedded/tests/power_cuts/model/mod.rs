@@ -9,7 +9,7 @@ pub(crate) mod choices;
 pub(crate) mod flash;
 mod normal;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use randflake_core::HorizonStore;
 
@@ -82,52 +82,21 @@ pub(crate) fn explore<D: Design, const SLOTS: usize>(question: Question) -> Resu
     };
     first.slots[question.faults.dead.slot].zero |= question.faults.dead.zero;
     let readings = Readings::new(D::view);
-    let mut known = std::collections::HashMap::from([(first.clone(), None)]);
-    let mut left = std::collections::VecDeque::from([first]);
+    let mut known = HashSet::from([first.clone()]);
+    let mut left = VecDeque::from([first]);
     let mut boots = 0;
     while let Some(state) = left.pop_front() {
         let choices = Choices::default();
         let mut opened = Opened::default();
         loop {
             boots += 1;
-            if boots % 1_000_000 == 0 {
-                println!("{boots} {} {}", known.len(), left.len());
-            }
-            let next = boot::<D, SLOTS>(state.clone(), &question, &readings, &choices, &mut opened);
-            if next.is_err() {
-                println!("{choices:?}");
-                let mut at = Some(state.clone());
-                while let Some(state) = at {
-                    println!(
-                        "promised {} tried {}: {}",
-                        state.promised,
-                        state.tried,
-                        state
-                            .slots
-                            .iter()
-                            .map(|slot| format!(
-                                "{}{:?}",
-                                if slot.torn == 0 {
-                                    ""
-                                } else if slot.zero == 0 {
-                                    "~"
-                                } else {
-                                    "m~"
-                                },
-                                normal::horizons(&[*slot])
-                            ))
-                            .collect::<Vec<_>>()
-                            .join(" ")
-                    );
-                    at = known[&state].clone();
-                }
-            }
-            let mut next = next?;
+            let mut next =
+                boot::<D, SLOTS>(state.clone(), &question, &readings, &choices, &mut opened)?;
             if D::KEEPS_SLOTS_APART {
                 next = normal(next, &readings).ok_or(Broken::Mixed)?;
             }
-            if !known.contains_key(&next) {
-                known.insert(next.clone(), Some(state.clone()));
+            if !known.contains(&next) {
+                known.insert(next.clone());
                 left.push_back(next);
             }
             if !choices.next_run() {
