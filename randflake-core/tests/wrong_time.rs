@@ -152,7 +152,8 @@ fn after_a_correction_there_are_ids_at_once() {
     let mut device = Device::boot(&mut horizon, &time);
     time.set_within(made() + YEAR, &bounds).unwrap();
     let mut last = device.next().unwrap();
-    for minutes in 0..2 * 24 * 60 {
+    let step = if cfg!(miri) { 60 } else { 1 };
+    for minutes in (0..=2 * 24 * 60).step_by(step) {
         // Corrected, again and again.
         let now = made() + Duration::from_secs(60 * minutes);
         uptime.0.set(HOUR + Duration::from_secs(60 * minutes));
@@ -165,7 +166,7 @@ fn after_a_correction_there_are_ids_at_once() {
     // The clock has caught up with what was stamped.
     assert_eq!(
         Randflake::SPEC.unpack(last.to_u64()).tick,
-        MADE + 2 * DAY.as_secs() - 60
+        MADE + 2 * DAY.as_secs()
     );
 }
 
