@@ -20,7 +20,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
 const BADGES: &[(&str, &str, &str)] = &[
     ("sparx64", "struct.Sparx64.html", "cipher"),
     ("randflake-core", "struct.Ticket.html", "ticket"),
-    ("randflake-std", "lease/struct.SqliteStore.html", "sqlite"),
+    ("randflake-std", "lease/type.SqliteStore.html", "sqlite"),
     (
         "randflake-embedded",
         "struct.NorHorizon.html",

@@ -25,12 +25,14 @@ pub(super) struct Image(Vec<Range>);
 struct Range {
     what: &'static str,
     at: u32,
+    /// From its beginning; the rest is not written.
     bytes: Vec<u8>,
+    len: u64,
 }
 
 impl Range {
     fn end(&self) -> u64 {
-        u64::from(self.at) + self.bytes.len() as u64
+        u64::from(self.at) + self.len
     }
 }
 
@@ -40,8 +42,14 @@ impl Image {
         what: &'static str,
         at: u32,
         bytes: Vec<u8>,
+        len: u64,
     ) -> Result<(), Failure> {
-        let new = Range { what, at, bytes };
+        let new = Range {
+            what,
+            at,
+            bytes,
+            len,
+        };
         if new.end() > 1 << 32 {
             return Err(Failure::usage(format!(
                 "{what} at {at:#x} ends beyond 0xffffffff, the last address"
