@@ -70,7 +70,7 @@ impl database::Session for Session {
         );
         let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
         let uuid = "SHOW GLOBAL VARIABLES LIKE 'server_uuid'";
-        let answers = self.send(&[&settings, isolation, uuid]).await?;
+        let answers = self.send(&[settings.as_str(), isolation, uuid]).await?;
         // `MariaDB` has none.
         let has_uuid = answers.last().is_some_and(|answer| !answer.rows.is_empty());
         let server = if has_uuid { "server_uuid" } else { "server_id" };

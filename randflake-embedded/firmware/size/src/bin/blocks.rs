@@ -5,7 +5,7 @@
 use core::hint::black_box;
 use core::time::Duration;
 
-use randflake_embedded::randflake_core::{Blocks, HorizonError, Lease, Randflake};
+use randflake_embedded::randflake_core::{Blocks, HorizonError, HorizonRecord, Lease, Randflake};
 use randflake_embedded::{NorHorizon, NorHorizonError};
 use size::{Fault, Part};
 
@@ -27,8 +27,9 @@ fn probe_open(grant: Lease<Randflake>) -> Result<Device, Fault> {
 }
 
 size::image!(Device, {
+    const FIRST: Option<HorizonRecord> = HorizonRecord::new(size::START_UNIX_S as u32);
+    size::expect(Part::provision(size::expect(FIRST.ok_or(()))));
     let mut device = size::expect(probe_open(size::lease()));
-    size::expect(device.provision());
     for _ in 0..2 {
         size::expect(probe(black_box(&mut device), black_box(None)));
     }
