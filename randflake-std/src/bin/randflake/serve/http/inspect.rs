@@ -84,7 +84,7 @@ fn answer(
 fn form_of(name: &str) -> Result<Form, Problem> {
     Form::from_str(name, false).map_err(|_| {
         let forms = Form::value_variants().iter();
-        let values = forms.filter_map(|form| form.to_possible_value());
+        let values = forms.filter_map(ValueEnum::to_possible_value);
         let names: Vec<_> = values.map(|value| value.get_name().to_owned()).collect();
         Problem::invalid(format!(
             "form is {name:?}: {} are allowed",
