@@ -1,6 +1,7 @@
 //! `bench`: what things cost. No part of `test`: figures are for people.
 
 mod criterion;
+mod http;
 mod index;
 mod instructions;
 mod leases;
@@ -24,6 +25,7 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench instructions
        cargo xtask bench index [--rows N]
        cargo xtask bench leases [--rounds N] [--engine NAME] [--folder DIR] [--json FILE]
+       cargo xtask bench http [--seconds N]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
   peers         ids of other crates beside ours, in one process; without arguments into this machine's record,
@@ -36,6 +38,7 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
                 folders are; unless --engine or --folder is given into the record and DESIGN.md (eight minutes)
+  http          ids a second of `randflake serve` over HTTP, with wrk on the same processors (a minute)
 
 flags:
   --host-only   leave out what needs tools other than Rust's, and say what was left out
@@ -48,7 +51,7 @@ struct Bench {
     run: fn(&mut Report, &[String]) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 9] = [
     Bench {
         name: "",
         needs: Vec::new,
@@ -88,6 +91,11 @@ const BENCHES: [Bench; 8] = [
         name: "leases",
         needs: leases::needs,
         run: leases::run,
+    },
+    Bench {
+        name: "http",
+        needs: http::needs,
+        run: http::run,
     },
 ];
 

@@ -199,6 +199,13 @@ pub(crate) const CHROMIUM: Tool = Tool {
     ),
 };
 
+/// Puts load on an HTTP server.
+pub(crate) const WRK: Tool = Tool {
+    name: "wrk",
+    find: || program_file("wrk"),
+    source: packages(&["wrk"], Program("wrk", AS_GIVEN)),
+};
+
 /// Also what mounts the file system.
 pub(crate) const MKFS_EXT4: Tool = Tool {
     name: "mkfs.ext4",
