@@ -45,7 +45,7 @@ where
     pub fn new(sequencers: S, clock: C, codec: Codec<L, P>) -> Self {
         Self {
             sequencers,
-            cursor: W::new(W::Value::truncate(0)),
+            cursor: W::new(W::Value::low_bits_of(0)),
             clock,
             codec,
             tolerance: 0,
@@ -194,7 +194,7 @@ fn next_ready<M, W: AtomicWord, T>(
         match ask(member) {
             Ok(answer) => {
                 // Another caller may have moved it on: either place is as good.
-                cursor.compare_exchange(last, W::Value::truncate(index as u64));
+                cursor.compare_exchange(last, W::Value::low_bits_of(index as u64));
                 return Ok(answer);
             }
             Err(error) => soonest = soonest.sooner(error),

@@ -14,8 +14,8 @@ pub trait Word: Copy + Ord + Debug + Into<u64> + sealed::Sealed {
     /// Width in bits.
     const BITS: u32;
 
-    /// The low bits of a number.
-    fn truncate(value: u64) -> Self;
+    /// The low bits of a number. Not `truncate`: the standard library is about to call something else so.
+    fn low_bits_of(value: u64) -> Self;
     /// The number, or [`MAX`](Word::MAX) if it is over that.
     fn saturate(value: u64) -> Self;
     /// `self << bits`, the bits shifted out lost; `bits` is below [`BITS`](Word::BITS).
@@ -51,7 +51,7 @@ macro_rules! word {
                 clippy::cast_possible_truncation,
                 reason = "it is what the function is for, and u64 has none to expect"
             )]
-            fn truncate(value: u64) -> Self {
+            fn low_bits_of(value: u64) -> Self {
                 value as Self
             }
 

@@ -20,7 +20,8 @@
  *   - rf_init, rf_renew, rf_provision: one thread at a time, and no interrupt, as they may write flash memory.
  *
  * On processors with compare-and-swap (Cortex-M3 and up, RISC-V with the A extension) no interrupt is ever masked. On
- * others (Cortex-M0, M0+, RV32IMC) they are masked for some ten instructions at a time: see rf_critical_enter.
+ * others (Cortex-M0, M0+, RV32IMC) they are masked for some ten instructions at a time: see rf_critical_enter. There, what
+ * cannot be masked (NMI) must not call the library.
  */
 #ifndef RANDFLAKE_H
 #define RANDFLAKE_H

@@ -18,8 +18,8 @@ mod wipe;
 
 use core::fmt;
 
-#[cfg(all(armv6m, not(miri)))]
-use armv6m::encrypt;
+#[cfg(all(fast_multiplier, not(miri)))]
+use armv6m::table::encrypt;
 #[doc(hidden)] // For tests and benchmarks, which compare them.
 pub use backend::Backend;
 #[doc(hidden)] // Sealed: the documentation says which two types it is.
@@ -176,7 +176,7 @@ impl Sparx64 {
     }
 }
 
-#[cfg(not(all(armv6m, not(miri))))]
+#[cfg(not(all(fast_multiplier, not(miri))))]
 #[inline]
 fn encrypt(schedule: &Schedule, block: u64) -> u64 {
     apply::<round::Encrypt>(schedule, block)

@@ -73,6 +73,9 @@ pub(crate) const TARGETS: &[Target] = &[
 /// The target whose machine has a flash that can be a file.
 const POWER_CUTS: &str = "riscv32imac-unknown-none-elf";
 
+/// The target whose processors have a fast or a small multiplier.
+const MULTIPLIERS: &str = "thumbv6m-none-eabi";
+
 /// The targets with the fewest instructions, for which the compiler falls back on its library most: what their images
 /// hold is checked. `cargo xtask size` checks all.
 const LACKING: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"];
@@ -95,13 +98,28 @@ pub(crate) fn run(report: &mut Report) {
             continue;
         };
         if build(report, target) {
-            let image = target_folder().join(target.name).join("release/firmware");
+            let image = image(target);
             for machine in target.machines {
                 report.tests(machine.name, &mut emulate(&emulator, machine, &image));
             }
             if target.name == POWER_CUTS {
                 cut_power(report, &emulator);
             }
+            if target.name == MULTIPLIERS {
+                without_multiplications(report, target, &emulator);
+            }
+        }
+    }
+}
+
+/// The same with the cipher for chips that multiply slowly.
+fn without_multiplications(report: &mut Report, target: &Target, emulator: &Path) {
+    let mut build = command("build", target);
+    let what = format!("{}, small multiplier", target.name);
+    build.env("RUSTFLAGS", "--cfg sparx64_small_multiplier");
+    if report.check(&what, &mut build) {
+        for machine in target.machines {
+            report.tests(&what, &mut emulate(emulator, machine, &image(target)));
         }
     }
 }
@@ -127,22 +145,27 @@ pub(crate) fn target_folder() -> PathBuf {
 }
 
 fn build(report: &mut Report, target: &Target) -> bool {
-    let commands = ["clippy", "build"].map(|what| {
-        let mut command = cargo(&[what, "--locked", "--release", "--target", target.name]);
-        command
-            .current_dir(workspace())
-            .env("CARGO_TARGET_DIR", target_folder());
-        if target.name == POWER_CUTS {
-            command.args(["--features", "pflash"]);
-        }
-        command
-    });
-    let [mut lint, mut build] = commands;
+    let [mut lint, mut build] = ["clippy", "build"].map(|what| command(what, target));
     report.check(
         &format!("clippy, {}", target.name),
         lint.args(crate::lint::DENY),
     );
     report.check(target.name, &mut build)
+}
+
+fn image(target: &Target) -> PathBuf {
+    target_folder().join(target.name).join("release/firmware")
+}
+
+fn command(what: &str, target: &Target) -> Command {
+    let mut command = cargo(&[what, "--locked", "--release", "--target", target.name]);
+    command
+        .current_dir(workspace())
+        .env("CARGO_TARGET_DIR", target_folder());
+    if target.name == POWER_CUTS {
+        command.args(["--features", "pflash"]);
+    }
+    command
 }
 
 /// An image that counts instructions as time.

@@ -95,5 +95,13 @@ void tickets(void) {
         EXPECT(grant.start_unix_s == ticket.grant.start_unix_s);
         EXPECT(grant.end_unix_s == ticket.grant.end_unix_s);
     }
+    /* Its tag is right, but Randflake has no node id 200000. */
+    static const uint8_t key[16] = {7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+    static const uint8_t bytes[RF_TICKET_SIZE] = {1,  3,  13,  64, 0,  0,  0,   1,   0, 0,  0,   0,   0,   0,  0,   7,
+                                                  99, 41, 165, 0,  99, 41, 168, 232, 2, 28, 198, 209, 177, 73, 172, 175};
+    uint32_t counter = 0;
+    rf_grant grant = {99, 99, 99};
+    EXPECT(rf_accept_ticket(bytes, key, 7, 0, &counter, &grant) == RF_TICKET_LEASE);
+    EXPECT(counter == 0 && grant.node_id == 99);
     test("tickets");
 }

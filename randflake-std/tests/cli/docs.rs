@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "keygen",
     "generate",
     "explain",

@@ -8,6 +8,7 @@ use crate::{
 
 /// At first the key: eight 16-bit words, in pairs.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(crate) struct KeyState([Pair; 4]);
 
 impl KeyState {

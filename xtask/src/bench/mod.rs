@@ -1,12 +1,12 @@
 //! `bench`: what things cost. No part of `test`: figures are for people.
 
 mod criterion;
-mod http;
 mod index;
 mod instructions;
 mod leases;
 mod machine;
 mod peers;
+mod serve;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench cli [--old PROGRAM]
        cargo xtask bench instructions
        cargo xtask bench index [--rows N]
+       cargo xtask bench serve [--rounds N]
        cargo xtask bench leases [--rounds N] [--engine NAME] [--folder DIR] [--json FILE]
-       cargo xtask bench http [--seconds N]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
   peers         ids of other crates beside ours, in one process; without arguments into this machine's record,
@@ -38,7 +38,9 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
                 folders are; unless --engine or --folder is given into the record and DESIGN.md (eight minutes)
-  http          ids a second of `randflake serve` over HTTP, with wrk on the same processors (a minute)
+
+  serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, into the record
+                (three minutes)
 
 flags:
   --host-only   leave out what needs tools other than Rust's, and say what was left out
@@ -93,9 +95,9 @@ const BENCHES: [Bench; 9] = [
         run: leases::run,
     },
     Bench {
-        name: "http",
-        needs: http::needs,
-        run: http::run,
+        name: "serve",
+        needs: serve::needs,
+        run: serve::run,
     },
 ];
 

@@ -27,6 +27,7 @@ const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
 /// The parts of the test that need no board.
 const ANYWHERE: &[&str] = &["suite.c", "calls.c", "vectors.c"];
+const ON_THIS_MACHINE: &[&str] = &["host.c", "threads.c"];
 const ON_BOARDS: &[&str] = &["device.c", "console.c", "resets.c", "sweep.c"];
 
 pub(crate) fn needs() -> Vec<Need> {
@@ -85,7 +86,8 @@ fn on_this_machine(report: &mut Report) {
         .arg("-fsanitize=undefined,address")
         .arg("-fno-sanitize-recover")
         .args(includes())
-        .arg(test_folder().join("host.c"))
+        .arg("-pthread")
+        .args(ON_THIS_MACHINE.iter().map(|name| test_folder().join(name)))
         .args(ANYWHERE.iter().map(|name| test_folder().join(name)))
         .arg(out().join("release/librandflake.a"))
         .arg("-o")

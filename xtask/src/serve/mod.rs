@@ -1,4 +1,4 @@
-//! `serve`: the server of the command line tool, with clients of Debian, PyPI and npm, which are installed for the run.
+//! `serve`: the server of the command line tool, with clients of Debian, `PyPI` and npm, which are installed for the run.
 
 mod page;
 
@@ -12,6 +12,7 @@ use crate::setup::Need;
 use crate::tools::{NODE, NPM, PYTHON, REDIS_BENCHMARK, REDIS_CLI, Tool};
 
 const REDIS_PY: &str = "redis==8.1.0";
+const PACKAGE: &str = "randflake==2.1.0";
 const IOREDIS: &str = "ioredis@5.11.1";
 
 pub(crate) fn needs() -> Vec<Need> {
@@ -78,6 +79,7 @@ fn redis_py(report: &mut Report, scratch: &Scratch, tests: &mut Command) -> bool
         "--only-binary",
         ":all:",
         REDIS_PY,
+        PACKAGE,
     ];
     let own = venv.join("bin/python");
     let pip = program(&own.to_string_lossy(), &install);

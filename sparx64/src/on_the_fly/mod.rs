@@ -1,15 +1,22 @@
 //! The cipher without a table of round keys.
 
+#[cfg(not(all(armv6m, not(miri))))]
+mod encrypt;
+
 use core::{fmt, ops::Range};
 
+#[cfg(not(all(armv6m, not(miri))))]
+use encrypt::encrypt;
+
+#[cfg(all(armv6m, not(miri)))]
+use crate::armv6m::on_the_fly::encrypt;
 use crate::{
     Block,
-    round::{add_key, arx_box, arx_box_inverse},
+    round::{add_key, arx_box_inverse},
     schedule::KeyState,
     wide::{Pair, load, mix, pack, store, unpack},
 };
 
-const STEPS: u32 = 8;
 /// Two in each step. The key state is permuted after each, with its number.
 const NUMBERS: Range<u16> = 1..17;
 
@@ -61,25 +68,7 @@ impl Sparx64OnTheFly {
     #[inline]
     #[must_use]
     pub fn encrypt_u64(&self, block: u64) -> u64 {
-        let mut key = self.key;
-        let [mut branch, mut other] = load(block);
-        let mut number: u16 = 0;
-        for _step in 0..STEPS {
-            // One branch after the other, so that its code is there once.
-            for _branch in 0..2 {
-                let mut words = unpack(branch);
-                for &round_key in key.of_branch() {
-                    words = arx_box(add_key(words, unpack(round_key)));
-                }
-                branch = pack(words);
-                number = number.wrapping_add(1);
-                key.permute(number);
-                key.keep_in_memory();
-                (branch, other) = (other, branch);
-            }
-            (branch, other) = (mix(branch, other), branch);
-        }
-        store(whiten([branch, other], &key))
+        encrypt(&self.key, block)
     }
 
     /// Decrypts the block whose bytes are the number's in little-endian order: the inverse of

@@ -1,7 +1,4 @@
-//! Encryption on Armv6-M, which shifts and cleans a 16-bit word apart: a rotation takes it four
-//! instructions, or one multiplication by a number with two bits set, after which the turned word is
-//! the upper half of a register. The lower half is then left over, and nothing carries out of it, since
-//! what is added has none. A multiplication takes equally long whatever the numbers.
+//! The cipher with a key table. See the module above for the words.
 //!
 //! The eight steps need seven registers, all that Rust leaves of those that most instructions reach.
 //! The compiler keeps to them only where it is told which is which.
