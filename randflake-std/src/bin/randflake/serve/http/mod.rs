@@ -2,8 +2,10 @@
 
 mod board;
 mod body;
+mod explain;
 mod exposition;
 mod files;
+mod forecasts;
 mod format;
 mod health;
 mod ids;
@@ -74,6 +76,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/v1/leases/release", post(leases::release))
         .route("/v1/tickets", post(tickets::tickets))
         .route("/v1/inspect", get(inspect::one).post(inspect::many))
+        .route("/v1/explain", get(explain::explain))
         .route("/v1/status", get(status::status));
     for file in &FILES {
         router = router.route(file.path, file.route());
