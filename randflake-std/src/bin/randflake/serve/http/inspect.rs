@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use clap::ValueEnum as _;
+use clap::ValueEnum;
 use randflake_std::Id;
 use serde::{Deserialize, Serialize};
 
