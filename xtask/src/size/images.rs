@@ -61,19 +61,19 @@ pub(super) const IMAGES: &[Image] = &[
         )
     },
     image(
-        "ticks_32768_hz",
+        "generate_ticks_masked",
         "`generate`, on the fly, `UnixClock` over `Uptime` of 32,768 Hz, critical section",
     ),
     image(
-        "ticks_1_khz",
+        "generate_ticks_1_khz",
         "`generate`, on the fly, `UnixClock` over `Uptime` of 1 kHz, critical section",
     ),
     image(
-        "ticks_1_mhz",
+        "generate_ticks_1_mhz",
         "`generate`, on the fly, `UnixClock` over `Uptime` of 1 MHz, critical section",
     ),
     image(
-        "ticks_64_mhz",
+        "generate_ticks_64_mhz",
         "`generate`, on the fly, `UnixClock` over `Uptime` of 64 MHz, critical section",
     ),
     image("lane_table", "`Lane`, table"),
