@@ -20,7 +20,8 @@ pub(crate) trait Design {
     /// What a slot shows, as far as the design distinguishes it: 1 for nothing, 0 for what is no record.
     fn view(slot: u64) -> u32;
 
-    fn open<F: MultiwriteNorFlash + Debug>(flash: F) -> Result<impl HorizonStore + Debug, F::Error>;
+    fn open<F: MultiwriteNorFlash + Debug>(flash: F)
+    -> Result<impl HorizonStore + Debug, F::Error>;
 }
 
 pub(crate) struct Ours;
@@ -36,7 +37,9 @@ impl Design for Ours {
         }
     }
 
-    fn open<F: MultiwriteNorFlash + Debug>(flash: F) -> Result<impl HorizonStore + Debug, F::Error> {
+    fn open<F: MultiwriteNorFlash + Debug>(
+        flash: F,
+    ) -> Result<impl HorizonStore + Debug, F::Error> {
         NorHorizon::<F>::open(flash)
     }
 }
@@ -71,7 +74,9 @@ impl Design for TrustsBlankSlots {
         view_of_numbers(slot)
     }
 
-    fn open<F: MultiwriteNorFlash + Debug>(flash: F) -> Result<impl HorizonStore + Debug, F::Error> {
+    fn open<F: MultiwriteNorFlash + Debug>(
+        flash: F,
+    ) -> Result<impl HorizonStore + Debug, F::Error> {
         Appender::find(flash)
     }
 }
@@ -85,7 +90,9 @@ impl Design for TrustsRecords {
         view_of_numbers(slot)
     }
 
-    fn open<F: MultiwriteNorFlash + Debug>(flash: F) -> Result<impl HorizonStore + Debug, F::Error> {
+    fn open<F: MultiwriteNorFlash + Debug>(
+        flash: F,
+    ) -> Result<impl HorizonStore + Debug, F::Error> {
         let mut appender = Appender::find(flash)?;
         appender.turn_page();
         Ok(appender)
@@ -101,7 +108,9 @@ impl Design for OverwritesSlots {
         view_of_numbers(slot)
     }
 
-    fn open<F: MultiwriteNorFlash + Debug>(flash: F) -> Result<impl HorizonStore + Debug, F::Error> {
+    fn open<F: MultiwriteNorFlash + Debug>(
+        flash: F,
+    ) -> Result<impl HorizonStore + Debug, F::Error> {
         Overwriter::open(flash)
     }
 }

@@ -63,8 +63,7 @@ impl<F: MultiwriteNorFlash> HorizonStore for Overwriter<F> {
             // If it fails, the next try begins the other page: it is not known what was touched.
             self.next = self.next.next_multiple_of(F::ERASE_SIZE);
         }
-        self.flash
-            .write(u32::try_from(at).unwrap(), &slot_of(to))?;
+        self.flash.write(u32::try_from(at).unwrap(), &slot_of(to))?;
         self.next = at + 8;
         self.horizon = to;
         Ok(())

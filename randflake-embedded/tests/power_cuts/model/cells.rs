@@ -47,7 +47,9 @@ impl Slot {
     /// Each of the zeros that may be lost: one stands for all in which all records are the same.
     pub(crate) fn zeros(self) -> Vec<u64> {
         let each = (0..64).map(|bit| 1 << bit);
-        let mut zeros: Vec<_> = each.filter(|bit| self.zero & DIFFERENT & bit != 0).collect();
+        let mut zeros: Vec<_> = each
+            .filter(|bit| self.zero & DIFFERENT & bit != 0)
+            .collect();
         zeros.extend(Some(lowest(self.zero & !DIFFERENT)).filter(|bit| *bit != 0));
         zeros
     }

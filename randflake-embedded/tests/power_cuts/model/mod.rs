@@ -90,13 +90,35 @@ pub(crate) fn explore<D: Design, const SLOTS: usize>(question: Question) -> Resu
         let mut opened = Opened::default();
         loop {
             boots += 1;
-            if boots % 1_000_000 == 0 { println!("{boots} {} {}", known.len(), left.len()); }
+            if boots % 1_000_000 == 0 {
+                println!("{boots} {} {}", known.len(), left.len());
+            }
             let next = boot::<D, SLOTS>(state.clone(), &question, &readings, &choices, &mut opened);
             if next.is_err() {
                 println!("{choices:?}");
                 let mut at = Some(state.clone());
                 while let Some(state) = at {
-                    println!("promised {} tried {}: {}", state.promised, state.tried, state.slots.iter().map(|slot| format!("{}{:?}", if slot.torn == 0 {""} else if slot.zero == 0 {"~"} else {"m~"}, normal::horizons(&[*slot]))).collect::<Vec<_>>().join(" "));
+                    println!(
+                        "promised {} tried {}: {}",
+                        state.promised,
+                        state.tried,
+                        state
+                            .slots
+                            .iter()
+                            .map(|slot| format!(
+                                "{}{:?}",
+                                if slot.torn == 0 {
+                                    ""
+                                } else if slot.zero == 0 {
+                                    "~"
+                                } else {
+                                    "m~"
+                                },
+                                normal::horizons(&[*slot])
+                            ))
+                            .collect::<Vec<_>>()
+                            .join(" ")
+                    );
                     at = known[&state].clone();
                 }
             }
@@ -140,8 +162,7 @@ fn boot<D: Design, const SLOTS: usize>(
         None
     };
     let power = Power::default();
-    let mut flash =
-        Flash::<SLOTS>::boot(state.slots, readings, choices, &power, question.faults);
+    let mut flash = Flash::<SLOTS>::boot(state.slots, readings, choices, &power, question.faults);
     let State {
         mut promised,
         mut tried,
@@ -196,7 +217,11 @@ fn ways(horizon: u32, found: &Option<Vec<u32>>) -> Vec<u32> {
         }
         ways.push(last + 4);
     } else {
-        ways.extend([horizon + 4, horizon + 8].iter().filter(|to| **to <= HIGHEST));
+        ways.extend(
+            [horizon + 4, horizon + 8]
+                .iter()
+                .filter(|to| **to <= HIGHEST),
+        );
     }
     ways
 }
