@@ -101,7 +101,8 @@ where
 {
     /// The next id. It never blocks; of two threads at least one gets on.
     ///
-    /// On a microcontroller `generate().ok()` leaves the reason out of the program, and what computes it.
+    /// On a microcontroller `generate().map_err(GenerateError::kind)` leaves the milliseconds of the reason out of the
+    /// program, and `generate().ok()` all of it.
     ///
     /// # Errors
     ///

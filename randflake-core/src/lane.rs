@@ -2,7 +2,6 @@
 
 use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
-use core::time::Duration;
 
 use crate::sequencer::explain;
 use crate::state::{Terms, max_length, step};
@@ -136,9 +135,8 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
             tolerance: self.tolerance.ticks(),
             sequence_bits: self.bits,
         };
-        let Some(position) = step(L::SPEC, self.next, now, &terms) else {
-            return Err(self.explain(now, terms));
-        };
+        let position = step(L::SPEC, self.next, now, &terms)
+            .map_err(|refusal| explain(L::SPEC, refusal, self.next, now, terms))?;
         self.next = position.wrapping_add(1);
         // No field carries into another: the origin's sequence has only the lane's number.
         let elapsed = position.shr(self.bits).into();
@@ -195,14 +193,6 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         u32::MAX
             .checked_shl(self.bits)
             .map_or(u32::MAX, |high| !high)
-    }
-
-    // As in `Sequencer`.
-    #[cfg_attr(target_pointer_width = "64", cold)]
-    #[inline]
-    fn explain(&self, now: Duration, terms: Terms<u32>) -> GenerateError {
-        let has_used_up_a_tick = self.next & self.mask() == 0 && self.next > 0;
-        explain(L::SPEC, self.next, has_used_up_a_tick, now, terms)
     }
 }
 

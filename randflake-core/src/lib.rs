@@ -45,8 +45,8 @@ pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
 pub use codec::{Codec, Parts};
 pub use error::{
-    BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError,
-    LeaseError, MakeTicketError, SetClockError, TicketError,
+    BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, GenerateErrorKind,
+    HorizonError, LayoutError, LeaseError, MakeTicketError, SetClockError, TicketError,
 };
 pub use generator::Generator;
 use generator::{Strict, Tolerance};

@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 use core::time::Duration;
 
-use crate::state::{Terms, max_length, step};
+use crate::state::{Refusal, Terms, max_length, step};
 use crate::{
     AnyLayout, AtomicWord, Clock, ExtendError, GenerateError, LayoutSpec, Lease, LeaseError, Run,
     Tolerance, Word,
@@ -177,7 +177,13 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         tolerance: u32,
     ) -> Result<W::Value, GenerateError> {
         let terms = self.terms(tolerance);
-        step(self.spec(), next, now, &terms).ok_or_else(|| self.explain(next, now, terms))
+        step(self.spec(), next, now, &terms).map_err(|refusal| {
+            if next == sealed() {
+                GenerateError::Sealed
+            } else {
+                explain(self.spec(), refusal, next, now, terms)
+            }
+        })
     }
 
     /// The lease as it is now, with what extended it.
@@ -313,46 +319,30 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         self.origin
             .wrapping_add(self.spec().pack(elapsed.into(), 0, sequence.into()))
     }
-
-    // A small processor goes on with what it has in registers, and whoever drops the reason does not pay for it.
-    #[cfg_attr(target_pointer_width = "64", cold)]
-    #[inline]
-    fn explain(&self, next: W::Value, now: Duration, terms: Terms<W::Value>) -> GenerateError {
-        if next == sealed() {
-            return GenerateError::Sealed;
-        }
-        let spec = self.spec();
-        let has_used_up_a_tick = sequence(spec, next) == 0 && next.previous().is_some();
-        explain(spec, next, has_used_up_a_tick, now, terms)
-    }
 }
 
-/// Why there is no position to issue, when the word holds `next`. `has_used_up_a_tick`: the last sequence of
-/// a tick was the last thing issued.
+/// How far away the position is that the word holds, `next`, which was refused.
+// A small processor goes on with what it has in registers, and whoever drops this does not pay for it.
+#[cfg_attr(target_pointer_width = "64", cold)]
 #[inline]
 pub(crate) fn explain<V: Word>(
     spec: LayoutSpec,
+    refusal: Refusal,
     next: V,
-    has_used_up_a_tick: bool,
     now: Duration,
     terms: Terms<V>,
 ) -> GenerateError {
-    let Terms {
-        start,
-        length,
-        tolerance,
-        sequence_bits,
-    } = terms;
-    let tick = start.wrapping_add(next.shr(sequence_bits).into());
-    let due = tick.saturating_sub(tolerance.into());
-    match spec.ms_until(due, now) {
-        0 => GenerateError::LeaseOver {
-            since_ms: spec.ms_since(start.wrapping_add(length.into()), now),
-        },
-        // The tick is exhausted if the clock still shows it.
-        ms if has_used_up_a_tick && ms <= spec.tick_ms() => {
-            GenerateError::SequenceExhausted { retry_in_ms: ms }
-        }
-        ms => GenerateError::ClockBehind { behind_ms: ms },
+    let tick = |elapsed: V| terms.start.wrapping_add(elapsed.into());
+    if refusal == Refusal::LeaseOver {
+        return GenerateError::LeaseOver {
+            since_ms: spec.ms_since(tick(terms.length), now),
+        };
+    }
+    let due = tick(next.shr(terms.sequence_bits)).saturating_sub(terms.tolerance.into());
+    let ms = spec.ms_until(due, now);
+    if refusal == Refusal::SequenceExhausted {
+        GenerateError::SequenceExhausted { retry_in_ms: ms }
+    } else {
+        GenerateError::ClockBehind { behind_ms: ms }
     }
 }

@@ -20,8 +20,18 @@ pub(crate) struct Terms<V> {
     pub(crate) sequence_bits: u32,
 }
 
-/// The position to issue when the word holds `next`; `None` when that is further ahead of the clock than the
-/// tolerance allows, or past the lease.
+/// Why a position is not issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It is further ahead of the clock than the tolerance allows.
+    ClockBehind,
+    /// The same, but by no more than the tick that was used up.
+    SequenceExhausted,
+    /// It is past the lease.
+    LeaseOver,
+}
+
+/// The position to issue when the word holds `next`.
 ///
 /// Whatever the clock shows, the result is at least `next`, so nothing is issued twice. It refuses a
 /// word that is all ones: see [`max_length`].
@@ -31,13 +41,21 @@ pub(crate) fn step<V: Word>(
     next: V,
     now: Duration,
     terms: &Terms<V>,
-) -> Option<V> {
-    let last = last_tick(spec, now, terms)?;
+) -> Result<V, Refusal> {
+    let Some(last) = last_tick(spec, now, terms) else {
+        return Err(Refusal::ClockBehind);
+    };
     let current = V::saturate(last.saturating_sub(terms.tolerance.into()));
     let mut position = next;
     let mut elapsed = next.shr(terms.sequence_bits);
-    if elapsed > V::saturate(last) {
-        return None;
+    let last = V::saturate(last);
+    if elapsed > last {
+        let is_first = next == elapsed.shl(terms.sequence_bits);
+        return Err(if is_first && elapsed.previous() == Some(last) {
+            Refusal::SequenceExhausted
+        } else {
+            Refusal::ClockBehind
+        });
     }
     if elapsed < current {
         // The processor foresees that the clock still shows the word's tick, and need not have read it to go
@@ -46,7 +64,11 @@ pub(crate) fn step<V: Word>(
         elapsed = current;
         position = current.shl(terms.sequence_bits);
     }
-    (elapsed < terms.length).then_some(position)
+    if elapsed < terms.length {
+        Ok(position)
+    } else {
+        Err(Refusal::LeaseOver)
+    }
 }
 
 /// The last tick that may be issued at a time, counted from the lease's start; `None` before that.
@@ -108,7 +130,7 @@ mod tests {
                 None => Some(EPOCH_MS - 1),
             };
             let now = unix_ms.map_or(Duration::MAX, Duration::from_millis);
-            super::step(spec, next, now, &terms)
+            super::step(spec, next, now, &terms).ok()
         });
         assert_eq!(seconds, milliseconds, "{next:?} {now:?} {terms:?}");
         seconds
@@ -303,7 +325,7 @@ mod tests {
                     if is_allowed || !is_left {
                         assert_eq!(
                             is_allowed,
-                            issued == Some(next),
+                            issued == Ok(next),
                             "{tick_ms} {start} {now:?} {elapsed} {tolerance}"
                         );
                     }

@@ -51,8 +51,16 @@ impl Library {
 
 /// All that go together in the whole workspace.
 pub(crate) fn all_features() -> String {
-    let integrations = |library: &Library| library.integrations().map(str::to_owned).collect();
-    united(|library| [library.features(), integrations(library)].concat())
+    all_features_but(&[])
+}
+
+/// The same without some.
+pub(crate) fn all_features_but(left_out: &[&str]) -> String {
+    united(|library| {
+        let integrations = library.integrations().map(str::to_owned);
+        let all = library.features().into_iter().chain(integrations);
+        all.filter(|name| !left_out.contains(&&**name)).collect()
+    })
 }
 
 /// Those of some libraries, without integrations, as `--features` takes them.

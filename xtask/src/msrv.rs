@@ -1,17 +1,22 @@
-//! `msrv`: the workspace compiles with the oldest Rust that is promised, and so does core with each integration alone. No
-//! part of `test`, which needs no second toolchain: there clippy's lint `incompatible_msrv` watches the standard library's
-//! younger items.
+//! `msrv`: the workspace compiles with the oldest Rust that is promised, and so does core with each integration alone;
+//! and no name in it is about to mean something else. No part of `test`, which needs no second toolchain: there clippy's
+//! lint `incompatible_msrv` watches the standard library's younger items.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use crate::apart;
-use crate::cargo::{program, root};
-use crate::matrix::{LIBRARIES, all_features};
+use crate::cargo::{nightly, program, root};
+use crate::matrix::{LIBRARIES, all_features, all_features_but};
 use crate::report::Report;
+use crate::setup::Need;
+
+/// Features whose crates need a younger Rust than ours, and which.
+const YOUNGER: (&[&str], &str) = (&["sea-orm", "sqlx", "sqlx-postgres"], "1.94");
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
     apart::no_arguments(arguments)?;
-    Ok(apart::run("msrv", &[], Report::new(false), run))
+    // It comes with a nightly toolchain.
+    Ok(apart::run("msrv", &[Need::Miri], Report::new(false), run))
 }
 
 fn run(report: &mut Report) {
@@ -19,24 +24,41 @@ fn run(report: &mut Report) {
         report.verdict("Cargo.toml", Err("it has no rust-version".to_owned()));
         return;
     };
-    let check = ["run", "--install", &version, "cargo", "check"];
-    let mut command = program("rustup", &check);
-    command.args([
-        "--workspace",
-        "--all-targets",
-        "--features",
-        &all_features(),
-    ]);
-    report.check(&version, &mut command);
+    let (younger, needed) = YOUNGER;
+    let features = all_features_but(younger);
+    report.check(&version, &mut whole(check(&version), &features));
     // Those are of core; whoever passes them on adds no code.
     for library in LIBRARIES.iter().filter(|library| library.no_std) {
         for feature in library.integrations() {
-            let mut command = program("rustup", &check);
+            let version = if younger.contains(&feature) {
+                needed
+            } else {
+                &version
+            };
+            let mut command = check(version);
             command.args(["--package", library.name, "--no-default-features"]);
             let what = format!("{version}, {} with {feature}", library.name);
             report.check(&what, command.args(["--features", feature]));
         }
     }
+    names(report);
+}
+
+/// Names that the standard library is about to take: where it has the method that a trait of ours has, its own is called
+/// as soon as it is stable.
+fn names(report: &mut Report) {
+    let mut command = whole(nightly(&["cargo", "check"]), &all_features());
+    command.env("RUSTFLAGS", "-Dunstable_name_collisions");
+    report.check("names of the next Rust", &mut command);
+}
+
+fn check(version: &str) -> Command {
+    program("rustup", &["run", "--install", version, "cargo", "check"])
+}
+
+fn whole(mut check: Command, features: &str) -> Command {
+    check.args(["--workspace", "--all-targets", "--features", features]);
+    check
 }
 
 fn promised() -> Option<String> {

@@ -1,6 +1,7 @@
 //! Where the time comes from.
 
 mod bounds;
+mod divisor;
 mod unix;
 mod uptime;
 

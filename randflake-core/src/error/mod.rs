@@ -7,7 +7,7 @@ mod layout;
 mod lease;
 
 pub use clock::{HorizonError, SetClockError};
-pub use generate::GenerateError;
+pub use generate::{GenerateError, GenerateErrorKind};
 pub(crate) use id::write_byte;
 pub use id::{BufferTooShort, DecodeError, FieldError};
 pub use layout::LayoutError;

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{
-    Layout, Lease, LeaseError, MakeTicketError, Randflake as L, Snowflake, Ticket, TicketError, TicketReader,
+    Layout, Lease, LeaseError, MakeTicketError, Randflake as L, Snowflake, Ticket, TicketError,
+    TicketReader,
 };
 
 use crate::suite::{Suite, expect};

@@ -148,12 +148,16 @@ impl Journal {
         Some((geometry.before(self.next), self.highest?))
     }
 
-    /// Second: the slot that has to be marked. It is not tried again; if it fails, the next is to be marked.
+    /// Second: the slot that has to be marked. It is not tried again; if it fails, the next is to be marked. At the end of
+    /// a page it is the last slot, until that is firm: then no boot finds room in this page any more.
     pub(crate) const fn take_doubtful(&mut self, geometry: Geometry) -> Option<u32> {
-        if self.is_firm || geometry.in_page(self.next) == 0 {
+        if self.is_firm {
             return None;
         }
         let at = self.next;
+        if geometry.in_page(at) == 0 {
+            return Some(geometry.before(at));
+        }
         self.next = geometry.after(at);
         Some(at)
     }
@@ -161,10 +165,10 @@ impl Journal {
     /// Third: the slot for the record, and what has to be erased before. Nor is that tried again if it fails, but for
     /// the head of a page, which is erased again.
     pub(crate) const fn take_slot(&mut self, geometry: Geometry) -> (u32, Option<Range<u32>>) {
-        self.is_firm = false;
         let at = self.next;
         if geometry.in_page(at) != 0 {
             self.next = geometry.after(at);
+            self.is_firm = false;
             return (at, None);
         }
         // The end of the second page is the beginning of the first.
@@ -186,7 +190,8 @@ impl Journal {
 /// Whether what is read back of a mark makes the slot show for ever that it was used.
 pub(crate) const fn is_marked([first, second]: Words) -> bool {
     let [mark, other] = HorizonRecord::MARK;
-    first & !mark == 0 && second & !other == 0
+    // One of its two bits may be dead.
+    first & second & !(mark & other) == 0
 }
 
 /// Whether what is read back of a record is as good as it must be: faultless, but for a head, which cannot go elsewhere

@@ -1,4 +1,4 @@
-//! Clients as people install them: redis-cli and redis-benchmark of Debian, redis-py of PyPI, ioredis of npm.
+//! Clients as people install them: redis-cli and redis-benchmark of Debian, redis-py of `PyPI`, ioredis of npm.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `serve`: the server of the command line tool, with clients of Debian, PyPI and npm, which are installed for the run.
+//! `serve`: the server of the command line tool, with clients of Debian, `PyPI` and npm, which are installed for the run.
 
 mod page;
 

@@ -1,5 +1,5 @@
 //! The operators' page in a real browser, and the HTTP interface under requests that are made from its own description. What
-//! that takes comes from Debian, npm and PyPI, the latter into a folder that is made for the run.
+//! that takes comes from Debian, npm and `PyPI`, the latter into a folder that is made for the run.
 
 use std::path::{Path, PathBuf};
 

@@ -38,6 +38,10 @@ pub(super) const IMAGES: &[Image] = &[
         "`generate().ok()`, on the fly, critical section",
     ),
     image(
+        "generate_kind_masked",
+        "`generate().map_err(GenerateError::kind)`, on the fly, critical section",
+    ),
+    image(
         "generate_on_the_fly_masked",
         "`generate`, on the fly, critical section",
     ),
@@ -58,7 +62,19 @@ pub(super) const IMAGES: &[Image] = &[
     },
     image(
         "generate_ticks_masked",
-        "`generate`, on the fly, `UnixClock` over `Uptime`, critical section",
+        "`generate`, on the fly, `UnixClock` over `Uptime` of 32,768 Hz, critical section",
+    ),
+    image(
+        "generate_ticks_1_khz",
+        "`generate`, on the fly, `UnixClock` over `Uptime` of 1 kHz, critical section",
+    ),
+    image(
+        "generate_ticks_1_mhz",
+        "`generate`, on the fly, `UnixClock` over `Uptime` of 1 MHz, critical section",
+    ),
+    image(
+        "generate_ticks_64_mhz",
+        "`generate`, on the fly, `UnixClock` over `Uptime` of 64 MHz, critical section",
     ),
     image("lane_table", "`Lane`, table"),
     image("lane_on_the_fly", "`Lane`, on the fly"),

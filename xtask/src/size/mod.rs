@@ -1,5 +1,6 @@
 //! `size`: what calls of the libraries take of a microcontroller's flash, RAM, stack and time.
 
+mod changes;
 mod check;
 mod elf;
 mod goals;
@@ -19,6 +20,7 @@ use crate::cargo::{output_of, program, root};
 use crate::qemu::{TARGETS, Target, boot_first};
 use crate::report::Report;
 use crate::setup::Need;
+use changes::Before;
 pub(crate) use check::run as check;
 use elf::{Elf, Function};
 use images::{EMPTY, LEVELS, Level};
@@ -76,7 +78,9 @@ fn files(wanted: &Wanted, rows: &[Row]) -> Result<Vec<(PathBuf, String)>, String
         files.push((file.clone(), row::json(&rustc, rows)));
     }
     if wanted.is_all() {
-        files.push((root().join(PAGE), page::page(&rustc, rows)));
+        let before = wanted.since.as_deref().map(Before::read).transpose()?;
+        let before = before.unwrap_or_default();
+        files.push((root().join(PAGE), page::page(&rustc, rows, &before)));
         let file = root().join(CIPHER_README);
         let readme = fs::read_to_string(&file).map_err(|error| error.to_string())?;
         let readme = page::cipher_readme(&readme, rows).ok_or("its table has no place")?;

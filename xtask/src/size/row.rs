@@ -31,6 +31,20 @@ pub(super) enum Quantity {
     Masked,
 }
 
+impl Quantity {
+    /// In the record.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Flash => "flash",
+            Self::Ram => "ram",
+            Self::Stack => "stack",
+            Self::Instructions => "instructions",
+            Self::MostInstructions => "most_instructions",
+            Self::Masked => "masked",
+        }
+    }
+}
+
 impl Row {
     pub(super) fn quantity(&self, quantity: Quantity) -> u64 {
         let most = |of: fn(&Call) -> u64| self.calls.iter().map(of).max().unwrap_or_default();
@@ -51,20 +65,29 @@ impl Row {
             .iter()
             .map(|function| format!("\"{}\": {}", function.name, function.bytes))
             .collect();
+        let quantities = [
+            Quantity::Flash,
+            Quantity::Ram,
+            Quantity::Stack,
+            Quantity::Instructions,
+            Quantity::MostInstructions,
+            Quantity::Masked,
+        ];
+        let quantities = quantities
+            .map(|quantity| format!("\"{}\": {}", quantity.name(), self.quantity(quantity)));
         format!(
-            "{{\"target\": \"{}\", \"level\": \"{}\", \"image\": \"{}\", \"flash\": {}, \"ram\": {}, \
-             \"stack\": {}, \"instructions\": {}, \"most_instructions\": {}, \"masked\": {}, \
-             \"functions\": {{{}}}}}",
-            self.target,
-            self.level,
-            self.image,
-            self.flash,
-            self.ram,
-            self.quantity(Quantity::Stack),
-            self.quantity(Quantity::Instructions),
-            self.quantity(Quantity::MostInstructions),
-            self.quantity(Quantity::Masked),
+            "{}, {}, \"functions\": {{{}}}}}",
+            self.head(),
+            quantities.join(", "),
             functions.join(", "),
+        )
+    }
+
+    /// What its line begins with.
+    pub(super) fn head(&self) -> String {
+        format!(
+            "{{\"target\": \"{}\", \"level\": \"{}\", \"image\": \"{}\"",
+            self.target, self.level, self.image
         )
     }
 }

@@ -7,7 +7,7 @@ use super::wasm;
 use crate::qemu::TARGETS;
 
 pub(crate) const USAGE: &str =
-    "usage: cargo xtask size [--json FILE] [--target NAME] [--level Os|Oz|O3] [--functions]
+    "usage: cargo xtask size [--json FILE] [--since FILE] [--target NAME] [--level Os|Oz|O3] [--functions]
        cargo xtask size --check [--target NAME]
 
 Without `--target` and `--level` all is measured at Os and O3, and randflake-embedded/SIZE.md and the table in
@@ -15,6 +15,7 @@ sparx64/README.md are written anew.
 
 flags:
   --json FILE    the figures, with the functions that each call brings
+  --since FILE   SIZE.md also shows what differs from an earlier `--json`, old and new
   --target NAME  only targets whose name begins so
   --level LEVEL  only this level of optimisation
   --functions    print the functions that each call brings
@@ -26,6 +27,7 @@ pub(super) struct Wanted {
     target: String,
     level: Option<String>,
     pub(super) json: Option<PathBuf>,
+    pub(super) since: Option<PathBuf>,
     pub(super) functions: bool,
     pub(super) check: bool,
 }
@@ -43,6 +45,7 @@ impl Wanted {
                 "--target" => wanted.target = value()?,
                 "--level" => wanted.level = Some(value()?),
                 "--json" => wanted.json = Some(value()?.into()),
+                "--since" => wanted.since = Some(value()?.into()),
                 "--functions" => wanted.functions = true,
                 "--check" => wanted.check = true,
                 other => return Err(format!("unknown argument `{other}`")),
@@ -98,7 +101,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_refused() {
-        for arguments in ["--target x86", "--level O2", "--json", "--sizes"] {
+        for arguments in ["--target x86", "--level O2", "--json", "--since", "--sizes"] {
             assert!(parse(arguments).is_err(), "{arguments}");
         }
     }

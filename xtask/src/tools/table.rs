@@ -59,6 +59,13 @@ pub(crate) const REDIS_BENCHMARK: Tool = Tool {
     source: packages(&["redis-tools"], Program("redis-benchmark", AS_GIVEN)),
 };
 
+/// Of the benchmark of the server.
+pub(crate) const WRK: Tool = Tool {
+    name: "wrk",
+    find: || program_file("wrk"),
+    source: packages(&["wrk"], Program("wrk", AS_GIVEN)),
+};
+
 pub(crate) const ETCD: Tool = Tool {
     name: "etcd",
     find: || program_file("etcd"),

@@ -38,6 +38,39 @@ macro_rules! image {
     };
 }
 
+/// An image of the next id as a device takes it: round keys made anew, a word in a critical section, and for a clock
+/// the ticks of a timer with the offset that synchronisation sets.
+#[macro_export]
+macro_rules! ticks_image {
+    ($hz:literal) => {
+        use core::hint::black_box;
+        use core::time::Duration;
+
+        use randflake_embedded::CriticalSectionWord as Word;
+        use randflake_embedded::randflake_core::{
+            GenerateError, Generator, Id, Randflake, Sparx64OnTheFly, UnixClock, Uptime,
+        };
+        use $crate::{Counter, START_UNIX_S};
+
+        type Ticks = Uptime<$hz, fn() -> u32, Word>;
+        type Ids = Generator<Randflake, Word, UnixClock<Ticks, Word>, Sparx64OnTheFly>;
+
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        fn probe(ids: &Ids) -> Result<Id, GenerateError> {
+            ids.generate()
+        }
+
+        $crate::image!(Ids, {
+            let clock = UnixClock::new(Ticks::new(Counter::<$hz>::read));
+            $crate::expect(clock.set(Duration::from_secs(START_UNIX_S)));
+            let cipher = Sparx64OnTheFly::new($crate::KEY_BYTES);
+            let ids = $crate::expect(Ids::new($crate::lease(), clock, cipher));
+            $crate::take_ids_after(Counter::<$hz>::advance, || probe(black_box(&ids)));
+        });
+    };
+}
+
 /// If not, the image holds the probe, and nothing that a program does before it.
 pub const RUNS: bool = cfg!(feature = "run");
 
@@ -72,11 +105,15 @@ pub fn lease<L: Layout>() -> Lease<L> {
 }
 
 /// The first id of the lease, the first of the next second, and the one after it, which is the usual one.
-pub fn take_ids<E>(mut next: impl FnMut() -> Result<Id, E>) {
+pub fn take_ids<E>(next: impl FnMut() -> Result<Id, E>) {
     Shown.set();
+    take_ids_after(|| Shown.advance(), next);
+}
+
+/// The same with another clock.
+pub fn take_ids_after<E>(a_second: impl FnOnce(), mut next: impl FnMut() -> Result<Id, E>) {
     expect(black_box(next()));
-    Shown.advance();
-    Counter::advance();
+    a_second();
     expect(black_box(next()));
     expect(black_box(next()));
 }

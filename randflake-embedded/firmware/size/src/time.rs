@@ -36,12 +36,10 @@ impl Clock for Shown {
 #[unsafe(no_mangle)]
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// A timer that counts 32,768 Hz: one load, as from a register.
-pub struct Counter;
+/// A timer: one load, as from a register.
+pub struct Counter<const HZ: u32>;
 
-impl Counter {
-    pub const HZ: u32 = 32_768;
-
+impl<const HZ: u32> Counter<HZ> {
     #[inline]
     pub fn read() -> u32 {
         COUNT.load(Ordering::Relaxed)
@@ -49,6 +47,6 @@ impl Counter {
 
     /// A second later.
     pub fn advance() {
-        COUNT.store(Self::read().wrapping_add(Self::HZ), Ordering::Relaxed);
+        COUNT.store(Self::read().wrapping_add(HZ), Ordering::Relaxed);
     }
 }

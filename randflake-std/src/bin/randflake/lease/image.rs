@@ -1,10 +1,10 @@
 //! What a programmer writes into a device's memory.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use ihex::{Record, create_object_file_representation};
+use randflake_std::private_file;
 
 use crate::failure::Failure;
 
@@ -71,16 +71,7 @@ impl Image {
                 ));
             }
         };
-        let write = || {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut file = options.open(path)?;
-            file.write_all(&bytes)?;
-            file.sync_all()
-        };
-        write().map_err(|error| refusal(path, &error))
+        private_file::write_new(path, &bytes).map_err(|error| refusal(path, &error))
     }
 
     fn hex(&self) -> Result<String, Failure> {

@@ -11,6 +11,7 @@ mod health;
 mod ids;
 mod inspect;
 mod leases;
+mod noted;
 mod problem;
 mod query;
 mod recorder;
@@ -29,7 +30,9 @@ use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use randflake_std::Secret;
@@ -37,6 +40,7 @@ use tokio::time::timeout;
 
 use self::board::Boards;
 use self::files::FILES;
+use self::noted::{Noted, Peer};
 use self::problem::{Defect, Problem};
 use self::recorder::Recorded;
 use super::listen::{Protocol, Stopping, Stream, stopped};
@@ -102,9 +106,10 @@ async fn no_method(request: Request) -> Problem {
 }
 
 /// What all requests have in common.
-async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let counters = &app.service.counters;
     counters.http_requests.add(1);
+    let noted = Noted::begin(&app.service, &mut request);
     let answered = timeout(PATIENCE, next.run(request)).await;
     let mut response = answered.unwrap_or_else(|_| {
         let told = format!(
@@ -115,6 +120,9 @@ async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Re
     });
     if let Some(kind) = response.extensions().get::<Kind>() {
         counters.refused(*kind);
+    }
+    if let Some(noted) = noted {
+        noted.end(&app.service, &response);
     }
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -156,8 +164,12 @@ impl Protocol for Http {
         &self.service.counters.http
     }
 
-    async fn speak(self, stream: Stream, _peer: SocketAddr, mut stopping: Stopping) {
-        let service = TowerToHyperService::new(self.router);
+    async fn speak(self, stream: Stream, peer: SocketAddr, mut stopping: Stopping) {
+        let router = TowerToHyperService::new(self.router);
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            router.call(request)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)

@@ -7,6 +7,7 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 
 use super::App;
+use super::noted::Seen;
 use super::problem::Problem;
 use crate::serve::access::{Identity, Scope};
 use crate::serve::service::refusal::{Kind, Refusal};
@@ -28,6 +29,9 @@ impl FromRequestParts<Arc<App>> for Who {
                 ));
             }
         };
+        if let Some(seen) = parts.extensions.get::<Seen>() {
+            seen.is(&identity);
+        }
         Ok(Self(identity))
     }
 }

@@ -1,0 +1,105 @@
+//! Division on Armv6-M, which neither divides nor has the upper half of a product: the compiler calls its library,
+//! which takes 452 bytes and subtracts 32 times. Here an estimate takes two multiplications, and is too small by one at
+//! most unless the quotient is large.
+
+/// A divisor, above 0.
+#[derive(Clone, Copy)]
+pub(crate) struct Divisor {
+    by: u32,
+    /// `2^(16 + shift) / divisor`, rounded down: at most 16 bits.
+    reciprocal: u32,
+    shift: u32,
+    /// How many estimates any number needs.
+    passes: u32,
+}
+
+impl Divisor {
+    #[expect(
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        reason = "evaluated when the program is compiled"
+    )]
+    pub(crate) const fn new(divisor: u32) -> Self {
+        let (shift, passes) = match divisor {
+            0x1_0000.. => (16, 1),
+            4.. => (divisor.ilog2(), 2),
+            _ => (divisor.ilog2(), 3),
+        };
+        Self {
+            by: divisor,
+            reciprocal: ((1_u64 << (16 + shift)) / divisor as u64) as u32,
+            shift,
+            passes,
+        }
+    }
+
+    /// The quotient and the rest.
+    #[inline]
+    pub(crate) fn divide(self, number: u32) -> (u32, u32) {
+        self.divide_in(self.passes, number)
+    }
+
+    /// The quotient, which is below 2^15.
+    #[inline]
+    pub(crate) fn divide_small(self, number: u32) -> u32 {
+        self.divide_in(1, number).0
+    }
+
+    #[inline]
+    fn divide_in(self, passes: u32, number: u32) -> (u32, u32) {
+        if self.by.is_power_of_two() {
+            let rest = number & self.by.wrapping_sub(1);
+            return (number >> self.by.trailing_zeros(), rest);
+        }
+        let (mut quotient, mut rest) = (0_u32, number);
+        // A reciprocal of 16 bits is too small by less than a 2^15th of itself: so is what an estimate leaves.
+        for _pass in 0..passes {
+            let part = self.estimate(rest);
+            quotient = quotient.wrapping_add(part);
+            rest = rest.wrapping_sub(part.wrapping_mul(self.by));
+        }
+        if rest < self.by {
+            (quotient, rest)
+        } else {
+            (quotient.wrapping_add(1), rest.wrapping_sub(self.by))
+        }
+    }
+
+    /// The quotient or less. The sum has 32 bits.
+    #[inline]
+    fn estimate(self, number: u32) -> u32 {
+        let upper = (number >> 16).wrapping_mul(self.reciprocal);
+        let lower = (number & 0xffff).wrapping_mul(self.reciprocal) >> 16;
+        upper.wrapping_add(lower) >> self.shift
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_division() {
+        let powers = (0..32).map(|bit| 1_u32 << bit);
+        let rates = [3, 1_000, 32_768, 48_000, 1_000_000, 64_000_000, 4_294_967];
+        let near = |n: u32| [n.wrapping_sub(1), n, n.wrapping_add(1)];
+        let numbers = || {
+            powers
+                .clone()
+                .chain([1_000_000, 0xcccc_cccc])
+                .flat_map(near)
+        };
+        let divisors = rates.into_iter().chain(numbers()).filter(|&d| d > 0);
+        for divisor in divisors {
+            let by = Divisor::new(divisor);
+            let multiples = numbers().map(|n| n / divisor * divisor).flat_map(near);
+            for number in numbers().chain(multiples) {
+                let expected = (number / divisor, number % divisor);
+                assert_eq!(by.divide(number), expected, "{number} / {divisor}");
+                if expected.0 < 1 << 15 {
+                    assert_eq!(by.divide_small(number), expected.0, "{number} / {divisor}");
+                }
+            }
+        }
+    }
+}
