@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::report::Report;
 use crate::setup::{self, Need};
-use crate::{bench, copies, docs_rs, fuzz, horizon, msrv, public_api, size, soak};
+use crate::{bench, chaos, copies, docs_rs, fuzz, horizon, msrv, public_api, size, soak};
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -34,6 +34,12 @@ pub(crate) const APART: &[Apart] = &[
         about: "an hour of killed holders and killed engines, a quarter on each engine, or --minutes N",
         usage: "usage: cargo xtask soak [--minutes N]\n",
         main: soak::main,
+    },
+    Apart {
+        name: "chaos",
+        about: "a fleet of servers, Python and Rust on PostgreSQL, killed and suspended for ten minutes, or --minutes N",
+        usage: "usage: cargo xtask chaos [--minutes N]\n",
+        main: chaos::main,
     },
     Apart {
         name: "copies",

@@ -10,6 +10,7 @@ mod bench;
 mod boards;
 mod c_library;
 mod cargo;
+mod chaos;
 mod copies;
 mod counts;
 mod cpu;

@@ -140,7 +140,7 @@ fn redis_py_s_neighbour_randflake_under_leases() {
 /// A module is looked for above the program.
 #[test]
 fn ioredis_as_in_the_example() {
-    let modules = PathBuf::from(program("RANDFLAKE_SERVE_NODE_MODULES"));
+    let modules = program("RANDFLAKE_SERVE_NODE_MODULES");
     let copy = modules.join("ids.mjs");
     std::fs::copy(examples().join("node/ids.mjs"), &copy).unwrap();
     let ids = example("RANDFLAKE_NODE", copy.to_str().unwrap());

@@ -5,6 +5,7 @@ mod page;
 use std::process::Command;
 
 use crate::cargo::program;
+use crate::chaos;
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -19,6 +20,7 @@ pub(crate) fn needs() -> Vec<Need> {
     let tools: [&'static Tool; 5] = [&REDIS_CLI, &REDIS_BENCHMARK, &PYTHON, &NODE, &NPM];
     let mut needs: Vec<Need> = tools.map(Need::Tool).into();
     needs.extend(page::needs());
+    needs.extend(chaos::needs());
     needs
 }
 
@@ -56,6 +58,7 @@ pub(crate) fn run(report: &mut Report) {
         skip(&mut tests, &["ioredis"]);
     }
     report.tests("serve", &mut tests);
+    chaos::run(report, 0);
     page::run(report, &scratch.path().join("page"));
 }
 

@@ -5,6 +5,7 @@ The server is asked once per third of a lease, never per id. When it cannot be r
 
 import json
 import os
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -15,7 +16,7 @@ URL = os.environ.get("RANDFLAKE_URL", "http://127.0.0.1:8080")
 NAMESPACE = os.environ.get("RANDFLAKE_NAMESPACE", "default")
 TOKEN = os.environ.get("RANDFLAKE_TOKEN")
 SECRET = bytes.fromhex(os.environ["RANDFLAKE_KEY"])  # that of the namespace
-TTL_S = 60
+TTL_S = int(os.environ.get("RANDFLAKE_TTL_S", "60"))
 
 
 def post(path, document):
@@ -63,7 +64,7 @@ class Ids:
                     self.document = renewed
                     self.generator.extend_lease(lease_of(renewed))
             except (urllib.error.URLError, OSError) as error:
-                print(f"not renewed: {error}")
+                print(f"not renewed: {error}", file=sys.stderr)
 
     def generate(self):
         """An id, as a signed 64-bit integer. Fails when the lease has ended."""

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use clap::ValueEnum as _;
+use clap::ValueEnum;
 use randflake_std::Id;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ fn form_of(name: Option<&str>) -> Result<Form, Problem> {
     };
     Form::from_str(name, false).map_err(|_| {
         let forms = Form::value_variants().iter();
-        let values = forms.filter_map(|form| form.to_possible_value());
+        let values = forms.filter_map(ValueEnum::to_possible_value);
         let names: Vec<_> = values.map(|value| value.get_name().to_owned()).collect();
         Problem::invalid(format!(
             "form is {name:?}: {} are allowed",
