@@ -135,8 +135,9 @@ const BODIES: &[(&str, &str, u16)] = &[
 ];
 
 fn post(head: &str, body: &[u8]) -> Vec<u8> {
-    let head =
-        format!("POST /v1/leases HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{head}\r\n\r\n");
+    let head = format!(
+        "POST /v1/leases HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{head}\r\n\r\n"
+    );
     [head.as_bytes(), body].concat()
 }
 
@@ -175,7 +176,8 @@ fn corpus() -> Vec<(String, Vec<u8>, Expected)> {
         .iter()
         .map(|(name, text, status)| ((*name).to_owned(), text.as_bytes().to_vec(), *status));
     let targets = TARGETS.iter().map(|(method, target, status)| {
-        let request = format!("{method} {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let request =
+            format!("{method} {target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
         (
             format!("{method} {target}"),
             request.into_bytes(),

@@ -6,6 +6,7 @@
 
 use core::net::IpAddr;
 
+use axum::http::HeaderValue;
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
@@ -14,7 +15,7 @@ use crate::serve::service::refusal::{Kind, Refusal};
 
 /// Refuses requests that a page of another site may have sent.
 pub(super) fn check(parts: &Parts) -> Result<(), Refusal> {
-    let text = |name| parts.headers.get(name).map(|value| value.as_bytes());
+    let text = |name| parts.headers.get(name).map(HeaderValue::as_bytes);
     // Browsers send it always, other programs of HTTP/1.0 perhaps not.
     let Some(host) = text(HOST) else {
         return Ok(());
