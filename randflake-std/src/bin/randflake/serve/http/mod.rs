@@ -15,6 +15,7 @@ mod noted;
 mod problem;
 mod query;
 mod recorder;
+mod site;
 mod status;
 mod tickets;
 mod who;

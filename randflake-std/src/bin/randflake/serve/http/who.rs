@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use super::App;
 use super::noted::Seen;
 use super::problem::Problem;
+use super::site;
 use crate::serve::access::{Identity, Scope};
 use crate::serve::service::refusal::{Kind, Refusal};
 
@@ -21,7 +22,11 @@ impl FromRequestParts<Arc<App>> for Who {
         let access = &app.service.access;
         let mut values = parts.headers.get_all(AUTHORIZATION).iter();
         let identity = match (values.next(), values.next()) {
-            (None, _) => access.anonymous()?,
+            (None, _) => {
+                let anybody = access.anonymous()?;
+                site::check(parts)?;
+                anybody
+            }
             (Some(value), None) => access.authenticate(bearer(value.as_bytes())?)?,
             (Some(_), Some(_)) => {
                 return Err(Problem::invalid(
