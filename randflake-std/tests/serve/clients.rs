@@ -105,7 +105,11 @@ fn ioredis() {
 fn example(interpreter: &str, name: &str, has_tokens: bool) -> BTreeSet<String> {
     let home = Home::new();
     let token = home.token("client", "ids,leases", "default", &[]);
-    let tokens: &[_] = if has_tokens { &["--tokens", "tokens"] } else { &[] };
+    let tokens: &[_] = if has_tokens {
+        &["--tokens", "tokens"]
+    } else {
+        &[]
+    };
     let server = Server::start_with(home, &[&["--http", "127.0.0.1:0"], tokens].concat());
     let log = server.home().log();
     let (_, http) = log.split_once("http at ").unwrap();
@@ -148,6 +152,6 @@ fn ioredis_as_in_the_example() {
     let modules = program("RANDFLAKE_SERVE_NODE_MODULES");
     let copy = modules.join("ids.mjs");
     std::fs::copy(examples().join("node/ids.mjs"), &copy).unwrap();
-    let ids = example("RANDFLAKE_NODE", copy.to_str().unwrap());
+    let ids = example("RANDFLAKE_NODE", copy.to_str().unwrap(), true);
     assert_eq!(ids.len(), 1_001);
 }

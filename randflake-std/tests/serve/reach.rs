@@ -44,7 +44,11 @@ fn wrong_settings_are_told() {
     fs::set_permissions(home.path("open"), Permissions::from_mode(0o666)).unwrap();
     let local = ["--resp", "127.0.0.1:0"];
     for (arguments, status, problem) in [
-        (&[][..], 2, "give --resp ADDRESS for the Redis protocol, --http ADDRESS for HTTP, or both"),
+        (
+            &[][..],
+            2,
+            "give --resp ADDRESS for the Redis protocol, --http ADDRESS for HTTP, or both",
+        ),
         (
             &["--resp", "nowhere"],
             2,

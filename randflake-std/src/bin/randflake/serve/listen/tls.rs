@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use randflake_std::date::utc;
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
-use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::{CertificateError, Error, RootCertStore, ServerConfig};
@@ -131,8 +131,7 @@ fn wrong_date(certificate: &CertificateDer<'static>) -> Option<String> {
     let roots = RootCertStore::empty();
     let algorithms = default_provider().signature_verification_algorithms.all;
     let now = UnixTime::now();
-    let checked =
-        verify_server_cert_signed_by_trust_anchor(&parsed, &roots, &[], now, algorithms);
+    let checked = verify_server_cert_signed_by_trust_anchor(&parsed, &roots, &[], now, algorithms);
     let date = |time: UnixTime| utc(Duration::from_secs(time.as_secs()));
     match checked {
         Err(Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. })) => {

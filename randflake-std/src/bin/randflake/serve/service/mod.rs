@@ -80,7 +80,10 @@ impl Service {
         self.spaces.get(name).ok_or_else(|| {
             let names = self.spaces.keys().map(String::as_str);
             let names: Vec<_> = names.filter(|name| who.sees(name)).collect();
-            let told = format!("there is no namespace {name:?}: served: {}", names.join(", "));
+            let told = format!(
+                "there is no namespace {name:?}: served: {}",
+                names.join(", ")
+            );
             Refusal::new(Kind::UnknownNamespace, told)
         })
     }
