@@ -18,7 +18,7 @@ pub(crate) use slot::Slot;
 /// A [`HorizonStore`] in the first two pages of a flash, through a driver of `embedded-storage`: give it a
 /// partition, [`FlashPart`](crate::FlashPart) for one.
 ///
-/// It stands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each boot,
+/// It withstands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each boot,
 /// a bit that was lost in any record, and bits that cannot be written or erased any more, whether or not the driver
 /// notices: everything is read back. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
 /// for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
