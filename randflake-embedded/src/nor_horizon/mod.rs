@@ -113,12 +113,7 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     ///
     /// The driver's. The horizon is not known then, and no id may be issued.
     pub fn open(mut flash: F) -> Result<Self, F::Error> {
-        let [one, other] = Scan::heads(Self::GEOMETRY);
-        let heads = [
-            read::<F, SLOT>(&mut flash, one)?,
-            read::<F, SLOT>(&mut flash, other)?,
-        ];
-        let mut scan = Scan::new(Self::GEOMETRY, heads);
+        let mut scan = Scan::new(Self::GEOMETRY);
         while let Some(at) = scan.next() {
             scan.saw(read::<F, SLOT>(&mut flash, at)?);
         }
