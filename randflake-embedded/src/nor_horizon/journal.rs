@@ -221,15 +221,19 @@ const fn is_mark([first, second]: Words) -> bool {
     (first & !mark) | (second & !other) == 0
 }
 
-/// Whether what is read back of a mark makes the slot show for ever that it was used: one of its two bits may be dead.
-pub(crate) const fn is_marked([first, second]: Words) -> bool {
-    let [mark, other] = HorizonRecord::MARK;
-    first & second & !(mark & other) == 0
-}
-
-/// Whether what is read back of a record is as good as it must be: faultless, but for a head, which cannot go elsewhere
-/// and shows its record with a dead bit too.
-pub(crate) fn is_written(geometry: Geometry, at: u32, record: HorizonRecord, shown: Words) -> bool {
+/// Whether what is read back is good enough: a record faultless, but for a head, which cannot go elsewhere and shows its
+/// record with a dead bit too; and of a mark, which is no record, one of its two bits.
+pub(crate) fn is_written(
+    geometry: Geometry,
+    at: u32,
+    record: Option<HorizonRecord>,
+    shown: Words,
+) -> bool {
+    let Some(record) = record else {
+        let [first, second] = shown;
+        let [mark, other] = HorizonRecord::MARK;
+        return first & second & !(mark & other) == 0;
+    };
     shown == record.to_words()
         || geometry.in_page(at) == 0 && HorizonRecord::from_words(shown) == Some(record)
 }
