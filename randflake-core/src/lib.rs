@@ -52,7 +52,7 @@ pub use generator::Generator;
 use generator::{Strict, Tolerance};
 #[cfg(feature = "ticket")]
 pub use horizon::TicketCounter;
-pub use horizon::{Blocks, DEFAULT_BLOCK_S, HorizonRecord, HorizonStore};
+pub use horizon::{AsyncHorizonStore, Blocks, DEFAULT_BLOCK_S, HorizonRecord, HorizonStore};
 pub use id::Id;
 #[cfg(feature = "serde")]
 pub use integrations::serde;

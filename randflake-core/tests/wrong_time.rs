@@ -130,7 +130,8 @@ fn settings_do_not_add_up() {
     let bounds = bounds(&horizon);
     let mut device = Device::boot(&mut horizon, &time);
     time.set(bounds.start()).unwrap();
-    for seconds in 1..=10_000 {
+    let settings = if cfg!(miri) { 200 } else { 10_000 };
+    for seconds in 1..=settings {
         uptime.0.set(HOUR + Duration::from_secs(seconds));
         time.set_within(end(), &bounds).unwrap();
         if seconds % 100 == 0 {
@@ -151,7 +152,8 @@ fn after_a_correction_there_are_ids_at_once() {
     let mut device = Device::boot(&mut horizon, &time);
     time.set_within(made() + YEAR, &bounds).unwrap();
     let mut last = device.next().unwrap();
-    for minutes in 0..2 * 24 * 60 {
+    let step = if cfg!(miri) { 60 } else { 1 };
+    for minutes in (0..=2 * 24 * 60).step_by(step) {
         // Corrected, again and again.
         let now = made() + Duration::from_secs(60 * minutes);
         uptime.0.set(HOUR + Duration::from_secs(60 * minutes));
@@ -164,7 +166,7 @@ fn after_a_correction_there_are_ids_at_once() {
     // The clock has caught up with what was stamped.
     assert_eq!(
         Randflake::SPEC.unpack(last.to_u64()).tick,
-        MADE + 2 * DAY.as_secs() - 60
+        MADE + 2 * DAY.as_secs()
     );
 }
 

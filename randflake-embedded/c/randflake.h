@@ -1,5 +1,6 @@
 /*
- * Randflake ids for C firmware: 64-bit ids that are unique across a fleet of devices and reveal nothing without the key.
+ * Randflake ids for C firmware: 64-bit ids that are unique across a fleet of devices, and reveal nothing without the
+ * key.
  *
  * The library is librandflake.a, made by `cargo build --release --target TARGET` in this folder. It needs no heap and
  * no C library, has no global state, and never panics. README.md has a whole program, and how to use it with Zephyr,
@@ -20,7 +21,8 @@
  *   - rf_init, rf_renew, rf_provision: one thread at a time, and no interrupt, as they may write flash memory.
  *
  * On processors with compare-and-swap (Cortex-M3 and up, RISC-V with the A extension) no interrupt is ever masked. On
- * others (Cortex-M0, M0+, RV32IMC) they are masked for some ten instructions at a time: see rf_critical_enter.
+ * others (Cortex-M0, M0+, RV32IMC) they are masked for 8 to 10 instructions at a time: see rf_critical_enter. What
+ * cannot be masked (NMI) must not call the library there.
  */
 #ifndef RANDFLAKE_H
 #define RANDFLAKE_H
@@ -78,7 +80,9 @@ enum {
     /** the ticket's lease is invalid */
     RF_TICKET_LEASE = 19,
     /** the ticket's lease has expired */
-    RF_TICKET_EXPIRED = 20
+    RF_TICKET_EXPIRED = 20,
+    /** the ticket's counter is above 1073741823 */
+    RF_TICKET_COUNTER = 21
 };
 
 /** Describes a status in English, as a constant string; "unknown status" for a number that is none. */
@@ -110,8 +114,8 @@ typedef struct rf_config {
     uint32_t (*uptime_s)(void *user);
     /** Returns the horizon: what was last raised, also after a reset; 0 if there is none that can be read. */
     uint32_t (*read_horizon)(void *user);
-    /** Writes the horizon, and returns 0 when it is durable: still there after a power cut. It is read back then, and may
-     * have been rounded up to a multiple of 4, as rf_write_record does.
+    /** Writes the horizon, and returns 0 when it is durable: still there after a power cut. It is read back then, and
+     * may have been rounded up to a multiple of 4, as rf_write_record does.
      *
      * A value other than 0 says that it failed. The horizon is the old or the new one then. */
     int32_t (*raise_horizon)(void *user, uint32_t unix_s);
@@ -224,8 +228,8 @@ rf_parts rf_inspect(const rf_t *rf, uint64_t id);
  * `*counter`. `key` is the device's ticket key of 16 bytes, never that of the ids. `*counter` goes in as the counter of
  * the last ticket accepted, 0 if none was: keep it durably. `now_unix_s` is rf_now.
  *
- * Errors, after which nothing was written: RF_TICKET_VERSION, RF_TICKET_FORGED, RF_TICKET_FOREIGN, RF_TICKET_REPLAYED,
- * RF_TICKET_LEASE, RF_TICKET_EXPIRED. */
+ * Errors, after which nothing was written: RF_TICKET_VERSION, RF_TICKET_FORGED, RF_TICKET_FOREIGN, RF_TICKET_COUNTER,
+ * RF_TICKET_REPLAYED, RF_TICKET_LEASE, RF_TICKET_EXPIRED. */
 rf_status rf_accept_ticket(const uint8_t ticket[RF_TICKET_SIZE], const uint8_t key[16], uint64_t device_id,
                            uint32_t now_unix_s, uint32_t *counter, rf_grant *grant);
 

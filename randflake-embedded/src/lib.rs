@@ -22,6 +22,8 @@ mod prefetch;
 mod rtc;
 #[cfg(any(feature = "embedded-hal", feature = "embedded-hal-async"))]
 mod wait;
+#[cfg(feature = "embedded-storage")]
+mod write_once_horizon;
 
 #[cfg(feature = "critical-section")]
 pub use critical_section_word::CriticalSectionWord;
@@ -53,3 +55,5 @@ pub use rtc::{RtcError, set_clock_from_rtc, set_rtc};
 pub use wait::wait;
 #[cfg(feature = "embedded-hal-async")]
 pub use wait::wait_async;
+#[cfg(feature = "embedded-storage")]
+pub use write_once_horizon::{WriteOnceHorizon, write_once_lifetime_s};

@@ -4,8 +4,7 @@ use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
 use core::hint::black_box;
 use std::ffi::OsStr;
-use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use randflake_core::Sparx64;
@@ -177,12 +176,9 @@ impl Secret {
     /// [`SecretError::File`] if the file already exists or cannot be written.
     pub fn write_new(&self, path: impl AsRef<Path>) -> Result<(), SecretError> {
         let path = path.as_ref();
-        let write = || {
-            let mut file = new_private_file().open(path)?;
-            writeln!(file, "{}", self.to_hex().as_str())?;
-            file.sync_all()
-        };
-        write().map_err(|source| SecretError::File {
+        let line = Zeroizing::new(format!("{}\n", self.to_hex().as_str()));
+        let written = private_file::write_new(path, line.as_bytes());
+        written.map_err(|source| SecretError::File {
             path: path.to_owned(),
             source,
         })
@@ -221,22 +217,6 @@ impl PartialEq for Secret {
 }
 
 impl Eq for Secret {}
-
-#[cfg(unix)]
-fn new_private_file() -> OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    options
-}
-
-#[cfg(not(unix))]
-fn new_private_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    options
-}
 
 impl Debug for Secret {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -20,8 +20,8 @@ use randflake_core::ManualClock;
 use randflake_std::Layout;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{
-    self, AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, NodeIds,
-    StaticStore, StoreError, StoreErrorKind, Verdict,
+    self, AcquireRequest, Explanation, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource,
+    NodeIds, StaticStore, StoreError, StoreErrorKind, Verdict,
 };
 use randflake_std::segment::{CounterErrorKind, SegmentStore};
 use tempfile::TempDir;
@@ -430,6 +430,29 @@ fn a_diagnosis_cautions_against_a_second_file() {
     let assignment = assignment.unwrap();
     assert_eq!(assignment.value, "7");
     assert!(matches!(assignment.verdict, Verdict::Caution(_)));
+}
+
+/// Its file has room for one lease: what was before is not known, and no gap.
+#[test]
+fn the_history_has_the_last_lease() {
+    let place = Place::new();
+    let mut store = place.store();
+    store.end_quarantine().unwrap();
+    let first = acquire(&mut store, 1, 1).unwrap().grants[0];
+    store.release(&[first]).unwrap();
+    place.pass(ticks(2 * TTL));
+    let second = acquire(&mut store, 2, 1).unwrap().grants[0];
+    let history = store.history(0..=u32::MAX).unwrap();
+    assert_eq!(history.gaps(), []);
+    let starts = history.leases().map(|lease| lease.record.grant.start);
+    assert_eq!(starts.collect::<Vec<_>>(), [second.start]);
+    let explained = |tick| history.explain(first.node_id, tick);
+    assert!(matches!(explained(second.start), Explanation::Held(_)));
+    assert!(matches!(
+        explained(first.start),
+        Explanation::Unknown { known_from } if known_from == first.end
+    ));
+    assert_eq!(explained(first.end), Explanation::Nobody);
 }
 
 /// Processes that follow each other, killed or closed, under a clock that jumps.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::report::Report;
 use crate::setup::{self, Need};
-use crate::{bench, copies, fuzz, msrv, public_api, size, soak};
+use crate::{bench, chaos, copies, docs_rs, fuzz, horizon, msrv, public_api, size, soak};
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -36,10 +36,28 @@ pub(crate) const APART: &[Apart] = &[
         main: soak::main,
     },
     Apart {
+        name: "chaos",
+        about: "a fleet of servers, Python and Rust on PostgreSQL, killed and suspended for ten minutes, or --minutes N",
+        usage: "usage: cargo xtask chaos [--minutes N]\n",
+        main: chaos::main,
+    },
+    Apart {
         name: "copies",
         about: "a machine's state saved once and resumed twice: what both issue (qemu-system-x86_64, a kernel, redis; three minutes)",
         usage: "usage: cargo xtask copies\n",
         main: copies::main,
+    },
+    Apart {
+        name: "docs-rs",
+        about: "the libraries' documentation as docs.rs makes it, with the nightly toolchain",
+        usage: "usage: cargo xtask docs-rs\n",
+        main: docs_rs::main,
+    },
+    Apart {
+        name: "horizon",
+        about: "the model of the horizon's flash, with each dead cell and lost bit, and more slots (some minutes)",
+        usage: "usage: cargo xtask horizon\n",
+        main: horizon::main,
     },
     Apart {
         name: "msrv",

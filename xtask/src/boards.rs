@@ -12,11 +12,13 @@ use crate::setup::Need;
 const BOARDS: &[(&str, &str)] = &[
     ("esp32c3", "riscv32imc-unknown-none-elf"),
     ("nrf52840", "thumbv7em-none-eabihf"),
+    ("pico", "thumbv6m-none-eabi"),
     ("rp2040", "thumbv6m-none-eabi"),
+    ("rtic", "thumbv7em-none-eabihf"),
     ("stm32f411", "thumbv7em-none-eabihf"),
 ];
 
-const TESTED: &[&str] = &["ecc-flash", "i2c-rtc"];
+const TESTED: &[&str] = &["i2c-rtc"];
 
 pub(crate) fn needs() -> Vec<Need> {
     let targets = BOARDS.iter().map(|(_, target)| Need::Target(target));
@@ -27,6 +29,10 @@ pub(crate) fn run(report: &mut Report) {
     report.check(
         "examples, format",
         &mut inside("", &["fmt", "--all", "--check"]),
+    );
+    report.verdict(
+        "the guide's code is that of an example",
+        crate::guide::check(),
     );
     for (board, target) in BOARDS {
         let arguments = ["clippy", "--locked", "--target", target];

@@ -131,6 +131,12 @@ pub(crate) const OUTAGES: Test = Test {
     ],
 };
 
+/// Run by the part `serve` and the subcommand `chaos`.
+pub(crate) const CHAOS: Test = Test {
+    name: "chaos",
+    tools: &[POSTGRES_PROGRAMS],
+};
+
 /// Run by the subcommand `soak`.
 pub(crate) const SOAK: Test = Test {
     name: "soak",

@@ -10,16 +10,20 @@ mod bench;
 mod boards;
 mod c_library;
 mod cargo;
+mod chaos;
 mod copies;
 mod counts;
 mod cpu;
 mod deny;
 mod deploy;
+mod docs_rs;
 mod emulated;
 mod engines;
 mod faults;
 mod features;
 mod fuzz;
+mod guide;
+mod horizon;
 mod integrations;
 mod interop;
 mod lanes;
@@ -174,7 +178,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "serve",
-        about: "the tool's server, with clients of Debian, PyPI and npm (redis-tools, python3, node, npm)",
+        about: "the tool's server, with clients, a browser and requests from its description (redis-tools, chromium, python3, node, npm)",
         needs: serve::needs,
         run: serve::run,
     },

@@ -53,11 +53,11 @@ pub struct Blocks<L, S> {
     end: u64,
     node_id: u32,
     layout: PhantomData<L>,
-    store: S,
+    pub(super) store: S,
     block_s: u32,
 }
 
-impl<L: Layout, S: HorizonStore> Blocks<L, S> {
+impl<L: Layout, S> Blocks<L, S> {
     /// The blocks of a grant that are past the store's horizon, 60 s long. The grant is the device's alone,
     /// and has this one horizon.
     pub const fn new(grant: Lease<L>, store: S) -> Self {
@@ -84,6 +84,80 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
         &self.store
     }
 
+    /// What to raise a store to that shows this horizon, so that it has its first.
+    pub(super) fn first<E>(&self, horizon: u32) -> Result<u32, HorizonError<E>> {
+        if horizon != 0 {
+            return Err(HorizonError::Provisioned);
+        }
+        let first = L::SPEC.unix_s_from(self.start).max(1);
+        u32::try_from(first).map_err(|_| HorizonError::OutOfRange)
+    }
+
+    /// The next block, if a store shows this horizon.
+    pub(super) fn next<E>(
+        &self,
+        horizon: u32,
+        now: Option<Duration>,
+    ) -> Result<Claim, HorizonError<E>> {
+        let horizon = L::SPEC.tick_from(known(horizon)?);
+        let now = now.and_then(|now| L::SPEC.tick_at(now)).unwrap_or(0);
+        let start = self.start.max(horizon).max(now);
+        self.claim(start, start)
+    }
+
+    /// The last block and one more, if a store shows this horizon.
+    pub(super) fn longer<E>(
+        &self,
+        horizon: u32,
+        lease: Lease<L>,
+    ) -> Result<Claim, HorizonError<E>> {
+        let is_last = lease.end() == self.end_below(known(horizon)?);
+        if !is_last || lease.node_id() != self.node_id {
+            return Err(HorizonError::Foreign);
+        }
+        self.claim(lease.start(), lease.end())
+    }
+
+    /// From `start` to a block after `end`.
+    fn claim<E>(&self, start: u64, end: u64) -> Result<Claim, HorizonError<E>> {
+        if end >= self.end {
+            return Err(HorizonError::GrantUsed);
+        }
+        // At least a tick, however long that is.
+        let block_s = u64::from(self.block_s).max(L::SPEC.tick_ms().div_ceil(1_000));
+        let horizon = L::SPEC.unix_s_from(end).saturating_add(block_s);
+        let horizon = u32::try_from(horizon).map_err(|_| HorizonError::OutOfRange)?;
+        Ok(Claim { start, horizon })
+    }
+
+    /// The claim's lease, up to what the store was raised to: that or further.
+    pub(super) fn lease(&self, claim: &Claim, horizon: u32) -> Lease<L> {
+        let until = self.end_below(horizon);
+        Lease::checked_before(L::default(), self.node_id, claim.start, until)
+    }
+
+    /// The first tick of which a part is not before the horizon, within the grant.
+    fn end_below(&self, horizon: u32) -> u64 {
+        let end = L::SPEC.tick_at(Duration::from_secs(horizon.into()));
+        end.unwrap_or(0).min(self.end)
+    }
+}
+
+/// What is used when a store has been raised.
+pub(super) struct Claim {
+    /// The first tick.
+    start: u64,
+    pub(super) horizon: u32,
+}
+
+const fn known<E>(horizon: u32) -> Result<u32, HorizonError<E>> {
+    match horizon {
+        0 => Err(HorizonError::Lost),
+        horizon => Ok(horizon),
+    }
+}
+
+impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     /// Writes the first horizon, where the grant begins: once in the life of a device, or of a grant that replaces
     /// one whose horizon was lost. Who asks for it is a person or a server that knows that nobody has used this grant.
     ///
@@ -96,11 +170,7 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     /// - [`OutOfRange`](HorizonError::OutOfRange): the grant begins past 2106-02-07 06:28:15 UTC;
     /// - [`Store`](HorizonError::Store): the store failed.
     pub fn provision(&mut self) -> Result<(), HorizonError<S::Error>> {
-        if self.store.unix_s() != 0 {
-            return Err(HorizonError::Provisioned);
-        }
-        let first = L::SPEC.unix_s_from(self.start).max(1);
-        let first = u32::try_from(first).map_err(|_| HorizonError::OutOfRange)?;
+        let first = self.first(self.store.unix_s())?;
         self.store.raise(first).map_err(HorizonError::Store)
     }
 
@@ -120,10 +190,8 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     /// - [`OutOfRange`](HorizonError::OutOfRange): the block would end past 2106-02-07 06:28:15 UTC;
     /// - [`Store`](HorizonError::Store): the store failed.
     pub fn begin(&mut self, now: Option<Duration>) -> Result<Lease<L>, HorizonError<S::Error>> {
-        let horizon = L::SPEC.tick_from(self.horizon()?);
-        let now = now.and_then(|now| L::SPEC.tick_at(now)).unwrap_or(0);
-        let start = self.start.max(horizon).max(now);
-        self.claim(start, start)
+        let claim = self.next(self.store.unix_s(), now)?;
+        self.raise(&claim)
     }
 
     /// The lease of the last block made a block longer, to pass to [`Generator::extend`](crate::Generator::extend)
@@ -134,43 +202,15 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     /// As for `begin`, and [`Foreign`](HorizonError::Foreign) when the lease is not that of the last
     /// block. The lease is as it was.
     pub fn extend(&mut self, lease: Lease<L>) -> Result<Lease<L>, HorizonError<S::Error>> {
-        let is_last = lease.end() == self.end_below(self.horizon()?);
-        if !is_last || lease.node_id() != self.node_id {
-            return Err(HorizonError::Foreign);
-        }
-        self.claim(lease.start(), lease.end())
+        let claim = self.longer(self.store.unix_s(), lease)?;
+        self.raise(&claim)
     }
 
-    fn horizon(&self) -> Result<u32, HorizonError<S::Error>> {
-        match self.store.unix_s() {
-            0 => Err(HorizonError::Lost),
-            horizon => Ok(horizon),
-        }
-    }
-
-    /// The lease from `start` to a block after `end`, or as much further as the store was raised.
-    fn claim(&mut self, start: u64, end: u64) -> Result<Lease<L>, HorizonError<S::Error>> {
-        if end >= self.end {
-            return Err(HorizonError::GrantUsed);
-        }
-        // At least a tick, however long that is.
-        let block_s = u64::from(self.block_s).max(L::SPEC.tick_ms().div_ceil(1_000));
-        let horizon = L::SPEC.unix_s_from(end).saturating_add(block_s);
-        let horizon = u32::try_from(horizon).map_err(|_| HorizonError::OutOfRange)?;
-        self.store.raise(horizon).map_err(HorizonError::Store)?;
-        let until = self.end_below(self.store.unix_s());
-        Ok(Lease::checked_before(
-            L::default(),
-            self.node_id,
-            start,
-            until,
-        ))
-    }
-
-    /// The first tick of which a part is not before the horizon, within the grant.
-    fn end_below(&self, horizon: u32) -> u64 {
-        let end = L::SPEC.tick_at(Duration::from_secs(horizon.into()));
-        end.unwrap_or(0).min(self.end)
+    fn raise(&mut self, claim: &Claim) -> Result<Lease<L>, HorizonError<S::Error>> {
+        self.store
+            .raise(claim.horizon)
+            .map_err(HorizonError::Store)?;
+        Ok(self.lease(claim, self.store.unix_s()))
     }
 }
 

@@ -1,11 +1,13 @@
 //! Restart safety without a lease store: a device records how far it may have got before it goes there.
 
+mod asynchronous;
 mod blocks;
 mod record;
 mod store;
 #[cfg(feature = "ticket")]
 mod ticket_counter;
 
+pub use asynchronous::AsyncHorizonStore;
 pub use blocks::{Blocks, DEFAULT_BLOCK_S};
 pub use record::HorizonRecord;
 pub use store::HorizonStore;

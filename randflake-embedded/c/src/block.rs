@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use randflake_core::{Clock, Codec, Id, Layout, Randflake, Sequencer, Sparx64OnTheFly};
+use randflake_core::{Clock, Codec, Id, Layout, Lease, Randflake, Sequencer, Sparx64OnTheFly};
 
 use crate::clock::Time;
 use crate::config::unix_s;
@@ -23,7 +23,8 @@ fn renew(rf: &Rf) -> Result<(), Status> {
     let tick = Randflake::SPEC.tick_at(now).unwrap_or(0);
     let mut blocks = horizon::blocks(config.grant.lease()?, config);
 
-    if rf.gate.is_open() {
+    let has_former = rf.gate.is_open();
+    if has_former {
         // SAFETY: it is in force, and nobody but this function replaces it.
         let block = unsafe { rf.block() };
         let lease = block.lease();
@@ -43,14 +44,26 @@ fn renew(rf: &Rf) -> Result<(), Status> {
     if !rf.gate.close() {
         return Err(status::BUSY);
     }
-    let block = Sequencer::new(blocks.begin(Some(now))?)?;
-    // SAFETY: the gate is closed, so nobody issues from it.
-    unsafe { rf.block.get().write(MaybeUninit::new(block)) };
-    rf.gate.open();
-    Ok(())
+    let replaced = match blocks.begin(Some(now)) {
+        Ok(lease) => rf.replace(lease),
+        Err(error) => Err(error.into()),
+    };
+    // Otherwise the former block goes on, should the clock return to it.
+    if replaced.is_ok() || has_former {
+        rf.gate.open();
+    }
+    replaced
 }
 
 impl Rf {
+    /// For the one who has closed the gate.
+    fn replace(&self, lease: Lease<Randflake>) -> Result<(), Status> {
+        let block = MaybeUninit::new(Sequencer::new(lease)?);
+        // SAFETY: the gate is closed, so nobody issues from what was there.
+        unsafe { self.block.get().write(block) };
+        Ok(())
+    }
+
     /// # Safety
     ///
     /// There is a block, and nobody replaces it as long as the reference lives.
@@ -81,7 +94,9 @@ extern "C" fn rf_next(rf: &Rf, id: &mut MaybeUninit<u64>) -> Status {
 #[inline]
 fn next(rf: &Rf) -> Result<Id, Status> {
     // SAFETY: the gate is open, and stays so until it is left.
-    let (setup, block) = unsafe { (rf.setup_written(), rf.block()) };
+    let block = unsafe { rf.block() };
+    // SAFETY: `rf_init` comes before the first block.
+    let setup = unsafe { rf.setup_written() };
     let raw = block.take(&Time { rf, setup }, 0)?;
     Ok(setup.codec.id(raw))
 }

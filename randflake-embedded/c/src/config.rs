@@ -57,6 +57,8 @@ pub(crate) fn unix_s(tick: u64) -> u32 {
 }
 
 impl Grant {
+    // Not inlined, as it is called from three places.
+    #[inline(never)]
     pub(crate) fn lease(self) -> Result<Lease<Randflake>, Status> {
         let tick = |unix_s| u64::from(unix_s).checked_sub(EPOCH_UNIX_S);
         let (Some(start), Some(end)) = (tick(self.start_unix_s), tick(self.end_unix_s)) else {

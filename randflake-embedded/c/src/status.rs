@@ -55,14 +55,14 @@ impl From<LeaseError> for Status {
 impl From<TicketError> for Status {
     fn from(error: TicketError) -> Self {
         match error {
-            TicketError::Version { .. } => TICKET_VERSION,
             // Every slice of the header's length has the length.
             TicketError::Forged | TicketError::Length { .. } => TICKET_FORGED,
             TicketError::Foreign { .. } => TICKET_FOREIGN,
+            TicketError::Counter { .. } => TICKET_COUNTER,
             TicketError::Replayed { .. } => TICKET_REPLAYED,
             TicketError::Malformed(_) => TICKET_LEASE,
             TicketError::Expired { .. } => TICKET_EXPIRED,
-            // Of a later version of the core.
+            // `Version`, and what a later core may add.
             _ => TICKET_VERSION,
         }
     }

@@ -207,6 +207,19 @@ static void ends(void) {
     test("a_grant_ends");
 }
 
+/* A time at which nothing is left of the grant; then the right one, and the block goes on. */
+static void wrong_time(void) {
+    start();
+    issues(START, 0);
+    EXPECT(rf_set_clock(&rf, UINT32_MAX, UINT32_MAX) == RF_OK && rf_now(&rf) == END);
+    EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK);
+    EXPECT(rf_renew(&rf) == RF_GRANT_USED && device.raised == 1);
+    EXPECT(rf_set_clock(&rf, START + 5, 0) == RF_OK);
+    issues(START + 5, 0);
+    EXPECT(rf_renew(&rf) == RF_OK && device.raised == 1);
+    test("a_wrong_time_that_was_corrected_costs_nothing");
+}
+
 static void losses(void) {
     start();
     device.uptime_s = 30;
@@ -305,10 +318,10 @@ static void errors(void) {
     EXPECT(same(unknown, "unknown status"));
     EXPECT(same(rf_error_text(RF_OK), "no error"));
     EXPECT(same(rf_error_text(RF_NODE_ID), "the node id is above 131071"));
-    for (rf_status status = RF_OK; status <= RF_TICKET_EXPIRED; ++status) {
+    for (rf_status status = RF_OK; status <= RF_TICKET_COUNTER; ++status) {
         EXPECT(!same(rf_error_text(status), unknown));
     }
-    EXPECT(same(rf_error_text(RF_TICKET_EXPIRED + 1), unknown));
+    EXPECT(same(rf_error_text(RF_TICKET_COUNTER + 1), unknown));
     test("each_status_has_its_text");
 }
 
@@ -320,6 +333,7 @@ void calls(void) {
     blocks();
     long_blocks();
     ends();
+    wrong_time();
     losses();
     busy();
     overtaken();

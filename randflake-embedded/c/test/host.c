@@ -16,5 +16,6 @@ int main(void) {
     calls();
     vectors();
     tickets();
+    threads();
     finish();
 }

@@ -5,7 +5,8 @@ use core::fmt::{self, Debug, Display, Formatter};
 
 use randflake_core::HorizonRecord;
 
-/// Why a [`NorHorizon`](crate::NorHorizon) was not raised. It may be tried again, and goes to another place in flash.
+/// Why a [`NorHorizon`](crate::NorHorizon) or [`WriteOnceHorizon`](crate::WriteOnceHorizon) was not raised, or not opened.
+/// It may be tried again, and goes to another place in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -16,6 +17,8 @@ pub enum NorHorizonError<E> {
     NotWritten,
     /// It is past [`HorizonRecord::MAX_UNIX_S`], the last that can be stored. Nothing was written.
     OutOfRange,
+    /// The flash has fewer than two pages.
+    TooSmall,
 }
 
 impl<E> From<E> for NorHorizonError<E> {
@@ -34,6 +37,7 @@ impl<E: Debug> Display for NorHorizonError<E> {
                 "past the last horizon that can be stored: at most {} is allowed",
                 HorizonRecord::MAX_UNIX_S
             ),
+            Self::TooSmall => f.write_str("the flash has fewer than two pages"),
         }
     }
 }

@@ -9,8 +9,8 @@
 //!    so what a slot shows is its record or none.
 //! 2. **A record is begun only behind a firm slot.** A boot that sees slot `s` as the last that shows anything knows
 //!    that no record was begun behind `s + 1`. It marks that, so that it is firm whatever it was, and goes on behind it.
-//! 3. **A page is used further only when its head is firm.** While nothing shows behind the head, the same record is
-//!    written over it first.
+//! 3. **A page is used further only when its head is firm.** While nothing that was written shows behind the head, the
+//!    same record is written over it first.
 //! 4. **A page is erased only when the other has a firm head and, firm, the highest horizon that was answered.** The new
 //!    head is higher than all that was seen there, so the page that was left is the lower for as long as its head
 //!    shows anything.
@@ -32,6 +32,10 @@ impl Geometry {
     /// Where a slot is in its page.
     const fn in_page(self, at: u32) -> u32 {
         at & self.page_bytes.wrapping_sub(1)
+    }
+
+    const fn page_of(self, at: u32) -> u32 {
+        at & !self.page_bytes.wrapping_sub(1)
     }
 
     const fn after(self, at: u32) -> u32 {
@@ -56,6 +60,7 @@ pub(crate) struct Scan {
     last: u32,
     /// The slot to read.
     at: u32,
+    is_begun: bool,
 }
 
 impl Scan {
@@ -76,6 +81,7 @@ impl Scan {
             highest,
             last: page,
             at: geometry.after(page),
+            is_begun: false,
         }
     }
 
@@ -89,11 +95,15 @@ impl Scan {
 
     /// What that slot shows.
     pub(crate) fn saw(&mut self, words: Words) {
-        let [first, second] = words;
-        if first & second != u32::MAX {
-            self.last = self.at;
-            self.highest = self.highest.max(HorizonRecord::from_words(words));
+        if is_blank(words) {
+            self.at = self.geometry.after(self.at);
+            return;
         }
+        let record = HorizonRecord::from_words(words);
+        self.last = self.at;
+        self.highest = self.highest.max(record);
+        // Not a bit that cannot be erased.
+        self.is_begun |= record.is_some() || is_mark(words);
         self.at = self.geometry.after(self.at);
     }
 
@@ -104,6 +114,7 @@ impl Scan {
                 None => 0,
             },
             highest: self.highest,
+            is_begun: self.is_begun,
             is_firm: self.highest.is_none(),
         }
     }
@@ -117,6 +128,8 @@ pub(crate) struct Journal {
     next: u32,
     /// None when nothing is readable.
     highest: Option<HorizonRecord>,
+    /// Whether the page's head is firm: somebody went on behind it, or it was written since the boot.
+    is_begun: bool,
     /// Whether the horizon, and the slot before the next, are known to be firm.
     is_firm: bool,
 }
@@ -140,20 +153,29 @@ impl Journal {
         HorizonRecord::new(to.max(self.horizon().wrapping_add(1)))
     }
 
-    /// First: the head that has to be written once more, and its record.
-    pub(crate) fn head(&self, geometry: Geometry) -> Option<(u32, HorizonRecord)> {
-        if self.is_firm || geometry.in_page(self.next) != geometry.slot_bytes {
+    /// First: the head that has to be written once more, and its record, the only one in its page.
+    pub(crate) fn doubtful_head(&self, geometry: Geometry) -> Option<(u32, HorizonRecord)> {
+        if self.is_firm || self.is_begun {
             return None;
         }
-        Some((geometry.before(self.next), self.highest?))
+        Some((geometry.page_of(geometry.before(self.next)), self.highest?))
     }
 
-    /// Second: the slot that has to be marked. It is not tried again; if it fails, the next is to be marked.
+    /// It was, and read back.
+    pub(crate) const fn wrote_head(&mut self) {
+        self.is_begun = true;
+    }
+
+    /// Second: the slot that has to be marked. It is not tried again; if it fails, the next is to be marked. At the end of
+    /// a page it is the last slot, until that is firm: then no boot finds room in this page any more.
     pub(crate) const fn take_doubtful(&mut self, geometry: Geometry) -> Option<u32> {
-        if self.is_firm || geometry.in_page(self.next) == 0 {
+        if self.is_firm {
             return None;
         }
         let at = self.next;
+        if geometry.in_page(at) == 0 {
+            return Some(geometry.before(at));
+        }
         self.next = geometry.after(at);
         Some(at)
     }
@@ -161,10 +183,10 @@ impl Journal {
     /// Third: the slot for the record, and what has to be erased before. Nor is that tried again if it fails, but for
     /// the head of a page, which is erased again.
     pub(crate) const fn take_slot(&mut self, geometry: Geometry) -> (u32, Option<Range<u32>>) {
-        self.is_firm = false;
         let at = self.next;
         if geometry.in_page(at) != 0 {
             self.next = geometry.after(at);
+            self.is_firm = false;
             return (at, None);
         }
         // The end of the second page is the beginning of the first.
@@ -179,14 +201,25 @@ impl Journal {
     pub(crate) const fn wrote(&mut self, geometry: Geometry, at: u32, record: HorizonRecord) {
         self.next = geometry.after(at);
         self.highest = Some(record);
+        self.is_begun = true;
         self.is_firm = true;
     }
 }
 
-/// Whether what is read back of a mark makes the slot show for ever that it was used.
+const fn is_blank([first, second]: Words) -> bool {
+    first & second == u32::MAX
+}
+
+/// Whether a slot shows all of a mark, as each record does.
+const fn is_mark([first, second]: Words) -> bool {
+    let [mark, other] = HorizonRecord::MARK;
+    (first & !mark) | (second & !other) == 0
+}
+
+/// Whether what is read back of a mark makes the slot show for ever that it was used: one of its two bits may be dead.
 pub(crate) const fn is_marked([first, second]: Words) -> bool {
     let [mark, other] = HorizonRecord::MARK;
-    first & !mark == 0 && second & !other == 0
+    first & second & !(mark & other) == 0
 }
 
 /// Whether what is read back of a record is as good as it must be: faultless, but for a head, which cannot go elsewhere

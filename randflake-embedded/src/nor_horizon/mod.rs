@@ -1,5 +1,7 @@
 //! The horizon in two pages of NOR flash: [`journal`] says where, and what a power cut leaves.
 
+#[cfg(feature = "embedded-storage-async")]
+mod asynchronous;
 mod error;
 mod journal;
 mod lifetime;
@@ -11,7 +13,7 @@ use randflake_core::{HorizonRecord, HorizonStore};
 pub use error::NorHorizonError;
 use journal::{Geometry, Journal, Scan, Words, is_marked, is_written};
 pub use lifetime::lifetime_s;
-use slot::Slot;
+pub(crate) use slot::Slot;
 
 /// A [`HorizonStore`] in the first two pages of a flash, through a driver of `embedded-storage`: give it a
 /// partition, [`FlashPart`](crate::FlashPart) for one.
@@ -22,9 +24,10 @@ use slot::Slot;
 /// for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
 ///
 /// The flash must allow to write over what was written, with the bits of both cleared: the marker
-/// `MultiwriteNorFlash`. Parts with ECC on their flash do not. A word is written once between two erases, and once more
-/// when nothing but the head of a page is used at a boot; each further write of it needs a power cut during the one
-/// before. Of 64 slots 96 are written if each boot raises once.
+/// `MultiwriteNorFlash`. Parts with ECC on their flash do not. Each write is of 8 bytes, or of the longer slot; a slot is
+/// written once between two erases, the first of a page once more if it was the only one at a boot. Each further write
+/// of it needs a power cut, or a failure, during the one before. That keeps to the limits of the nRF52: two writes of a
+/// word, and 181 words in 512 bytes, of which 128 are written if each boot raises once.
 ///
 /// A raise takes a slot, the first after a boot one more; see [`lifetime_s`] for how long that can go on. A boot that
 /// raises nothing writes nothing.
@@ -82,27 +85,15 @@ pub struct NorHorizon<F, const SLOT: usize = 8> {
     journal: Journal,
 }
 
+impl<F, const SLOT: usize> NorHorizon<F, SLOT> {
+    /// The driver again.
+    pub fn into_inner(self) -> F {
+        self.flash
+    }
+}
+
 impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
-    #[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
-    const GEOMETRY: Geometry = {
-        assert!(SLOT >= 8, "a slot holds at least 8 bytes");
-        assert!(
-            SLOT.is_multiple_of(F::WRITE_SIZE) && SLOT.is_multiple_of(F::READ_SIZE),
-            "a slot is a multiple of what the flash writes and reads at once"
-        );
-        assert!(
-            F::ERASE_SIZE.is_power_of_two() && F::ERASE_SIZE as u64 <= 1 << 30,
-            "a page of the flash is a power of two, at most 2^30 bytes"
-        );
-        assert!(
-            F::ERASE_SIZE.is_multiple_of(SLOT) && F::ERASE_SIZE >= 4 * SLOT,
-            "a page of the flash holds at least 4 slots"
-        );
-        Geometry {
-            page_bytes: F::ERASE_SIZE as u32,
-            slot_bytes: SLOT as u32,
-        }
-    };
+    const GEOMETRY: Geometry = geometry(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
     /// Reads the horizon. It writes nothing: what may be torn is left to the first raise.
     ///
@@ -123,11 +114,6 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
         }
         let journal = scan.journal();
         Ok(Self { flash, journal })
-    }
-
-    /// The driver again.
-    pub fn into_inner(self) -> F {
-        self.flash
     }
 
     /// Writes over a slot, and says what it shows then.
@@ -165,8 +151,9 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
             .journal
             .record_for(to)
             .ok_or(NorHorizonError::OutOfRange)?;
-        if let Some((at, head)) = self.journal.head(Self::GEOMETRY) {
+        if let Some((at, head)) = self.journal.doubtful_head(Self::GEOMETRY) {
             self.write_record(at, head)?;
+            self.journal.wrote_head();
         }
         if let Some(at) = self.journal.take_doubtful(Self::GEOMETRY)
             && !is_marked(self.write(at, HorizonRecord::MARK)?)
@@ -180,6 +167,27 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
         self.write_record(at, record)?;
         self.journal.wrote(Self::GEOMETRY, at, record);
         Ok(())
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
+const fn geometry(slot: usize, read: usize, write: usize, erase: usize) -> Geometry {
+    assert!(slot >= 8, "a slot holds at least 8 bytes");
+    assert!(
+        slot.is_multiple_of(write) && slot.is_multiple_of(read),
+        "a slot is a multiple of what the flash writes and reads at once"
+    );
+    assert!(
+        erase.is_power_of_two() && erase as u64 <= 1 << 30,
+        "a page of the flash is a power of two, at most 2^30 bytes"
+    );
+    assert!(
+        erase.is_multiple_of(slot) && erase >= slot.saturating_mul(4),
+        "a page of the flash holds at least 4 slots"
+    );
+    Geometry {
+        page_bytes: erase as u32,
+        slot_bytes: slot as u32,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A slot's bytes.
 
+use randflake_core::HorizonRecord;
+
 use super::journal::Words;
 
 /// Where whole words may be loaded. Not on AVR, whose compiler relies on an alignment that it does not give:
@@ -21,5 +23,15 @@ impl<const LEN: usize> Slot<LEN> {
     pub(crate) fn words(&self) -> Words {
         let word = |bytes: &[u8]| bytes.first_chunk().copied().map_or(0, u32::from_le_bytes);
         [word(&self.0), word(&self.0[4..])]
+    }
+
+    pub(crate) fn of(record: HorizonRecord) -> Self {
+        Self::new(record.to_words())
+    }
+
+    /// The record, if nothing else is in the slot: of flash that is encrypted, an erased slot may read as anything.
+    pub(crate) fn record(&self) -> Option<HorizonRecord> {
+        let is_rest_blank = self.0.iter().skip(8).all(|byte| *byte == 0xff);
+        HorizonRecord::from_words(self.words()).filter(|_| is_rest_blank)
     }
 }

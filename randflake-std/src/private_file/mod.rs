@@ -25,7 +25,7 @@ mod other;
 use other as os;
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 pub use refusal::{Reason, Refusal};
@@ -69,6 +69,20 @@ pub fn open(path: &Path) -> Result<File, Refusal> {
     })?;
     os::found(&file, path).and_then(|found| checked(found, path))?;
     Ok(file)
+}
+
+/// Writes a new file, for its owner alone, and waits until it is on the disk.
+///
+/// # Errors
+///
+/// What the system says; [`ErrorKind::AlreadyExists`] if there is such a file, which is as it was.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    os::private_file(&mut options);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 /// Looks at a file that [`open`] would open; `None` if it is not there.

@@ -58,7 +58,7 @@ fn the_pages_of_a_horizon_are_what_a_device_opens() {
     let pages = fs::read(&out).unwrap();
     assert_eq!((pages.len(), horizon(&pages)), (PAGES, 1_795_339_800));
 
-    // The same at an address, over a border of 64 KiB.
+    // The record alone at an address; a programmer erases the page.
     let out = user.argument("horizon.hex");
     let at = [
         "--from",
@@ -68,14 +68,24 @@ fn the_pages_of_a_horizon_are_what_a_device_opens() {
     ];
     run(&[&at[..], &["--out", &out]].concat()).ok();
     let memory = read(&fs::read_to_string(&out).unwrap());
-    assert_eq!(memory.len(), PAGES);
-    assert_eq!(bytes(&memory, 0x1000_f000, PAGES), pages);
+    assert_eq!(memory.len(), 8);
+    assert_eq!(bytes(&memory, 0x1000_f000, 8), pages[..8]);
+
+    // Twice, for flash whose words are written once.
+    let out = user.argument("twice.hex");
+    let twice = ["--write-once", "--slot-size", "16", "--out", &out];
+    run(&[&at[..], &twice].concat()).ok();
+    let memory = read(&fs::read_to_string(&out).unwrap());
+    assert_eq!(memory.len(), 32);
+    let slot = bytes(&memory, 0x1000_f000, 16);
+    assert_eq!(slot[..], [&pages[..8], &[0xff; 8]].concat());
+    assert_eq!(bytes(&memory, 0x1000_f010, 16), slot);
 
     // From now on, unless a date is given.
     let out = user.argument("now.hex");
     run(&["--horizon-at", "0", "--out", &out]).ok();
     let memory = read(&fs::read_to_string(&out).unwrap());
-    assert!(horizon(&bytes(&memory, 0, PAGES)) > 1_795_339_800);
+    assert!(horizon(&bytes(&memory, 0, 8)) > 1_795_339_800);
 }
 
 #[test]
@@ -99,7 +109,7 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
     ];
     user.run_keyed(&[BASE, &grant].concat()).ok();
     let memory = read(&fs::read_to_string(&out).unwrap());
-    assert_eq!(memory.len(), PAGES + 32);
+    assert_eq!(memory.len(), 8 + 32);
     let record = bytes(&memory, 0x101f_d000, 32);
     let word = |at: usize| u32::from_le_bytes(record[4 * at..][..4].try_into().unwrap());
     let lease = Lease::new(Randflake, word(0), word(1).into(), word(2).into()).unwrap();
@@ -112,7 +122,7 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
     assert_eq!(word(3), u32::MAX);
     let key = u128::from_be_bytes(record[16..].try_into().unwrap());
     assert_eq!(format!("{key:032x}"), KEY);
-    assert_eq!(horizon(&bytes(&memory, 0x101f_e000, PAGES)), 1_795_305_600);
+    assert_eq!(horizon(&bytes(&memory, 0x101f_e000, 8)), 1_795_305_600);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

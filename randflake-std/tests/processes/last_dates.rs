@@ -30,8 +30,8 @@ pub(crate) fn are_announced() -> Result<(), Failed> {
     for (name, spec) in LAYOUTS {
         let over_at = last_date(spec, Duration::ZERO).over_at.unwrap();
         for (at, verdict) in [
-            (over_at - AHEAD - DAY, "ok"),
-            (over_at - AHEAD + DAY, "caution"),
+            (over_at.saturating_sub(AHEAD + DAY), "ok"),
+            (over_at.saturating_sub(AHEAD.saturating_sub(DAY)), "caution"),
             (over_at + DAY, "problem"),
         ] {
             let now = SystemTime::now().duration_since(UNIX_EPOCH)?;

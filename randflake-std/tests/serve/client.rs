@@ -1,7 +1,7 @@
 //! A client that sends any bytes, and reads replies without a library's help.
 
 use core::time::Duration;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 /// Nothing takes so long, on any machine.
@@ -75,8 +75,13 @@ impl Client {
 
     /// All that comes until the server closes.
     pub(crate) fn rest(&mut self) -> String {
+        self.rest_or_reset().unwrap()
+    }
+
+    /// The same, of a server that may not have read what was sent.
+    pub(crate) fn rest_or_reset(&mut self) -> io::Result<String> {
         let mut bytes = Vec::new();
-        self.replies.read_to_end(&mut bytes).unwrap();
-        bytes.escape_ascii().to_string()
+        self.replies.read_to_end(&mut bytes)?;
+        Ok(bytes.escape_ascii().to_string())
     }
 }

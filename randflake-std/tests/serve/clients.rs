@@ -1,6 +1,7 @@
-//! Clients as people install them: redis-cli and redis-benchmark of Debian, redis-py of PyPI, ioredis of npm.
+//! Clients as people install them: redis-cli and redis-benchmark of Debian, redis-py of `PyPI`, ioredis of npm.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
@@ -98,4 +99,50 @@ fn ioredis() {
         .current_dir(modules)
         .args(["-e", include_str!("ioredis.js")]);
     check(&run(command, &server, &token, false));
+}
+
+/// A program of the guides for clients, against a server with both protocols.
+fn example(interpreter: &str, name: &str) -> BTreeSet<String> {
+    let home = Home::new();
+    let token = home.token("client", "ids,leases", "default", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens", "--http", "127.0.0.1:0"]);
+    let log = server.home().log();
+    let (_, http) = log.split_once("http at ").unwrap();
+    let url = format!("http://{}", http.lines().next().unwrap());
+    let key = std::fs::read_to_string(server.home().path("state/randflake/key")).unwrap();
+    let mut command = Command::new(program(interpreter));
+    command
+        .arg(examples().join(name))
+        .env("RANDFLAKE_RESP_PORT", server.port().to_string())
+        .env("RANDFLAKE_URL", url)
+        .env("RANDFLAKE_KEY", key.trim())
+        .env("RANDFLAKE_TOKEN", token);
+    let told = printed(command.output().unwrap());
+    told.lines().map(str::to_owned).collect()
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/clients")
+}
+
+#[test]
+fn redis_py_as_in_the_example() {
+    let ids = example("RANDFLAKE_SERVE_PYTHON", "python/ids.py");
+    assert_eq!(ids.len(), 1_001);
+}
+
+#[test]
+fn redis_py_s_neighbour_randflake_under_leases() {
+    let ids = example("RANDFLAKE_SERVE_PYTHON", "python/leases.py");
+    assert_eq!(ids.len(), 1_000);
+}
+
+/// A module is looked for above the program.
+#[test]
+fn ioredis_as_in_the_example() {
+    let modules = program("RANDFLAKE_SERVE_NODE_MODULES");
+    let copy = modules.join("ids.mjs");
+    std::fs::copy(examples().join("node/ids.mjs"), &copy).unwrap();
+    let ids = example("RANDFLAKE_NODE", copy.to_str().unwrap());
+    assert_eq!(ids.len(), 1_001);
 }

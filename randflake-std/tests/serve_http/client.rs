@@ -90,9 +90,9 @@ impl Server {
             body.len()
         );
         for (name, value) in headers {
-            request += &format!("{name}: {value}\r\n");
+            request.extend([name, ": ", value, "\r\n"]);
         }
-        request += &format!("\r\n{body}");
+        request.extend(["\r\n", body]);
         let answer = self.send(request.as_bytes());
         Answer::read(&answer).unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&answer)))
     }

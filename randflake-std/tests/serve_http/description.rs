@@ -1,4 +1,4 @@
-//! The OpenAPI description: it names what is there.
+//! The `OpenAPI` description: it names what is there.
 
 use serde_json::Value;
 

@@ -116,3 +116,21 @@ fn fields_are_those_of_the_command_line() {
         "{detail}"
     );
 }
+
+#[test]
+fn who_issued_an_id_is_told() {
+    let server = Server::start();
+    let id = server.get("/v1/ids?format=text");
+    let told = server
+        .get(&format!("/v1/explain?id={}", id.text().trim()))
+        .json(200);
+    assert_eq!(told["verdict"], "held", "{told}");
+    let leases = server.get("/v1/leases").json(200);
+    assert_eq!(told["lease"]["holder"], leases["leases"][0]["holder"]);
+    assert_eq!(told["gaps"], serde_json::json!([]));
+    // The published example: nobody had that lease here, in 2024.
+    let told = server.get("/v1/explain?id=3vgoe12ccb8gh").json(200);
+    assert_ne!(told["verdict"], "held");
+    assert_eq!(told["lease"], serde_json::Value::Null);
+    server.get("/v1/explain").problem(400, "invalid");
+}

@@ -1,7 +1,11 @@
 //! `randflake serve --http`, as its clients see it.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod abuse;
 mod client;

@@ -1,5 +1,6 @@
 //! Tokens: who gets what.
 
+use crate::client::Answer;
 use crate::server::Server;
 
 fn server() -> (Server, [String; 4]) {
@@ -130,4 +131,46 @@ fn a_token_in_the_url_is_a_parameter_that_is_not_known() {
     let answer = server.get(&format!("/v1/ids?token={token}"));
     answer.problem(401, "unauthenticated");
     assert!(!answer.text().contains(&token));
+}
+
+#[test]
+fn a_web_page_of_another_site_gets_nothing_where_no_token_is_needed() {
+    let server = Server::start();
+    let status = |host: &str, more: &str| {
+        let request =
+            format!("GET /v1/ids HTTP/1.1\r\nhost: {host}\r\n{more}connection: close\r\n\r\n");
+        let answer = server.send(request.as_bytes());
+        Answer::read(&answer).unwrap()
+    };
+    let own = server.address.clone();
+    for (host, more) in [
+        (&*own, String::new()),
+        ("localhost:1", String::new()),
+        ("[::1]:1", String::new()),
+        (&own, format!("origin: http://{own}\r\n")),
+    ] {
+        assert_eq!(status(host, &more).status, 200, "{host} {more}");
+    }
+    // A name that its owner lets lead to 127.0.0.1, and a page that sends a form.
+    for (host, more, told) in [
+        ("rebound.example", "", "Host"),
+        (
+            "127.0.0.1.rebound.example:8080",
+            "origin: http://127.0.0.1.rebound.example:8080\r\n",
+            "Host",
+        ),
+        (&own, "origin: https://evil.example\r\n", "Origin"),
+        (&own, "origin: null\r\n", "Origin"),
+    ] {
+        let detail = status(host, more).problem(403, "forbidden");
+        assert!(detail.contains(told), "{detail}");
+    }
+    // A browser adds no token by itself: who sends one may come from anywhere.
+    let (server, [ids, ..]) = self::server();
+    let request = format!(
+        "GET /v1/ids?namespace=default HTTP/1.1\r\nhost: ids.example\r\norigin: https://shop.example\r\n\
+         authorization: Bearer {ids}\r\nconnection: close\r\n\r\n"
+    );
+    let answer = Answer::read(&server.send(request.as_bytes())).unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.text());
 }

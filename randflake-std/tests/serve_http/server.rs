@@ -76,10 +76,10 @@ impl Server {
         let stderr = BufReader::new(process.stderr.take().unwrap());
         // To its end: the server would wait for a reader.
         thread::spawn(move || {
-            stderr
-                .lines()
-                .map_while(Result::ok)
-                .for_each(|line| _ = sender.send(line))
+            for line in stderr.lines().map_while(Result::ok) {
+                // Nobody listens once it is ready.
+                _ = sender.send(line);
+            }
         });
         let mut said = Vec::new();
         let mut address = None;

@@ -1,8 +1,12 @@
-//! `randflake serve --http` under tools from elsewhere: a browser, and a maker of requests from an OpenAPI description.
-//! Environment variables say where they are: see `xtask/src/page.rs`.
+//! `randflake serve --http` under tools from elsewhere: a browser, and a maker of requests from an `OpenAPI` description.
+//! Environment variables say where they are: see `xtask/src/serve/page.rs`.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod page;
 mod schema;

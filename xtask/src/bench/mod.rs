@@ -6,6 +6,7 @@ mod instructions;
 mod leases;
 mod machine;
 mod peers;
+mod serve;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench cli [--old PROGRAM]
        cargo xtask bench instructions
        cargo xtask bench index [--rows N]
+       cargo xtask bench serve [--rounds N]
        cargo xtask bench leases [--rounds N] [--engine NAME] [--folder DIR] [--json FILE]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
@@ -37,6 +39,9 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
                 folders are; unless --engine or --folder is given into the record and DESIGN.md (eight minutes)
 
+  serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, into the record
+                (three minutes)
+
 flags:
   --host-only   leave out what needs tools other than Rust's, and say what was left out
 ";
@@ -48,7 +53,7 @@ struct Bench {
     run: fn(&mut Report, &[String]) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 9] = [
     Bench {
         name: "",
         needs: Vec::new,
@@ -88,6 +93,11 @@ const BENCHES: [Bench; 8] = [
         name: "leases",
         needs: leases::needs,
         run: leases::run,
+    },
+    Bench {
+        name: "serve",
+        needs: serve::needs,
+        run: serve::run,
     },
 ];
 

@@ -27,6 +27,7 @@ const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
 /// The parts of the test that need no board.
 const ANYWHERE: &[&str] = &["suite.c", "calls.c", "vectors.c"];
+const ON_THIS_MACHINE: &[&str] = &["host.c", "threads.c"];
 const ON_BOARDS: &[&str] = &["device.c", "console.c", "resets.c", "sweep.c"];
 
 pub(crate) fn needs() -> Vec<Need> {
@@ -46,10 +47,13 @@ pub(crate) fn run(report: &mut Report) {
         return;
     }
     on_this_machine(report);
-    if let Some(clang) = report.tool(&CLANG, "the C library on microcontrollers") {
-        in_cpp(report, &clang);
-        for target in TARGETS {
-            on_boards(report, &clang, target);
+    let clang = report.tool(&CLANG, "the C library in C++ and on microcontrollers");
+    if let Some(clang) = &clang {
+        in_cpp(report, clang);
+    }
+    for target in TARGETS {
+        if let (Some(archive), Some(clang)) = (for_target(report, target), &clang) {
+            on_boards(report, clang, target, &archive);
         }
     }
 }
@@ -85,7 +89,8 @@ fn on_this_machine(report: &mut Report) {
         .arg("-fsanitize=undefined,address")
         .arg("-fno-sanitize-recover")
         .args(includes())
-        .arg(test_folder().join("host.c"))
+        .arg("-pthread")
+        .args(ON_THIS_MACHINE.iter().map(|name| test_folder().join(name)))
         .args(ANYWHERE.iter().map(|name| test_folder().join(name)))
         .arg(out().join("release/librandflake.a"))
         .arg("-o")
@@ -106,7 +111,8 @@ fn in_cpp(report: &mut Report, clang: &Path) {
     }
 }
 
-fn on_boards(report: &mut Report, clang: &Path, target: &Target) {
+/// The archive, and what it brings into a program.
+fn for_target(report: &mut Report, target: &Target) -> Option<PathBuf> {
     let to_target = ["--target", target.name];
     report.check(
         &format!("clippy, {}", target.name),
@@ -116,16 +122,21 @@ fn on_boards(report: &mut Report, clang: &Path, target: &Target) {
         planted_panic(report, target);
     }
     if !report.check(target.name, &mut library("build", &to_target)) {
-        return;
+        return None;
     }
     let archive = archive(target);
-    match archive::check(&archive, target, &[]) {
-        Ok(sizes) => {
-            report.say(&sizes);
-            report.verdict(&format!("nothing foreign, {}", target.name), Ok(()));
-        }
-        Err(why) => _ = report.verdict(&format!("nothing foreign, {}", target.name), Err(why)),
+    let sizes = archive::check(&archive, target, &[]);
+    if let Ok(sizes) = &sizes {
+        report.say(sizes);
     }
+    report.verdict(
+        &format!("nothing foreign, {}", target.name),
+        sizes.map(drop),
+    );
+    Some(archive)
+}
+
+fn on_boards(report: &mut Report, clang: &Path, target: &Target, archive: &Path) {
     let all = [ANYWHERE, ON_BOARDS].concat();
     let example = ["suite.c", "console.c", "example_driver.c", build::EXAMPLE];
     let mut images = vec![
@@ -147,7 +158,7 @@ fn on_boards(report: &mut Report, clang: &Path, target: &Target) {
         }
         if report.check(
             &format!("linked, {what}"),
-            &mut link(target, &image, &archive),
+            &mut link(target, &image, archive),
         ) {
             for machine in target.machines {
                 let what = format!("{}, {}", image.name, machine.name);

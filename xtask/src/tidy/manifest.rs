@@ -12,6 +12,17 @@ pub(crate) struct Manifest {
     pub(crate) features: Vec<Feature>,
     /// Test targets with `test = false`.
     pub(crate) separate_tests: Vec<String>,
+    pub(crate) docs_rs: DocsRs,
+}
+
+/// With which features docs.rs documents a library.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum DocsRs {
+    /// The default ones, as nothing is said.
+    #[default]
+    Unsaid,
+    All,
+    These(Vec<String>),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -66,6 +77,7 @@ impl Manifest {
         });
         let name = |test: &DeValue<'_>| Some(test.get("name")?.get_ref().as_str()?.to_owned());
         manifest.separate_tests = separate.filter_map(name).collect();
+        manifest.docs_rs = docs_rs(root);
         Ok(manifest)
     }
 
@@ -80,6 +92,20 @@ impl Manifest {
             self.dependencies.extend(of_kind);
         }
     }
+}
+
+fn docs_rs(root: &DeTable<'_>) -> DocsRs {
+    let package = table(root, "package").and_then(|package| table(package, "metadata"));
+    let docs = package.and_then(|metadata| table(table(metadata, "docs")?, "rs"));
+    let said = |key| docs.and_then(|docs| Some(docs.get(key)?.get_ref()));
+    if said("all-features").and_then(DeValue::as_bool) == Some(true) {
+        return DocsRs::All;
+    }
+    let Some(features) = said("features").and_then(|features| features.as_array()) else {
+        return DocsRs::Unsaid;
+    };
+    let names = features.iter().filter_map(|name| name.get_ref().as_str());
+    DocsRs::These(names.map(str::to_owned).collect())
 }
 
 fn table<'a, 'i>(parent: &'a DeTable<'i>, key: &str) -> Option<&'a DeTable<'i>> {
@@ -129,6 +155,18 @@ mod tests {
         let found = Manifest::parse(text).unwrap().features;
         let found: Vec<(&str, bool)> = found.iter().map(|f| (&*f.name, f.explained)).collect();
         assert_eq!(found, [("a", true), ("b", false), ("c", true)]);
+    }
+
+    #[test]
+    fn what_docs_rs_builds_is_read() {
+        let parse = |said| {
+            let text = format!("[package.metadata.docs.rs]\n{said}\n");
+            Manifest::parse(&text).unwrap().docs_rs
+        };
+        assert_eq!(parse(""), DocsRs::Unsaid);
+        assert_eq!(parse("all-features = true"), DocsRs::All);
+        let these = DocsRs::These(vec!["a".to_owned()]);
+        assert_eq!(parse("features = [\"a\"]"), these);
     }
 
     #[test]

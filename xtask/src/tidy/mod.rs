@@ -4,6 +4,7 @@
 mod arrows;
 mod cfg_places;
 mod dependencies;
+mod documented;
 mod features;
 mod manifest;
 mod separate_tests;
@@ -11,7 +12,7 @@ mod source;
 mod workspace;
 
 use crate::report::Report;
-pub(crate) use manifest::Manifest;
+pub(crate) use manifest::{DocsRs, Manifest};
 use workspace::Workspace;
 
 type Rule = fn(&Workspace) -> Vec<String>;
@@ -20,6 +21,7 @@ const RULES: &[(&str, Rule)] = &[
     ("arrows between crates point left", arrows::check),
     ("every dependency is used", dependencies::check),
     ("every feature is explained", features::check),
+    ("docs.rs shows every feature", documented::check),
     ("cfg never stands inside a function", cfg_places::check),
     ("every test target runs in some part", separate_tests::check),
 ];

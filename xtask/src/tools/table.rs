@@ -59,6 +59,13 @@ pub(crate) const REDIS_BENCHMARK: Tool = Tool {
     source: packages(&["redis-tools"], Program("redis-benchmark", AS_GIVEN)),
 };
 
+/// Of the benchmark of the server.
+pub(crate) const WRK: Tool = Tool {
+    name: "wrk",
+    find: || program_file("wrk"),
+    source: packages(&["wrk"], Program("wrk", AS_GIVEN)),
+};
+
 pub(crate) const ETCD: Tool = Tool {
     name: "etcd",
     find: || program_file("etcd"),
@@ -179,12 +186,23 @@ pub(crate) const NODE: Tool = Tool {
 
 pub(crate) const NODE_WASI: &str = "--experimental-wasi-unstable-preview1";
 
+/// Its package manager, which brings the libraries of tests in JavaScript.
 pub(crate) const NPM: Tool = Tool {
     name: "npm",
     find: || in_path("npm").next(),
     source: packages(
         &["npm"],
         Never("Debian's npm looks for its own modules in /usr/share/nodejs"),
+    ),
+};
+
+/// A browser needs fonts to show text.
+pub(crate) const CHROMIUM: Tool = Tool {
+    name: "chromium",
+    find: || program_file("chromium"),
+    source: packages(
+        &["chromium", "fonts-dejavu-core"],
+        Never("Debian's script looks for the browser in /usr/lib/chromium"),
     ),
 };
 

@@ -33,6 +33,7 @@ use static_cell::StaticCell;
 type Time = UnixClock<Uptime<1_000_000, fn() -> u32, CriticalSectionWord>, CriticalSectionWord>;
 type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly, u32>;
 type MyFlash = Flash<'static, FLASH, Blocking, FLASH_SIZE>;
+type Tx = UartTx<'static, uart::Blocking>;
 
 /// What main and the interrupt share: a clock that both read at any time, and a generator.
 static TIME: Time = UnixClock::new(Uptime::since_zero(microseconds));
@@ -57,10 +58,10 @@ fn main() -> ! {
     static QUEUE: StaticCell<Queue<Option<Id>, 64>> = StaticCell::new();
 
     let p = embassy_rp::init(Default::default());
-    let tx = UartTx::new_blocking(p.UART0, p.PIN_0, Default::default());
+    let mut tx = UartTx::new_blocking(p.UART0, p.PIN_0, Default::default());
     let mut flash = MyFlash::new_blocking(p.FLASH);
     let Some((grant, key)) = factory(&mut flash) else {
-        panic!("no grant was programmed");
+        stop(&mut tx, "no grant: this device must be provisioned");
     };
     let horizon = NorHorizon::<_>::open(FlashPart::new(flash, HORIZON).unwrap()).unwrap();
 
@@ -93,14 +94,14 @@ fn generate() -> Option<Id> {
 struct Issuer<H> {
     blocks: Blocks<Layout, H>,
     key: Sparx64OnTheFly,
-    tx: UartTx<'static, uart::Blocking>,
+    tx: Tx,
 }
 
 impl<H: HorizonStore> Issuer<H> {
     /// Sends the id of a sample; one without an id came when a block was over, and gets the first of the next.
     fn send(&mut self, id: Option<Id>) {
         if let Some(id) = id.or_else(generate).or_else(|| self.begin()) {
-            self.say(&id_string(id));
+            say(&mut self.tx, &id_string(id));
         }
     }
 
@@ -116,26 +117,27 @@ impl<H: HorizonStore> Issuer<H> {
             }
             // The flash refused. The next sample tries again.
             Err(HorizonError::Store(_)) => None,
-            Err(HorizonError::Lost) => {
-                self.stop("the horizon is lost: this grant must be replaced")
-            }
-            Err(_) => self.stop("the grant is used up: it must be replaced"),
+            Err(HorizonError::Lost) => stop(
+                &mut self.tx,
+                "the horizon is lost: this grant must be replaced",
+            ),
+            Err(_) => stop(&mut self.tx, "the grant is used up: it must be replaced"),
         }
     }
+}
 
-    fn say(&mut self, line: &str) {
-        for part in [line.as_bytes(), b"\r\n"] {
-            // A listener that is gone does not stop the device.
-            _ = self.tx.blocking_write(part);
-        }
+fn say(tx: &mut Tx, line: &str) {
+    for part in [line.as_bytes(), b"\r\n"] {
+        // A listener that is gone does not stop the device.
+        _ = tx.blocking_write(part);
     }
+}
 
-    /// For good, at each boot until the device is provisioned with another grant.
-    fn stop(&mut self, why: &str) -> ! {
-        loop {
-            self.say(why);
-            cortex_m::asm::delay(125_000_000);
-        }
+/// For good, at each boot until the device is provisioned with another grant.
+fn stop(tx: &mut Tx, why: &str) -> ! {
+    loop {
+        say(tx, why);
+        cortex_m::asm::delay(125_000_000);
     }
 }
 

@@ -103,8 +103,7 @@ pub(super) fn mark(name: &str, key: Key) -> String {
     format!("hashtextextended('randflake/{kind}/{name}', 0)")
 }
 
-/// One record in the place of another, if the namespace's is still so: a renewal, an acquire of a node id that was
-/// leased before, a counter.
+/// One record in the place of another, if the namespace's is still so: a renewal, a release, a counter.
 pub(super) const CHANGE: &str = "
     UPDATE randflake.record r SET value = $8
     WHERE r.namespace = $1 AND r.kind = $5 AND r.number = $6 AND r.value = $7 AND {may} AND ($9::text IS NULL OR EXISTS (

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use randflake_std::lease::{History, LeaseStore, Seal, StoreError};
 use randflake_std::{AnyLayout, Parts};
 
-use self::row::Row;
+pub(crate) use self::row::Row;
 use crate::failure::{Failure, say};
 use crate::form::Form;
 use crate::input::for_each_block;

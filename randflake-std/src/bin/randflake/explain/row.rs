@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::output::visible;
 
 #[derive(Serialize)]
-pub(super) struct Row {
+pub(crate) struct Row {
     text: String,
     /// As text, because not every JSON reader keeps 64 bits.
     int: String,
@@ -39,7 +39,7 @@ struct Lease {
 }
 
 impl Row {
-    pub(super) fn new(id: Id, parts: Parts, spec: LayoutSpec, history: &History) -> Self {
+    pub(crate) fn new(id: Id, parts: Parts, spec: LayoutSpec, history: &History) -> Self {
         let explanation = history.explain(parts.node_id, parts.tick);
         let lease = match explanation {
             Explanation::Held(lease) => Some(lease),

@@ -1,10 +1,10 @@
 //! What a programmer writes into a device's memory.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use ihex::{Record, create_object_file_representation};
+use randflake_std::private_file;
 
 use crate::failure::Failure;
 
@@ -25,12 +25,14 @@ pub(super) struct Image(Vec<Range>);
 struct Range {
     what: &'static str,
     at: u32,
+    /// From its beginning; the rest is not written.
     bytes: Vec<u8>,
+    len: u64,
 }
 
 impl Range {
     fn end(&self) -> u64 {
-        u64::from(self.at) + self.bytes.len() as u64
+        u64::from(self.at) + self.len
     }
 }
 
@@ -40,8 +42,14 @@ impl Image {
         what: &'static str,
         at: u32,
         bytes: Vec<u8>,
+        len: u64,
     ) -> Result<(), Failure> {
-        let new = Range { what, at, bytes };
+        let new = Range {
+            what,
+            at,
+            bytes,
+            len,
+        };
         if new.end() > 1 << 32 {
             return Err(Failure::usage(format!(
                 "{what} at {at:#x} ends beyond 0xffffffff, the last address"
@@ -71,16 +79,7 @@ impl Image {
                 ));
             }
         };
-        let write = || {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut file = options.open(path)?;
-            file.write_all(&bytes)?;
-            file.sync_all()
-        };
-        write().map_err(|error| refusal(path, &error))
+        private_file::write_new(path, &bytes).map_err(|error| refusal(path, &error))
     }
 
     fn hex(&self) -> Result<String, Failure> {

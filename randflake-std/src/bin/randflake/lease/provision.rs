@@ -22,8 +22,9 @@ use crate::secret::SecretArgs;
 /// writes the first one, once for each device, and once more for each device that lost it and gets another grant.
 /// Never write it to a device that is in use with the grant that it has: it would issue the same ids again.
 ///
-/// The image holds two pages of flash for `NorHorizon`: one record, and the rest erased. For a device that is granted
-/// its node ids by `lease ticket` that is all. For one with a node id of its own, --node-id, --until and --grant-at
+/// The image holds the record for `NorHorizon`, at the beginning of pages that are erased otherwise: a programmer that
+/// takes Intel HEX erases the page that it writes to. Raw bytes are two whole pages. For a device that is granted its
+/// node ids by `lease ticket` that is all. For one with a node id of its own, --node-id, --until and --grant-at
 /// add 32 bytes, little-endian: node id, first tick, first tick after the grant, 4 bytes of ones, 16 of the secret
 /// or of ones. No store is asked: give each node id to one device, and to no namespace of a store with the same
 /// secret.
@@ -37,13 +38,16 @@ Examples:
     --grant-at 0x101fd000 --with-key --out 42.hex
   randflake lease provision --horizon-at 0 --page-size 4096 --format bin --out horizon.bin")]
 pub(crate) struct Args {
-    /// Where the two pages of the horizon begin: a number, or 0x and hex digits
+    /// Where the pages of the horizon begin: a number, or 0x and hex digits
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     horizon_at: u32,
     /// How many bytes the flash erases at once: a power of two
     #[arg(long, value_name = "BYTES", value_parser = power_of_two)]
     page_size: u32,
-    /// How many bytes a record takes, `SLOT` of `NorHorizon`
+    /// The horizon is a `WriteOnceHorizon`, for flash with ECC or encryption: the record stands there twice
+    #[arg(long)]
+    write_once: bool,
+    /// How many bytes a record takes, `SLOT` of `NorHorizon` and `WriteOnceHorizon`
     #[arg(long, value_name = "BYTES", default_value = "8", value_parser = within::<u32>(8..=1_024))]
     slot_size: u32,
     /// The device's own node id, which no other device ever gets
@@ -61,7 +65,7 @@ pub(crate) struct Args {
     /// Write the secret of ids beside the grant
     #[arg(long, requires = "grant_at")]
     with_key: bool,
-    /// Intel HEX with addresses, or the bytes of the two pages alone
+    /// Intel HEX with addresses, or the bytes of two pages of the horizon alone
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// The file to write, which must not exist
@@ -93,13 +97,17 @@ impl Args {
         let begins = match (self.until, self.grant_at) {
             (Some(until), Some(at)) => {
                 let grant = self.grant(spec, from, until)?;
-                image.add("the grant", at, self.grant_bytes(&grant)?)?;
+                let bytes = self.grant_bytes(&grant)?;
+                let len = bytes.len() as u64;
+                image.add("the grant", at, bytes, len)?;
                 Duration::from_millis(spec.unix_ms(grant.start()))
             }
             _ => from,
         };
         let record = record(begins)?;
-        image.add("the horizon", self.horizon_at, self.pages(record)?)?;
+        let slots = self.slots(record)?;
+        let len = 2 * u64::from(self.page_size);
+        image.add("the horizon", self.horizon_at, slots, len)?;
         image.write_new(self.format, &self.out)?;
         let first = Duration::from_secs(record.unix_s().into());
         let mut out = stdout();
@@ -142,8 +150,8 @@ impl Args {
         Ok(bytes)
     }
 
-    /// One record in the first slot, and two pages that are erased otherwise.
-    fn pages(&self, record: HorizonRecord) -> Result<Vec<u8>, Failure> {
+    /// The record in the first slots, and for raw bytes the rest of two pages, erased.
+    fn slots(&self, record: HorizonRecord) -> Result<Vec<u8>, Failure> {
         if !self.page_size.is_multiple_of(self.slot_size) || self.page_size < 4 * self.slot_size {
             return Err(Failure::usage(format!(
                 "--slot-size {} does not go into --page-size {} at least four times",
@@ -156,10 +164,14 @@ impl Args {
                 self.horizon_at, self.page_size
             )));
         }
-        let mut pages = vec![0xff; 2 * self.page_size as usize];
+        let mut slot = vec![0xff; self.slot_size as usize];
         let record = record.to_bytes();
-        pages[..record.len()].copy_from_slice(&record);
-        Ok(pages)
+        slot[..record.len()].copy_from_slice(&record);
+        let mut slots = slot.repeat(1 + usize::from(self.write_once));
+        if self.format == Format::Bin {
+            slots.resize(2 * self.page_size as usize, 0xff);
+        }
+        Ok(slots)
     }
 }
 

@@ -3,6 +3,7 @@
 mod access;
 mod http;
 mod listen;
+mod log;
 mod namespaces;
 mod resp;
 mod run;
@@ -33,7 +34,7 @@ use crate::number::within;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Serve(Args),
+    Serve(Box<Args>),
     Token(token::Args),
 }
 
@@ -94,6 +95,9 @@ pub(crate) struct Args {
     /// Close connections on which nothing is asked for so long
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = date::duration)]
     idle: Duration,
+    /// Note each request on standard error: a JSON object on a line, without tokens
+    #[arg(long)]
+    request_log: bool,
     /// How long requests that were received may take after SIGTERM
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = date::duration)]
     grace: Duration,

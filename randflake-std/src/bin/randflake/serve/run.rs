@@ -16,6 +16,7 @@ use super::http::Http;
 use super::listen::address::{Passed, is_local};
 use super::listen::tls::Tls;
 use super::listen::{Listener, Stopping};
+use super::log::Log;
 use super::resp::Resp;
 use super::service::Service;
 use super::service::space::Leasing;
@@ -24,6 +25,9 @@ use crate::failure::{Failure, say};
 
 /// How often files are looked at.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// What the service manager shows.
+const ISSUING: &str = "issuing ids";
 
 type Sockets = [Option<std::net::TcpListener>; 2];
 
@@ -35,8 +39,13 @@ impl Args {
             None => Access::open(),
         };
         let tls = self.tls.read()?;
-        self.check_reach(&sockets, access.is_required(), tls.is_some())?;
-        let service = Arc::new(Service::new(self.namespaces.spaces()?, access));
+        check_reach(&sockets, access.is_required(), tls.is_some())?;
+        let log = if self.request_log {
+            Log::start()?
+        } else {
+            Log::default()
+        };
+        let service = Arc::new(Service::new(self.namespaces.spaces()?, access, log));
         let leasing = self.leasing()?;
         system::allow_many_files();
         let runtime = Runtime::new().map_err(Failure::failed)?;
@@ -55,34 +64,6 @@ impl Args {
                 .transpose()
         };
         Ok([bind(&self.resp, "resp")?, bind(&self.http, "http")?])
-    }
-
-    /// Nothing but this machine is trusted without tokens.
-    fn check_reach(
-        &self,
-        sockets: &Sockets,
-        has_tokens: bool,
-        has_tls: bool,
-    ) -> Result<(), Failure> {
-        for socket in sockets.iter().flatten() {
-            let address = socket.local_addr().map_err(Failure::failed)?;
-            if is_local(address) {
-                continue;
-            }
-            if !has_tokens {
-                return Err(Failure::usage(format!(
-                    "{address} is reached from other machines, and everybody there could take ids and leases: give \
-                     --tokens FILE, with a line of `randflake token new` for each client, or listen to 127.0.0.1"
-                )));
-            }
-            if !has_tls {
-                say(&format!(
-                    "warning: tokens cross the network to {address} unencrypted: give --tls-cert and --tls-key, unless \
-                     something before this server does"
-                ));
-            }
-        }
-        Ok(())
     }
 
     async fn serve(
@@ -104,17 +85,20 @@ impl Args {
             tokio::select! {
                 told = signals.next() => match told {
                     Told::Stop => break None,
-                    Told::Reload => {
+                    // Who is told that it reloads must be told that it is ready.
+                    Told::Reload if starting.is_empty() => {
                         system::reloading();
                         reload(service, tls.as_deref(), true);
-                        system::ready("reloaded");
+                        system::ready(ISSUING);
                     }
+                    Told::Reload => reload(service, tls.as_deref(), true),
                 },
                 _ = looks.tick() => reload(service, tls.as_deref(), false),
                 Some(started) = starting.join_next() => match started {
                     Ok(Err(error)) => break Some(error.into()),
+                    Err(panic) => break Some(Failure::failed(panic)),
                     _ if starting.is_empty() => {
-                        system::ready("issuing ids");
+                        system::ready(ISSUING);
                         say("ready");
                     }
                     _ => {}
@@ -165,6 +149,29 @@ impl Args {
     }
 }
 
+/// Nothing but this machine is trusted without tokens.
+fn check_reach(sockets: &Sockets, has_tokens: bool, has_tls: bool) -> Result<(), Failure> {
+    for socket in sockets.iter().flatten() {
+        let address = socket.local_addr().map_err(Failure::failed)?;
+        if is_local(address) {
+            continue;
+        }
+        if !has_tokens {
+            return Err(Failure::usage(format!(
+                "{address} is reached from other machines, and everybody there could take ids and leases: give \
+                 --tokens FILE, with a line of `randflake token new` for each client, or listen to 127.0.0.1"
+            )));
+        }
+        if !has_tls {
+            say(&format!(
+                "warning: tokens cross the network to {address} unencrypted: give --tls-cert and --tls-key, unless \
+                 something before this server does"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Acquires the first leases of each namespace.
 fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), BuildError>> {
     let mut starting = JoinSet::new();
@@ -204,7 +211,8 @@ fn reload(service: &Service, tls: Option<&Tls>, always: bool) {
 /// Releases the leases of all namespaces at the same time.
 async fn close(service: &Service) {
     let mut closing = JoinSet::new();
-    for space in service.spaces().cloned() {
+    for space in service.spaces() {
+        let space = Arc::clone(space);
         closing.spawn(async move {
             let closed = space.close().await;
             if let Err(error) = closed {

@@ -104,18 +104,13 @@ impl Identity {
         quota.take(amount).map_err(|wait| {
             let (name, limit) = (&self.name, quota.per_second());
             let told = format!("the token {name:?} has a quota of {limit} {what} a second");
-            match wait {
-                Some(wait) => {
-                    let wait = wait.max(Duration::from_millis(1));
-                    let told = format!("{told}: try again in {}", span(wait));
-                    Refusal::new(Kind::Quota, told).retry_in(wait)
-                }
-                None => {
-                    let told =
-                        format!("{told}, and {amount} were asked for at once: ask for fewer");
-                    Refusal::new(Kind::Quota, told)
-                }
-            }
+            let Some(wait) = wait else {
+                let told = format!("{told}, and {amount} were asked for at once: ask for fewer");
+                return Refusal::new(Kind::Quota, told);
+            };
+            let wait = wait.max(Duration::from_millis(1));
+            let told = format!("{told}: try again in {}", span(wait));
+            Refusal::new(Kind::Quota, told).retry_in(wait)
         })
     }
 }

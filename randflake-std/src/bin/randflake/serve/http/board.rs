@@ -2,13 +2,15 @@
 
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use randflake_std::lease::{LeaseStore, Quarantine, StoreError};
+use metrics::gauge;
+use randflake_std::lease::{LeaseStore, Occupancy, Quarantine, StoreError};
 use serde::Serialize;
 use tokio::sync::Mutex;
 
+use super::forecasts::{Shown, Trends};
 use super::status::{Counts, State};
 use crate::lease::Snapshot;
 use crate::serve::service::Service;
@@ -26,6 +28,7 @@ pub(super) struct Board {
     /// The store's clock minus this machine's.
     pub(super) skew_ms: i64,
     pub(super) quarantine: Option<Quarantine>,
+    pub(super) forecasts: Vec<Shown>,
 }
 
 /// A letter for each cell: the worst state of its node ids, `c`ontested, `e`nding, `h`eld or `.` for free.
@@ -35,15 +38,20 @@ pub(super) struct NodeMap {
     cells: String,
 }
 
-type Kept = Mutex<Option<(Instant, Result<Board, String>)>>;
+/// What was seen last, and what is kept for the next time.
+#[derive(Default)]
+struct Kept {
+    board: Option<(Instant, Result<Board, String>)>,
+    trends: Arc<StdMutex<Trends>>,
+}
 
 /// The boards of all namespaces.
-pub(super) struct Boards(HashMap<String, Kept>);
+pub(super) struct Boards(HashMap<String, Mutex<Kept>>);
 
 impl Boards {
     pub(super) fn of_all(service: &Service) -> Self {
         let names = service.spaces().map(|space| space.name().to_owned());
-        Self(names.map(|name| (name, Kept::default())).collect())
+        Self(names.map(|name| (name, Mutex::default())).collect())
     }
 
     pub(super) async fn of(&self, space: &Arc<Space>) -> Result<Board, String> {
@@ -52,33 +60,57 @@ impl Boards {
         };
         // Who comes while another one asks waits for that answer.
         let mut kept = kept.lock().await;
-        if let Some((taken, board)) = &*kept
+        if let Some((taken, board)) = &kept.board
             && taken.elapsed() < KEPT
         {
             return board.clone();
         }
-        let taken = space.with_store(|store| Ok(Board::take(store)?)).await;
+        let trends = Arc::clone(&kept.trends);
+        let take = move |store: &mut dyn LeaseStore| {
+            let mut trends = trends.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(Board::take(store, &mut trends)?)
+        };
+        let taken = space.with_store(take).await;
         let board = taken.map_err(|refusal| refusal.message);
-        *kept = Some((Instant::now(), board.clone()));
+        kept.board = Some((Instant::now(), board.clone()));
         board
     }
 }
 
 impl Board {
-    fn take(store: &mut dyn LeaseStore) -> Result<Self, StoreError> {
+    fn take(store: &mut dyn LeaseStore, trends: &mut Trends) -> Result<Self, StoreError> {
         let before = here();
         let theirs = store.now()?;
         let middle = before.midpoint(here());
         let snapshot = Snapshot::take(store)?;
         let total = store.namespace().node_ids();
         let (counts, map) = draw(&snapshot, total);
+        let live = counts.held + counts.ending + counts.contested;
+        note_occupancy(store.namespace().name(), live, total);
+        let skew_ms = ms(theirs).saturating_sub(middle);
+        let records = snapshot.records().len();
+        let seen = (theirs, seconds(skew_ms));
+        let forecasts = trends.look(store, Occupancy { live, total }, records, seen)?;
         Ok(Self {
             counts,
             map,
-            skew_ms: ms(theirs).saturating_sub(middle),
+            forecasts,
+            skew_ms,
             quarantine: store.quarantined()?,
         })
     }
+}
+
+/// As the library's own function does, which would read all leases once more.
+#[expect(clippy::cast_precision_loss, reason = "for a ratio")]
+fn note_occupancy(namespace: &str, live: u64, total: u64) {
+    let ratio = live as f64 / total as f64;
+    gauge!("randflake_occupancy_ratio", "namespace" => namespace.to_owned()).set(ratio);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it is shown with three digits")]
+fn seconds(ms: i64) -> f64 {
+    ms as f64 / 1_000.0
 }
 
 fn here() -> i64 {

@@ -1,11 +1,14 @@
 //! `GET /metrics`, in the text format of Prometheus.
 
 use core::fmt::{Display, Write as _};
+use core::time::Duration;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
+
+use tokio::time::timeout;
 
 use super::App;
 use super::problem::Problem;
@@ -15,6 +18,9 @@ use super::who::Who;
 use crate::serve::service::Service;
 use crate::serve::service::counters::Connections;
 
+/// For each namespace's store.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 pub(super) async fn metrics(
     State(app): State<Arc<App>>,
     who: Who,
@@ -22,6 +28,14 @@ pub(super) async fn metrics(
 ) -> Result<Response, Problem> {
     query.only(&[])?;
     who.must_be_admin()?;
+    for space in app
+        .service
+        .spaces()
+        .filter(|space| who.0.sees(space.name()))
+    {
+        // For how many node ids are leased. Metrics are wanted most when the store does not answer.
+        _ = timeout(PATIENCE, app.boards.of(space)).await;
+    }
     let mut text = String::new();
     Recorded::global().write(&mut text, |namespace| who.0.sees(namespace));
     write(&app.service, &who, &mut text);

@@ -55,8 +55,8 @@ impl Format {
         };
         let found = ALL.into_iter().find(|(_, own)| *own == name);
         let Some((format, _)) = found else {
-            let names = ALL.map(|(_, name)| name).join(", ");
-            let told = format!("format is {name:?}: {names} are allowed");
+            let allowed = ALL.map(|(_, own)| own).join(", ");
+            let told = format!("format is {name:?}: {allowed} are allowed");
             return Err(Problem::invalid(told));
         };
         if accepted.quality(format) > 0 {

@@ -37,13 +37,19 @@ pub(super) async fn ids(
         Format::Json => objects(namespace, &ids),
         Format::Text => lines(Notation::Text, &ids),
         Format::Int => lines(Notation::Signed, &ids),
-        Format::Raw => ids
-            .iter()
-            .flat_map(|id| id.to_u64().to_le_bytes())
-            .collect(),
+        Format::Raw => raw(&ids),
     };
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
     Ok((headers, Bytes::from(body)).into_response())
+}
+
+fn raw(ids: &[Id]) -> Vec<u8> {
+    let mut bytes = vec![0; ids.len() * 8];
+    let (places, _) = bytes.as_chunks_mut();
+    for (place, id) in places.iter_mut().zip(ids) {
+        *place = id.to_u64().to_le_bytes();
+    }
+    bytes
 }
 
 fn lines(notation: Notation, ids: &[Id]) -> Vec<u8> {

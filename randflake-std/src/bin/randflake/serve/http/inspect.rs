@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use clap::ValueEnum as _;
+use clap::ValueEnum;
+use randflake_std::Id;
 use serde::{Deserialize, Serialize};
 
 use super::App;
@@ -37,10 +38,21 @@ pub(super) async fn one(
     query: Query,
 ) -> Result<Response, Problem> {
     let query = query.only(&["namespace", "id", "form"])?;
-    let id = query.text("id").ok_or_else(|| {
+    let namespace = query.namespace(&app, &who)?;
+    // Before anything is said of what was sent.
+    app.service.may_inspect(&who.0, namespace)?;
+    let id = read_one(&query)?;
+    let ids = vec![app.service.inspect(&who.0, namespace, id)?];
+    Ok(Json(Answer { namespace, ids }).into_response())
+}
+
+/// That of the parameters `id` and `form`.
+pub(super) fn read_one(query: &Query) -> Result<Id, Problem> {
+    let text = query.text("id").ok_or_else(|| {
         Problem::invalid("the parameter id is missing: one id is allowed, as in ?id=3vgoe12ccb8gh")
     })?;
-    answer(&app, &who, &query, &[id.to_owned()], query.text("form"))
+    let form = form_of(query.text("form"))?;
+    form.read(text).map_err(|problem| wrong(text, problem))
 }
 
 pub(super) async fn many(
@@ -55,36 +67,25 @@ pub(super) async fn many(
         let told = format!("{count} ids were sent: 1 to {MOST} are allowed in one request");
         return Err(Problem::invalid(told));
     }
-    answer(&app, &who, &query, &asked.ids, asked.form.as_deref())
-}
-
-fn answer(
-    app: &App,
-    who: &Who,
-    query: &Query,
-    texts: &[String],
-    form: Option<&str>,
-) -> Result<Response, Problem> {
-    let namespace = query.namespace(app, who)?;
-    // Before anything is said of what was sent.
+    let namespace = query.namespace(&app, &who)?;
     app.service.may_inspect(&who.0, namespace)?;
-    let form = form.map_or(Ok(Form::Text), form_of)?;
-    let read = texts.iter().map(|text| {
+    let form = form_of(asked.form.as_deref())?;
+    let read = asked.ids.iter().map(|text| {
         let id = form.read(text).map_err(|problem| wrong(text, problem))?;
         Ok(app.service.inspect(&who.0, namespace, id)?)
     });
     let ids: Result<Vec<_>, Problem> = read.collect();
-    Ok(Json(Answer {
-        namespace,
-        ids: ids?,
-    })
-    .into_response())
+    let ids = ids?;
+    Ok(Json(Answer { namespace, ids }).into_response())
 }
 
-fn form_of(name: &str) -> Result<Form, Problem> {
+fn form_of(name: Option<&str>) -> Result<Form, Problem> {
+    let Some(name) = name else {
+        return Ok(Form::Text);
+    };
     Form::from_str(name, false).map_err(|_| {
         let forms = Form::value_variants().iter();
-        let values = forms.filter_map(|form| form.to_possible_value());
+        let values = forms.filter_map(ValueEnum::to_possible_value);
         let names: Vec<_> = values.map(|value| value.get_name().to_owned()).collect();
         Problem::invalid(format!(
             "form is {name:?}: {} are allowed",

@@ -2,16 +2,20 @@
 
 mod board;
 mod body;
+mod explain;
 mod exposition;
 mod files;
+mod forecasts;
 mod format;
 mod health;
 mod ids;
 mod inspect;
 mod leases;
+mod noted;
 mod problem;
 mod query;
 mod recorder;
+mod site;
 mod status;
 mod tickets;
 mod who;
@@ -27,7 +31,9 @@ use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use randflake_std::Secret;
@@ -35,6 +41,7 @@ use tokio::time::timeout;
 
 use self::board::Boards;
 use self::files::FILES;
+use self::noted::{Noted, Peer};
 use self::problem::{Defect, Problem};
 use self::recorder::Recorded;
 use super::listen::{Protocol, Stopping, Stream, stopped};
@@ -70,6 +77,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/v1/leases/release", post(leases::release))
         .route("/v1/tickets", post(tickets::tickets))
         .route("/v1/inspect", get(inspect::one).post(inspect::many))
+        .route("/v1/explain", get(explain::explain))
         .route("/v1/status", get(status::status));
     for file in &FILES {
         router = router.route(file.path, file.route());
@@ -99,9 +107,10 @@ async fn no_method(request: Request) -> Problem {
 }
 
 /// What all requests have in common.
-async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let counters = &app.service.counters;
     counters.http_requests.add(1);
+    let noted = Noted::begin(&app.service, &mut request);
     let answered = timeout(PATIENCE, next.run(request)).await;
     let mut response = answered.unwrap_or_else(|_| {
         let told = format!(
@@ -112,6 +121,9 @@ async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Re
     });
     if let Some(kind) = response.extensions().get::<Kind>() {
         counters.refused(*kind);
+    }
+    if let Some(noted) = noted {
+        noted.end(&app.service, &response);
     }
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -153,8 +165,12 @@ impl Protocol for Http {
         &self.service.counters.http
     }
 
-    async fn speak(self, stream: Stream, _peer: SocketAddr, mut stopping: Stopping) {
-        let service = TowerToHyperService::new(self.router);
+    async fn speak(self, stream: Stream, peer: SocketAddr, mut stopping: Stopping) {
+        let router = TowerToHyperService::new(self.router);
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            router.call(request)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)

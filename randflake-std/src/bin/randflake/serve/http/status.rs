@@ -7,7 +7,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::State as Shared;
 use axum::response::{IntoResponse as _, Response};
-use randflake_std::date::utc;
 use randflake_std::lease::{Quarantine, Record};
 use randflake_std::randflake_core::{LayoutFields, LayoutSpec};
 use randflake_std::{Handle, Health};
@@ -18,7 +17,7 @@ use super::body::Json;
 use super::problem::Problem;
 use super::query::Query;
 use super::who::Who;
-use super::{App, whole_ms};
+use super::{App, forecasts, whole_ms};
 use crate::layout::described;
 use crate::lease::Snapshot;
 use crate::serve::service::space::Space;
@@ -83,7 +82,6 @@ struct Namespace {
     /// By this server.
     issued: u64,
     held_here: usize,
-    forecasts: Vec<Forecast>,
     #[serde(flatten)]
     board: Option<Shown>,
 }
@@ -95,6 +93,7 @@ struct Shown {
     map: NodeMap,
     skew_ms: i64,
     quarantine: Option<Quarantined>,
+    forecasts: Vec<forecasts::Shown>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -119,14 +118,6 @@ struct Fields {
     tick_ms: u64,
     epoch_unix_ms: u64,
     last_unix_ms: u64,
-}
-
-/// What an operator will have to do.
-#[derive(Serialize)]
-struct Forecast {
-    /// `good`, `ending` or `contested`.
-    level: &'static str,
-    text: String,
 }
 
 pub(super) async fn status(
@@ -186,11 +177,11 @@ impl Namespace {
                 .handle()
                 .map(Handle::lease)
                 .map_or(0, |lease| lease.leases.len()),
-            forecasts: vec![Forecast::of_layout(&spec, now())],
             board: board.ok().map(|board| Shown {
                 leases: board.counts,
                 map: board.map,
                 skew_ms: board.skew_ms,
+                forecasts: board.forecasts,
                 quarantine: board.quarantine.as_ref().map(Quarantined::of),
             }),
         }
@@ -250,21 +241,5 @@ impl Fields {
             epoch_unix_ms,
             last_unix_ms: spec.unix_ms(spec.max_tick()),
         }
-    }
-}
-
-impl Forecast {
-    fn of_layout(spec: &LayoutSpec, now: Duration) -> Self {
-        const DAY: u64 = 24 * 60 * 60;
-        const SOON_DAYS: u64 = 180;
-        let last = Duration::from_millis(spec.unix_ms(spec.max_tick()));
-        let days = last.saturating_sub(now).as_secs() / DAY;
-        let level = match days {
-            0 => "contested",
-            1..=SOON_DAYS => "ending",
-            _ => "good",
-        };
-        let text = format!("The layout's last date is {}, in {days} days", utc(last));
-        Self { level, text }
     }
 }

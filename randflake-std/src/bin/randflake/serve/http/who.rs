@@ -7,7 +7,9 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 
 use super::App;
+use super::noted::Seen;
 use super::problem::Problem;
+use super::site;
 use crate::serve::access::{Identity, Scope};
 use crate::serve::service::refusal::{Kind, Refusal};
 
@@ -20,7 +22,11 @@ impl FromRequestParts<Arc<App>> for Who {
         let access = &app.service.access;
         let mut values = parts.headers.get_all(AUTHORIZATION).iter();
         let identity = match (values.next(), values.next()) {
-            (None, _) => access.anonymous()?,
+            (None, _) => {
+                let anybody = access.anonymous()?;
+                site::check(parts)?;
+                anybody
+            }
             (Some(value), None) => access.authenticate(bearer(value.as_bytes())?)?,
             (Some(_), Some(_)) => {
                 return Err(Problem::invalid(
@@ -28,6 +34,9 @@ impl FromRequestParts<Arc<App>> for Who {
                 ));
             }
         };
+        if let Some(seen) = parts.extensions.get::<Seen>() {
+            seen.is(&identity);
+        }
         Ok(Self(identity))
     }
 }

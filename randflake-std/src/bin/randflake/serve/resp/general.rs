@@ -26,8 +26,7 @@ pub(super) fn answer(
         Command::Auth => return auth(session, words, out),
         Command::Hello => return hello(session, words, out),
         Command::Client => return client(session, words, out),
-        Command::Command => return commands(words, out),
-        // `redis-benchmark` asks, and there is nothing to tell.
+        Command::Commands => return commands(words, out),
         Command::Config => return config(words, out),
         Command::Info => out.bulk(info(session).as_bytes()),
         Command::Select => match words.get(1) {
@@ -164,7 +163,9 @@ fn commands(words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
         }
         b"" | b"INFO" => {
             out.array(TABLE.len());
-            TABLE.iter().for_each(|entry| describe(entry, out));
+            for entry in &TABLE {
+                describe(entry, out);
+            }
         }
         _ => {
             return Err(Refusal::invalid(
@@ -197,11 +198,22 @@ fn config(words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
         .is_some_and(|word| word.eq_ignore_ascii_case(b"GET"));
     if !is_get {
         return Err(Refusal::invalid(
-            "unknown subcommand: CONFIG GET is allowed, and finds nothing",
+            "unknown subcommand: CONFIG GET is allowed",
         ));
     }
-    out.map(0);
+    // `redis-benchmark` shows these two.
+    match words.get(2).map(<[u8]>::to_ascii_lowercase).as_deref() {
+        Some(name @ b"save") => pair(name, b"", out),
+        Some(name @ b"appendonly") => pair(name, b"no", out),
+        _ => out.map(0),
+    }
     Ok(())
+}
+
+fn pair(name: &[u8], value: &[u8], out: &mut Replies) {
+    out.map(1);
+    out.bulk(name);
+    out.bulk(value);
 }
 
 fn info(session: &Session) -> String {

@@ -63,7 +63,9 @@ pub(super) async fn mget(
         ids.push(one(session, name).await?);
     }
     out.array(ids.len());
-    ids.into_iter().for_each(|id| out.digits(id));
+    for id in ids {
+        out.digits(id);
+    }
     Ok(())
 }
 

@@ -45,9 +45,9 @@ impl Protocol for Resp {
         &self.service.counters.resp
     }
 
-    async fn speak(self, stream: Stream, _peer: SocketAddr, stopping: Stopping) {
+    async fn speak(self, stream: Stream, peer: SocketAddr, stopping: Stopping) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        let session = Session::new(self.service, number);
+        let session = Session::new(self.service, number, peer);
         let connection = Connection::new(stream, session, self.idle);
         // A client that has gone wants no answer.
         _ = connection.run(stopping).await;

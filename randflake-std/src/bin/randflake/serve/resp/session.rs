@@ -1,13 +1,16 @@
 //! What is known of a client between its commands.
 
+use core::net::SocketAddr;
 use core::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::parse::Limits;
 use super::reply::Replies;
 use super::table::{self, Command};
 use super::{general, ids, leases};
 use crate::serve::access::{Identity, Scope};
+use crate::serve::log::{self, Entry};
 use crate::serve::service::Service;
 use crate::serve::service::refusal::{Kind, Refusal};
 use crate::serve::service::space::Space;
@@ -46,6 +49,7 @@ impl<'a> Words<'a> {
 
 pub(super) struct Session {
     pub(super) service: Arc<Service>,
+    peer: SocketAddr,
     /// For `CLIENT ID`.
     pub(super) number: u64,
     /// As the client calls itself.
@@ -62,11 +66,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(service: Arc<Service>, number: u64) -> Self {
+    pub(super) fn new(service: Arc<Service>, number: u64, peer: SocketAddr) -> Self {
         Self {
             version: service.access.version(),
             who: service.access.anonymous().ok(),
             service,
+            peer,
             number,
             name: Vec::new(),
             last: None,
@@ -127,7 +132,7 @@ impl Session {
         let who = self.service.access.authenticate(token)?;
         // Clients that ask for a user's name send `default` if they have none.
         let is_other = |name: &&[u8]| *name != b"default" && *name != who.name().as_bytes();
-        if name.filter(is_other).is_some() {
+        if name.as_ref().is_some_and(is_other) {
             let told = "the token is another user's: send its name, default or none";
             return Err(Refusal::new(Kind::WrongToken, told));
         }
@@ -190,10 +195,35 @@ impl Session {
     /// Answers a command.
     pub(super) async fn answer(&mut self, words: Words<'_>, out: &mut Replies) {
         self.commands += 1;
-        if let Err(refusal) = self.execute(words, out).await {
-            self.service.counters.refused(refusal.kind);
-            out.refusal(&refusal);
+        let begun = self.service.log.begin();
+        let refused = match self.execute(words, out).await {
+            Ok(()) => None,
+            Err(refusal) => {
+                self.service.counters.refused(refusal.kind);
+                out.refusal(&refusal);
+                Some(refusal.kind)
+            }
+        };
+        if begun.is_some() {
+            self.note(begun, words, refused);
         }
+    }
+
+    fn note(&self, begun: Option<Instant>, words: Words<'_>, refused: Option<Kind>) {
+        let entry = table::find(words.get(0).unwrap_or_default());
+        let of_namespace = entry.filter(|entry| entry.key > 0);
+        let name = of_namespace.and_then(|_| words.text(1).ok());
+        self.service.log.end(
+            begun,
+            &Entry {
+                protocol: "resp",
+                peer: self.peer,
+                token: self.who.as_ref().map(|who| who.name()),
+                request: entry.map_or("?", |entry| entry.name),
+                namespace: name.filter(|name| self.service.serves(name)),
+                answer: log::answer(refused),
+            },
+        );
     }
 
     async fn execute(&mut self, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {

@@ -15,10 +15,11 @@ use randflake_std::Id;
 
 use self::counters::Counters;
 pub(crate) use self::inspected::Inspected;
-pub(crate) use self::leases::{Acquire, Listed};
+pub(crate) use self::leases::Acquire;
 use self::refusal::{Kind, Refusal};
 use self::space::Space;
 use super::access::{Access, Identity, Scope};
+use super::log::Log;
 
 /// The largest number of ids of one request.
 pub(crate) const MAX_IDS: usize = 100_000;
@@ -30,11 +31,12 @@ pub(crate) struct Service {
     spaces: BTreeMap<String, Arc<Space>>,
     pub(crate) access: Access,
     pub(crate) counters: Counters,
+    pub(crate) log: Log,
     started: Instant,
 }
 
 impl Service {
-    pub(crate) fn new(spaces: impl IntoIterator<Item = Space>, access: Access) -> Self {
+    pub(crate) fn new(spaces: impl IntoIterator<Item = Space>, access: Access, log: Log) -> Self {
         let spaces = spaces.into_iter();
         Self {
             spaces: spaces
@@ -42,6 +44,7 @@ impl Service {
                 .collect(),
             access,
             counters: Counters::default(),
+            log,
             started: Instant::now(),
         }
     }
@@ -49,6 +52,11 @@ impl Service {
     /// All namespaces, in the order of their names: for metrics, and what an operator sees.
     pub(crate) fn spaces(&self) -> impl Iterator<Item = &Arc<Space>> {
         self.spaces.values()
+    }
+
+    /// Whether there is such a namespace.
+    pub(crate) fn serves(&self, name: &str) -> bool {
+        self.spaces.contains_key(name)
     }
 
     pub(crate) fn uptime(&self) -> Duration {

@@ -1,10 +1,27 @@
-// Decoding an id, for tokens that may.
+// Decoding an id, for tokens that may: its fields, and who held its node id then.
 
 import { get } from "./api.js";
 import { $, el, time } from "./show.js";
 
+const VERDICTS = { held: "held", contested: "contested", nobody: "ending", ahead: "ending", unknown: "" };
+
 function list(pairs) {
   return el("dl", {}, ...pairs.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+function rows({ namespace, text, int, unix_ms: unixMs, node, sequence, verdict, because, lease, gaps }) {
+  const pairs = [
+    ["Namespace", namespace], ["Text", text], ["Number", int], ["Time", time(unixMs)],
+    ["Node id", String(node)], ["Sequence", String(sequence)],
+    ["Verdict", el("span", { class: `state ${VERDICTS[verdict] ?? ""}` }, `${verdict}: ${because}`)],
+  ];
+  if (lease) {
+    pairs.push(["Holder", lease.holder], ["Its lease", `${lease.start_utc} to ${lease.end_utc}, ${lease.end}`]);
+  }
+  if (gaps.length > 0) {
+    pairs.push(["History", el("span", { class: "error" }, "Records of this node id are missing or were changed.")]);
+  }
+  return pairs;
 }
 
 export function inspector(namespaceNow) {
@@ -14,14 +31,8 @@ export function inspector(namespaceNow) {
     try {
       const namespace = namespaceNow();
       if (!namespace) throw new Error("there is no namespace yet");
-      const answer = await get("/v1/inspect", { namespace, id: $("id").value.trim(), form: $("form").value });
-      const [id] = answer.ids;
-      const parts = Object.entries(id.node_parts ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
-      const doubt = id.unix_ms > Date.now() + 86_400_000 ? " — in the future: of another secret or layout?" : "";
-      place.replaceChildren(list([
-        ["Namespace", answer.namespace], ["Text", id.text], ["Number", id.int], ["Time", time(id.unix_ms) + doubt],
-        ["Node id", parts ? `${id.node} (${parts})` : String(id.node)], ["Sequence", String(id.sequence)],
-      ]));
+      const id = $("id").value.trim();
+      place.replaceChildren(list(rows(await get("/v1/explain", { namespace, id, form: $("form").value }))));
     } catch (error) {
       place.replaceChildren(el("p", { class: "error" }, `Not decoded: ${error.message}.`));
     }

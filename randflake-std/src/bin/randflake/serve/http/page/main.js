@@ -13,6 +13,8 @@ const STATES = {
   degraded: ["ending", "store fails"], not_ready: ["contested", "not ready"], quarantine: ["quarantine", "quarantine"],
 };
 
+const LEVELS = { fine: "good", caution: "ending", wrong: "contested" };
+
 let chosen = null;
 let paused = false;
 let timer = null;
@@ -53,8 +55,9 @@ function showChosen({ namespaces, now_unix_ms: now }) {
   if (namespace.map) showMap(namespace, (node) => showLeases(namespace.name, node));
   $("detail").hidden = !namespace.detail || Boolean(quarantine);
   say($("detail"), namespace.detail ?? "");
-  const forecasts = namespace.forecasts.map(({ level, text }) => el("li", {}, state(level, text)));
-  $("forecasts").replaceChildren(...(forecasts.length > 0 ? forecasts : [el("li", {}, "Nothing to report.")]));
+  const forecasts = (namespace.forecasts ?? []).map(({ name, level, value, advice }) =>
+    el("li", {}, state(LEVELS[level], `${name}: ${value}${advice ? `: ${advice}` : ""}`)));
+  $("forecasts").replaceChildren(...(forecasts.length > 0 ? forecasts : [el("li", {}, "The store does not answer.")]));
   const pairs = [
     ["Bits", `${fields.time_bits} time, ${fields.node_bits} node id, ${fields.sequence_bits} sequence`],
     ["Tick", `${count(fields.tick_ms)} ms`], ["Epoch", time(fields.epoch_unix_ms)], ["Last date", time(fields.last_unix_ms)],

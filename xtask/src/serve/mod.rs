@@ -1,8 +1,11 @@
-//! `serve`: the server of the command line tool, with clients of Debian, PyPI and npm, which are installed for the run.
+//! `serve`: the server of the command line tool, with clients of Debian, `PyPI` and npm, which are installed for the run.
+
+mod page;
 
 use std::process::Command;
 
 use crate::cargo::program;
+use crate::chaos;
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -10,11 +13,15 @@ use crate::setup::Need;
 use crate::tools::{NODE, NPM, PYTHON, REDIS_BENCHMARK, REDIS_CLI, Tool};
 
 const REDIS_PY: &str = "redis==8.1.0";
+const PACKAGE: &str = "randflake==2.1.0";
 const IOREDIS: &str = "ioredis@5.11.1";
 
 pub(crate) fn needs() -> Vec<Need> {
     let tools: [&'static Tool; 5] = [&REDIS_CLI, &REDIS_BENCHMARK, &PYTHON, &NODE, &NPM];
-    tools.map(Need::Tool).into()
+    let mut needs: Vec<Need> = tools.map(Need::Tool).into();
+    needs.extend(page::needs());
+    needs.extend(chaos::needs());
+    needs
 }
 
 pub(crate) fn run(report: &mut Report) {
@@ -51,6 +58,8 @@ pub(crate) fn run(report: &mut Report) {
         skip(&mut tests, &["ioredis"]);
     }
     report.tests("serve", &mut tests);
+    chaos::run(report, 0);
+    page::run(report, &scratch.path().join("page"));
 }
 
 /// What is left out was named before, or has failed.
@@ -73,6 +82,7 @@ fn redis_py(report: &mut Report, scratch: &Scratch, tests: &mut Command) -> bool
         "--only-binary",
         ":all:",
         REDIS_PY,
+        PACKAGE,
     ];
     let own = venv.join("bin/python");
     let pip = program(&own.to_string_lossy(), &install);

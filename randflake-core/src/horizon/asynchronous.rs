@@ -1,0 +1,162 @@
+//! The same over a medium that is waited for.
+
+use core::future::Future;
+use core::time::Duration;
+
+use super::blocks::Claim;
+use crate::{Blocks, HorizonError, Layout, Lease};
+
+/// [`HorizonStore`](crate::HorizonStore) for media that are waited for without blocking, with the same contract. A `raise`
+/// that is dropped before it has answered is one that failed.
+pub trait AsyncHorizonStore {
+    /// How the medium fails.
+    type Error;
+
+    /// The horizon in seconds of Unix time; 0 when nothing is readable.
+    fn unix_s(&self) -> u32;
+
+    /// Raises it, durably.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    fn raise(&mut self, unix_s: u32) -> impl Future<Output = Result<(), Self::Error>>;
+}
+
+impl<S: AsyncHorizonStore + ?Sized> AsyncHorizonStore for &mut S {
+    type Error = S::Error;
+
+    fn unix_s(&self) -> u32 {
+        (**self).unix_s()
+    }
+
+    fn raise(&mut self, unix_s: u32) -> impl Future<Output = Result<(), Self::Error>> {
+        (**self).raise(unix_s)
+    }
+}
+
+impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
+    /// [`provision`](Self::provision) in a store that is waited for.
+    ///
+    /// # Errors
+    ///
+    /// As for `provision`.
+    pub async fn provision_async(&mut self) -> Result<(), HorizonError<S::Error>> {
+        let first = self.first(self.store.unix_s())?;
+        let raised = self.store.raise(first).await;
+        raised.map_err(HorizonError::Store)
+    }
+
+    /// [`begin`](Self::begin) in a store that is waited for. If it is dropped before it has answered, no block was
+    /// begun.
+    ///
+    /// # Errors
+    ///
+    /// As for `begin`.
+    pub async fn begin_async(
+        &mut self,
+        now: Option<Duration>,
+    ) -> Result<Lease<L>, HorizonError<S::Error>> {
+        let claim = self.next(self.store.unix_s(), now)?;
+        self.raise_async(&claim).await
+    }
+
+    /// [`extend`](Self::extend) in a store that is waited for.
+    ///
+    /// # Errors
+    ///
+    /// As for `extend`.
+    pub async fn extend_async(
+        &mut self,
+        lease: Lease<L>,
+    ) -> Result<Lease<L>, HorizonError<S::Error>> {
+        let claim = self.longer(self.store.unix_s(), lease)?;
+        self.raise_async(&claim).await
+    }
+
+    async fn raise_async(&mut self, claim: &Claim) -> Result<Lease<L>, HorizonError<S::Error>> {
+        let raised = self.store.raise(claim.horizon).await;
+        raised.map_err(HorizonError::Store)?;
+        Ok(self.lease(claim, self.store.unix_s()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::pin::pin;
+    use core::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::Randflake;
+
+    /// A medium that answers when it is asked a second time.
+    struct Slow(u32);
+
+    impl AsyncHorizonStore for Slow {
+        type Error = ();
+
+        fn unix_s(&self) -> u32 {
+            self.0
+        }
+
+        async fn raise(&mut self, to: u32) -> Result<(), ()> {
+            let mut is_asked_again = false;
+            core::future::poll_fn(|_| {
+                let poll = if is_asked_again {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                };
+                is_asked_again = true;
+                poll
+            })
+            .await;
+            self.0 = self.0.max(to);
+            Ok(())
+        }
+    }
+
+    fn answer<T>(future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            if let Poll::Ready(answer) = future.as_mut().poll(&mut context) {
+                return answer;
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_are_those_of_a_store_that_blocks() {
+        let grant = Lease::new(Randflake, 1, 100, 290).unwrap();
+        let mut store = Slow(0);
+        let mut blocks = Blocks::new(grant, &mut store);
+        assert_eq!(answer(blocks.begin_async(None)), Err(HorizonError::Lost));
+        answer(blocks.provision_async()).unwrap();
+        assert_eq!(
+            answer(blocks.provision_async()),
+            Err(HorizonError::Provisioned)
+        );
+        let lease = answer(blocks.begin_async(None)).unwrap();
+        assert_eq!((lease.start(), lease.end()), (100, 160));
+        let longer = answer(blocks.extend_async(lease)).unwrap();
+        assert_eq!((longer.start(), longer.end()), (100, 220));
+        assert_eq!(
+            answer(blocks.extend_async(lease)),
+            Err(HorizonError::Foreign)
+        );
+    }
+
+    #[test]
+    fn a_block_that_was_not_waited_for_was_not_begun() {
+        let grant = Lease::new(Randflake, 1, 100, 290).unwrap();
+        let mut blocks = Blocks::new(grant, Slow(1));
+        {
+            let mut begun = pin!(blocks.begin_async(None));
+            let mut context = Context::from_waker(Waker::noop());
+            assert_eq!(begun.as_mut().poll(&mut context), Poll::Pending);
+        }
+        assert_eq!(blocks.store().unix_s(), 1);
+        assert_eq!(answer(blocks.begin_async(None)).unwrap().start(), 100);
+    }
+}

@@ -1,0 +1,89 @@
+//! The same through a driver that is waited for.
+
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
+use randflake_core::{AsyncHorizonStore, HorizonRecord};
+
+use super::journal::{Geometry, Scan, Words, is_marked, is_written};
+use super::{NorHorizon, NorHorizonError, Slot, geometry};
+
+impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
+    const ASYNC_GEOMETRY: Geometry = geometry(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
+
+    /// [`open`](Self::open) through a driver of `embedded-storage-async`.
+    ///
+    /// # Errors
+    ///
+    /// As for `open`.
+    pub async fn open_async(mut flash: F) -> Result<Self, F::Error> {
+        let [one, other] = Scan::heads(Self::ASYNC_GEOMETRY);
+        let heads = [
+            read::<F, SLOT>(&mut flash, one).await?,
+            read::<F, SLOT>(&mut flash, other).await?,
+        ];
+        let mut scan = Scan::new(Self::ASYNC_GEOMETRY, heads);
+        while let Some(at) = scan.next() {
+            scan.saw(read::<F, SLOT>(&mut flash, at).await?);
+        }
+        let journal = scan.journal();
+        Ok(Self { flash, journal })
+    }
+
+    async fn write_async(&mut self, at: u32, words: Words) -> Result<Words, F::Error> {
+        self.flash.write(at, &Slot::<SLOT>::new(words).0).await?;
+        read::<F, SLOT>(&mut self.flash, at).await
+    }
+
+    async fn write_record_async(
+        &mut self,
+        at: u32,
+        record: HorizonRecord,
+    ) -> Result<(), NorHorizonError<F::Error>> {
+        let shown = self.write_async(at, record.to_words()).await?;
+        if is_written(Self::ASYNC_GEOMETRY, at, record, shown) {
+            Ok(())
+        } else {
+            Err(NorHorizonError::NotWritten)
+        }
+    }
+}
+
+impl<F: MultiwriteNorFlash, const SLOT: usize> AsyncHorizonStore for NorHorizon<F, SLOT> {
+    type Error = NorHorizonError<F::Error>;
+
+    fn unix_s(&self) -> u32 {
+        self.journal.horizon()
+    }
+
+    async fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
+        if self.journal.holds(to) {
+            return Ok(());
+        }
+        let record = self.journal.record_for(to);
+        let record = record.ok_or(NorHorizonError::OutOfRange)?;
+        if let Some((at, head)) = self.journal.doubtful_head(Self::ASYNC_GEOMETRY) {
+            self.write_record_async(at, head).await?;
+            self.journal.wrote_head();
+        }
+        if let Some(at) = self.journal.take_doubtful(Self::ASYNC_GEOMETRY)
+            && !is_marked(self.write_async(at, HorizonRecord::MARK).await?)
+        {
+            return Err(NorHorizonError::NotWritten);
+        }
+        let (at, pages) = self.journal.take_slot(Self::ASYNC_GEOMETRY);
+        if let Some(pages) = pages {
+            self.flash.erase(pages.start, pages.end).await?;
+        }
+        self.write_record_async(at, record).await?;
+        self.journal.wrote(Self::ASYNC_GEOMETRY, at, record);
+        Ok(())
+    }
+}
+
+async fn read<F: MultiwriteNorFlash, const SLOT: usize>(
+    flash: &mut F,
+    at: u32,
+) -> Result<Words, F::Error> {
+    let mut slot = Slot([0; SLOT]);
+    flash.read(at, &mut slot.0).await?;
+    Ok(slot.words())
+}

@@ -1,0 +1,54 @@
+//! How long the flash lasts.
+
+/// How long a [`WriteOnceHorizon`](crate::WriteOnceHorizon) lasts, in seconds, if it is raised each `block_s` seconds.
+///
+/// `pages` is how many it has, `page_bytes` what is erased at once, `slot_bytes` 8 unless a word is larger, and `cycles` how
+/// often the maker lets a page be erased. Each boot begins a page, and so does a raise that finds it full.
+///
+/// | block | boots a day | 2 pages of 2 KiB, 10,000 cycles | 16 pages |
+/// |---|---|---|---|
+/// | 60 s | 0 | 9.7 years | 77 years |
+/// | 60 s | 10 | 3.5 years | 28 years |
+/// | 600 s | 10 | 5.2 years | 41 years |
+///
+/// No page, no slot, no block gives 0, as do pages of a single slot.
+///
+/// ```
+/// use randflake_embedded::write_once_lifetime_s;
+///
+/// const TENTH_OF_A_YEAR: u64 = 3_155_760;
+/// let tenths = |pages, block_s, boots| {
+///     write_once_lifetime_s(pages, 2_048, 8, 10_000, block_s, boots) / TENTH_OF_A_YEAR
+/// };
+/// assert_eq!((tenths(2, 60, 0), tenths(16, 60, 0)), (96, 775));
+/// assert_eq!((tenths(2, 60, 10), tenths(16, 60, 10)), (34, 279));
+/// assert_eq!((tenths(2, 600, 10), tenths(16, 600, 10)), (51, 414));
+/// ```
+#[must_use]
+pub const fn write_once_lifetime_s(
+    pages: u32,
+    page_bytes: u32,
+    slot_bytes: u32,
+    cycles: u32,
+    block_s: u32,
+    boots_per_day: u32,
+) -> u64 {
+    const DAY_S: u64 = 86_400;
+    let Some(slots) = page_bytes.checked_div(slot_bytes) else {
+        return 0;
+    };
+    // A page's first record takes two slots.
+    let raises_per_page = (slots as u64).saturating_sub(1);
+    let erases = (pages as u64).saturating_mul(cycles as u64);
+    // The time of a page, in which it is filled or lost to a boot, as a fraction of whole numbers.
+    let filled_s = raises_per_page.saturating_mul(block_s as u64);
+    let per_day = DAY_S.saturating_add((boots_per_day as u64).saturating_mul(filled_s));
+    match erases
+        .saturating_mul(filled_s)
+        .saturating_mul(DAY_S)
+        .checked_div(per_day)
+    {
+        Some(seconds) => seconds,
+        None => 0,
+    }
+}

@@ -1,0 +1,211 @@
+//! The horizon in pages of flash whose words are written once: [`pages`] says where, and what a power cut leaves.
+
+#[cfg(feature = "embedded-storage-async")]
+mod asynchronous;
+mod lifetime;
+mod pages;
+
+use embedded_storage::nor_flash::NorFlash;
+use randflake_core::HorizonStore;
+
+use crate::NorHorizonError;
+use crate::nor_horizon::Slot;
+pub use lifetime::write_once_lifetime_s;
+use pages::{PageScan, Pages, Pair, Ring, Survey};
+
+/// A [`HorizonStore`] for flash in which a word is written once between erases: parts with ECC (STM32G0, G4, L4, WB, H7)
+/// and flash that is encrypted (ESP32). For other flash [`NorHorizon`](crate::NorHorizon) lasts longer.
+///
+/// It uses all of the driver's flash, page after page: give it a partition, [`FlashPart`](crate::FlashPart) for one.
+/// Two pages will do; each further one makes it last longer: see [`write_once_lifetime_s`]. A page is the driver's
+/// `ERASE_SIZE`. A record has 8 bytes; for flash whose words are larger say so: `WriteOnceHorizon::<_, 16>::open`, and
+/// 32 for STM32H7.
+///
+/// Each boot that raises the horizon begins a page; a boot that raises nothing writes nothing. Everything is read
+/// back. A word that a power cut has left torn may read as anything at each boot, or the driver may fail to read it. A
+/// driver that fails to read a word that is whole makes the horizon fall, so it must try again itself.
+///
+/// # Power cuts
+///
+/// Power may be cut at any moment, and at any number of boots in a row if what a cut *write* has left reads the same at
+/// each boot; what a cut *erase* has left need not. If both read differently at each boot, two boots in a row may be cut
+/// while each begins a page. A third one that is cut so may lose the horizon, if it sees neither the write that the
+/// second one saw nor that the second one was erasing. No other choice of pages rules that out.
+///
+/// # The first horizon
+///
+/// As for [`NorHorizon`](crate::NorHorizon), but the record stands in the first two slots of the first page. All pages are
+/// erased if nothing is readable when it is raised.
+///
+/// ```
+/// # use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+/// # struct Ram([u8; 8192]);
+/// # impl ErrorType for Ram { type Error = core::convert::Infallible; }
+/// # impl ReadNorFlash for Ram {
+/// #     const READ_SIZE: usize = 1;
+/// #     fn read(&mut self, at: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+/// #         bytes.copy_from_slice(&self.0[at as usize..][..bytes.len()]);
+/// #         Ok(())
+/// #     }
+/// #     fn capacity(&self) -> usize { 8192 }
+/// # }
+/// # impl NorFlash for Ram {
+/// #     const WRITE_SIZE: usize = 8;
+/// #     const ERASE_SIZE: usize = 2048;
+/// #     fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
+/// #         self.0[from as usize..to as usize].fill(0xff);
+/// #         Ok(())
+/// #     }
+/// #     fn write(&mut self, at: u32, bytes: &[u8]) -> Result<(), Self::Error> {
+/// #         self.0[at as usize..][..bytes.len()].copy_from_slice(bytes);
+/// #         Ok(())
+/// #     }
+/// # }
+/// # let mut flash = Ram([0xff; 8192]);
+/// use randflake_embedded::WriteOnceHorizon;
+/// use randflake_embedded::randflake_core::HorizonStore;
+///
+/// let mut horizon = WriteOnceHorizon::<_>::open(&mut flash)?;
+/// assert_eq!(horizon.unix_s(), 0, "nothing is readable");
+/// horizon.raise(1_733_706_360)?;
+///
+/// // After a reset:
+/// let horizon = WriteOnceHorizon::<_>::open(&mut flash)?;
+/// assert_eq!(horizon.unix_s(), 1_733_706_360);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WriteOnceHorizon<F, const SLOT: usize = 8> {
+    flash: F,
+    pages: Pages,
+}
+
+impl<F, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
+    /// The driver again.
+    pub fn into_inner(self) -> F {
+        self.flash
+    }
+}
+
+impl<F: NorFlash, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
+    const PAGE: u32 = page_bytes(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
+
+    /// Reads the horizon, a few slots of each page. It writes nothing: what may be torn is left to the first raise.
+    ///
+    /// # Errors
+    ///
+    /// - [`TooSmall`](NorHorizonError::TooSmall): the driver's flash has fewer than two pages;
+    /// - [`Flash`](NorHorizonError::Flash): the driver's, if nothing was readable. The horizon is not known then,
+    ///   and no id may be issued.
+    pub fn open(mut flash: F) -> Result<Self, NorHorizonError<F::Error>> {
+        let ring = ring::<F::Error>(Self::PAGE, SLOT, flash.capacity())?;
+        let mut survey = Survey::default();
+        let mut error = None;
+        for page in 0..ring.pages {
+            let heads = ring.start(page);
+            let mut scan = PageScan::new(
+                ring,
+                page,
+                read::<F, SLOT>(&mut flash, heads, true, &mut error),
+            );
+            while let Some((at, has_second)) = scan.next() {
+                scan.saw(read::<F, SLOT>(&mut flash, at, has_second, &mut error));
+            }
+            survey.saw(&scan);
+        }
+        let pages = known(survey.pages(ring), error)?;
+        Ok(Self { flash, pages })
+    }
+}
+
+impl<F: NorFlash, const SLOT: usize> HorizonStore for WriteOnceHorizon<F, SLOT> {
+    type Error = NorHorizonError<F::Error>;
+
+    fn unix_s(&self) -> u32 {
+        self.pages.horizon()
+    }
+
+    fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
+        if self.pages.holds(to) {
+            return Ok(());
+        }
+        let record = self.pages.record_for(to);
+        let record = record.ok_or(NorHorizonError::OutOfRange)?;
+        let place = self.pages.take_place();
+        if let Some(pages) = place.erase() {
+            self.flash.erase(pages.start, pages.end)?;
+        }
+        let slot = Slot::<SLOT>::of(record);
+        for at in place.slots() {
+            self.flash.write(at, &slot.0)?;
+            let mut shown = Slot([0; SLOT]);
+            self.flash.read(at, &mut shown.0)?;
+            if slot.0 != shown.0 {
+                return Err(NorHorizonError::NotWritten);
+            }
+        }
+        self.pages.wrote(place, record);
+        Ok(())
+    }
+}
+
+/// What two slots show, or one. A word that the driver cannot read is torn; it does not hide its neighbour.
+fn read<F: NorFlash, const SLOT: usize>(
+    flash: &mut F,
+    at: u32,
+    has_second: bool,
+    error: &mut Option<F::Error>,
+) -> Pair {
+    let mut slots = [Slot([0; SLOT]), Slot([0; SLOT])];
+    let mut at = at;
+    for slot in slots.iter_mut().take(if has_second { 2 } else { 1 }) {
+        if let Err(failure) = flash.read(at, &mut slot.0) {
+            *slot = Slot([0; SLOT]);
+            *error = Some(failure);
+        }
+        at = at.wrapping_add(slot_bytes(SLOT));
+    }
+    slots.map(|slot| slot.record())
+}
+
+/// A driver that reads nothing at all is not taken for flash that shows nothing.
+fn known<E>(pages: Pages, error: Option<E>) -> Result<Pages, NorHorizonError<E>> {
+    match error {
+        Some(error) if pages.horizon() == 0 => Err(NorHorizonError::Flash(error)),
+        _ => Ok(pages),
+    }
+}
+
+const fn page_bytes(slot: usize, read: usize, write: usize, erase: usize) -> u32 {
+    assert!(slot >= 8, "a slot holds at least 8 bytes");
+    assert!(
+        slot.is_multiple_of(write) && slot.is_multiple_of(read),
+        "a slot is a multiple of what the flash writes and reads at once"
+    );
+    assert!(
+        erase.is_multiple_of(slot) && erase > slot,
+        "a page of the flash holds at least 2 slots"
+    );
+    assert!(
+        erase as u64 <= 1 << 30,
+        "a page of the flash has at most 2^30 bytes"
+    );
+    slot_bytes(erase)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
+const fn slot_bytes(bytes: usize) -> u32 {
+    bytes as u32
+}
+
+fn ring<E>(page_bytes: u32, slot: usize, capacity: usize) -> Result<Ring, NorHorizonError<E>> {
+    let capacity = u32::try_from(capacity).unwrap_or(u32::MAX);
+    match capacity.checked_div(page_bytes) {
+        Some(pages @ 2..) => Ok(Ring {
+            page_bytes,
+            slot_bytes: slot_bytes(slot),
+            pages,
+        }),
+        _ => Err(NorHorizonError::TooSmall),
+    }
+}

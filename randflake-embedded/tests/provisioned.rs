@@ -1,0 +1,91 @@
+//! The first boots of a device that was provisioned: its flash is as `randflake lease provision` writes it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::convert::Infallible;
+use core::time::Duration;
+
+use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+use randflake_core::{Blocks, HorizonError, HorizonRecord, HorizonStore, Layout, Lease, Randflake};
+use randflake_embedded::NorHorizon;
+
+/// Flash that reads and writes so many bytes at once, and erases a page.
+struct Ram<const WORD: usize, const PAGE: usize>(Vec<u8>);
+
+impl<const WORD: usize, const PAGE: usize> ErrorType for Ram<WORD, PAGE> {
+    type Error = Infallible;
+}
+
+impl<const WORD: usize, const PAGE: usize> ReadNorFlash for Ram<WORD, PAGE> {
+    const READ_SIZE: usize = WORD;
+
+    fn read(&mut self, at: u32, bytes: &mut [u8]) -> Result<(), Infallible> {
+        bytes.copy_from_slice(&self.0[at as usize..][..bytes.len()]);
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<const WORD: usize, const PAGE: usize> NorFlash for Ram<WORD, PAGE> {
+    const WRITE_SIZE: usize = WORD;
+    const ERASE_SIZE: usize = PAGE;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), Infallible> {
+        self.0[from as usize..to as usize].fill(0xff);
+        Ok(())
+    }
+
+    fn write(&mut self, at: u32, bytes: &[u8]) -> Result<(), Infallible> {
+        let old = &mut self.0[at as usize..][..bytes.len()];
+        old.iter_mut().zip(bytes).for_each(|(old, new)| *old &= new);
+        Ok(())
+    }
+}
+
+impl<const WORD: usize, const PAGE: usize> MultiwriteNorFlash for Ram<WORD, PAGE> {}
+
+const FROM: u64 = 65_339_800;
+
+fn grant() -> Lease<Randflake> {
+    Lease::new(Randflake, 42, FROM, FROM + 300_000_000).unwrap()
+}
+
+/// One record, and the rest erased.
+fn image(pages: usize) -> Vec<u8> {
+    let begins = Duration::from_millis(Randflake::SPEC.unix_ms(FROM)).as_secs();
+    let record = HorizonRecord::new(u32::try_from(begins).unwrap()).unwrap();
+    let mut image = vec![0xff; pages];
+    image[..8].copy_from_slice(&record.to_bytes());
+    image
+}
+
+/// Boots with nothing but flash, each of which begins a block; no clock.
+fn boots<const WORD: usize, const PAGE: usize, const SLOT: usize>() {
+    let mut flash = Ram::<WORD, PAGE>(image(2 * PAGE));
+    let mut end = FROM;
+    for boot in 0..300 {
+        let horizon = NorHorizon::<_, SLOT>::open(&mut flash).unwrap();
+        assert_ne!(horizon.unix_s(), 0);
+        let lease = Blocks::new(grant(), horizon).begin(None).unwrap();
+        assert!((end..end + 4).contains(&lease.start()), "{boot}");
+        end = lease.end();
+    }
+    // A programmer erased the pages, or a bootloader did: the grant is not used again.
+    flash.0.fill(0xff);
+    let horizon = NorHorizon::<_, SLOT>::open(&mut flash).unwrap();
+    let refused = Blocks::new(grant(), horizon).begin(None).unwrap_err();
+    assert_eq!(refused, HorizonError::Lost);
+}
+
+#[test]
+fn a_provisioned_device_issues_from_its_grant_until_its_flash_is_erased() {
+    boots::<1, 128, 8>();
+    boots::<4, 512, 8>();
+    boots::<4, 4096, 8>();
+    boots::<4, 4096, 32>();
+    boots::<16, 2048, 16>();
+    boots::<8, 131_072, 8>();
+}

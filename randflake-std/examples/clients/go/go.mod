@@ -1,0 +1,5 @@
+module example.com/ids
+
+go 1.21
+
+require github.com/redis/go-redis/v9 v9.7.0

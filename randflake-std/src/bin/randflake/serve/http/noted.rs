@@ -1,0 +1,76 @@
+//! Requests as the request log has them.
+
+use core::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use axum::extract::Request;
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+
+use crate::serve::access::Identity;
+use crate::serve::log::{self, Entry};
+use crate::serve::service::Service;
+use crate::serve::service::refusal::Kind;
+
+/// Where a request comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Peer(pub(super) SocketAddr);
+
+/// Whose token it had, once that was looked up.
+#[derive(Clone, Default)]
+pub(super) struct Seen(Arc<OnceLock<Arc<Identity>>>);
+
+impl Seen {
+    pub(super) fn is(&self, identity: &Arc<Identity>) {
+        // A request has one token.
+        _ = self.0.set(Arc::clone(identity));
+    }
+}
+
+/// A request that will be noted.
+pub(super) struct Noted {
+    begun: Instant,
+    peer: SocketAddr,
+    method: Method,
+    path: String,
+    seen: Seen,
+}
+
+impl Noted {
+    /// `None` without a log.
+    pub(super) fn begin(service: &Service, request: &mut Request) -> Option<Self> {
+        let begun = service.log.begin()?;
+        let Peer(peer) = *request.extensions().get()?;
+        let seen = Seen::default();
+        request.extensions_mut().insert(seen.clone());
+        Some(Self {
+            begun,
+            peer,
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            seen,
+        })
+    }
+
+    pub(super) fn end(self, service: &Service, response: &Response) {
+        // Whatever stands in a path that is none of the server's may be anything.
+        let is_known = response.status() != StatusCode::NOT_FOUND;
+        let path = if is_known { &*self.path } else { "?" };
+        let refused = response.extensions().get::<Kind>();
+        let status = response.status();
+        let entry = Entry {
+            protocol: "http",
+            peer: self.peer,
+            token: self.seen.0.get().map(|identity| identity.name()),
+            request: &format!("{} {path}", self.method),
+            namespace: None,
+            answer: match refused {
+                Some(kind) => log::answer(Some(*kind)),
+                None if status.is_success() => log::answer(None),
+                None => status.as_str(),
+            },
+        };
+        service.log.end(Some(self.begun), &entry);
+    }
+}

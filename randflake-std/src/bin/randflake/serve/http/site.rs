@@ -1,0 +1,60 @@
+//! Web pages of others, when no token is needed.
+//!
+//! Who listens on this machine only trusts its programs. A browser is one of them, and runs what any web page sends it:
+//! a page may send requests here, and with a name of its own that leads to 127.0.0.1 it may read the answers, too. A
+//! browser tells both by headers that a page cannot set. A token is protection enough: no browser adds one by itself.
+
+use core::net::IpAddr;
+
+use axum::http::HeaderValue;
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+
+use crate::serve::service::refusal::{Kind, Refusal};
+
+/// Refuses requests that a page of another site may have sent.
+pub(super) fn check(parts: &Parts) -> Result<(), Refusal> {
+    let text = |name| parts.headers.get(name).map(HeaderValue::as_bytes);
+    // Browsers send it always, other programs of HTTP/1.0 perhaps not.
+    let Some(host) = text(HOST) else {
+        return Ok(());
+    };
+    if !is_of_this_machine(host) {
+        return Err(refusal("Host", host, "localhost or an IP address"));
+    }
+    match text(ORIGIN) {
+        Some(origin) if !is_same(origin, host) => {
+            Err(refusal("Origin", origin, "this server's own, or none"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// No name that somebody else may have set up.
+fn is_of_this_machine(host: &[u8]) -> bool {
+    let Ok(authority) = Authority::try_from(host) else {
+        return false;
+    };
+    let name = authority.host();
+    let address = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    name.eq_ignore_ascii_case("localhost") || address.unwrap_or(name).parse::<IpAddr>().is_ok()
+}
+
+fn is_same(origin: &[u8], host: &[u8]) -> bool {
+    [&b"http://"[..], b"https://"]
+        .into_iter()
+        .filter_map(|scheme| origin.strip_prefix(scheme))
+        .any(|rest| rest.eq_ignore_ascii_case(host))
+}
+
+fn refusal(header: &str, found: &[u8], allowed: &str) -> Refusal {
+    let found = String::from_utf8_lossy(found);
+    let told = format!(
+        "without --tokens no web page of another site may send requests: the header {header} is {found:?}, allowed is \
+         {allowed}"
+    );
+    Refusal::new(Kind::Forbidden, told)
+}

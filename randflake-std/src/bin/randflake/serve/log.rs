@@ -1,0 +1,109 @@
+//! The request log: an object on a line of standard error for each request, without anything secret. A token is named,
+//! never shown; of what was asked only what the server itself knows: the command or path, and the namespace.
+
+use core::net::SocketAddr;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::io::{self, Write as _};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use super::service::refusal::Kind;
+use crate::failure::Failure;
+
+/// Lines that wait to be written.
+const WAITING: usize = 10_000;
+
+/// A request, and how it was answered.
+#[derive(Debug, Serialize)]
+pub(crate) struct Entry<'a> {
+    pub(crate) protocol: &'static str,
+    pub(crate) peer: SocketAddr,
+    /// Whose token it was.
+    pub(crate) token: Option<&'a str>,
+    pub(crate) request: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) namespace: Option<&'a str>,
+    /// `ok`, or the kind of refusal.
+    pub(crate) answer: &'a str,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    unix_ms: u64,
+    #[serde(flatten)]
+    entry: &'a Entry<'a>,
+    micros: u64,
+    /// Lines before this one that were not written, because standard error was too slow.
+    #[serde(skip_serializing_if = "is_zero")]
+    dropped: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Where requests are noted, if anywhere. Nobody who notes one waits for a reader.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    lines: Option<SyncSender<Vec<u8>>>,
+    dropped: AtomicU64,
+}
+
+impl Log {
+    /// Writes in a thread of its own.
+    pub(super) fn start() -> Result<Self, Failure> {
+        let (lines, received) = sync_channel::<Vec<u8>>(WAITING);
+        let writer = thread::Builder::new().name("request-log".to_owned());
+        let started = writer.spawn(move || {
+            for line in received {
+                // Nobody reads it: there is nowhere to say so.
+                _ = io::stderr().write_all(&line);
+            }
+        });
+        started.map_err(|error| Failure::failed(format!("the request log: {error}")))?;
+        Ok(Self {
+            lines: Some(lines),
+            dropped: AtomicU64::new(0),
+        })
+    }
+
+    /// When a request began, if that is of interest.
+    pub(crate) fn begin(&self) -> Option<Instant> {
+        self.lines.as_ref().map(|_| Instant::now())
+    }
+
+    /// Notes a request that began then.
+    pub(crate) fn end(&self, begun: Option<Instant>, entry: &Entry<'_>) {
+        let (Some(begun), Some(lines)) = (begun, &self.lines) else {
+            return;
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let line = Line {
+            unix_ms: whole(now.unwrap_or_default(), 1_000),
+            entry,
+            micros: whole(begun.elapsed(), 1_000_000),
+            dropped: self.dropped.swap(0, Ordering::Relaxed),
+        };
+        // Of strings and numbers, which can be written.
+        let mut text = serde_json::to_vec(&line).unwrap_or_default();
+        text.push(b'\n');
+        if lines.try_send(text).is_err() {
+            self.dropped.fetch_add(line.dropped + 1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// How many of such parts of a second.
+fn whole(time: Duration, per_second: u128) -> u64 {
+    u64::try_from(time.as_nanos() * per_second / 1_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// What a request's answer is called.
+pub(crate) fn answer(refused: Option<Kind>) -> &'static str {
+    refused.map_or("ok", Kind::name)
+}

@@ -1,0 +1,46 @@
+//! The request log.
+
+use serde_json::Value;
+
+use crate::server::{Home, Server, wait_until};
+
+#[test]
+fn requests_are_noted_without_secrets() {
+    let home = Home::new();
+    let token = home.token("shop", "ids", "default", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens", "--request-log"]);
+    let mut client = server.connect();
+    let wrong = "rft_guess";
+    client.ask(&["AUTH", wrong]);
+    client.ask(&["AUTH", &token]);
+    client.ask(&["INCR", "default"]);
+    client.ask(&["ID.NEXT", wrong]);
+    // Somebody who has mistaken it for the command.
+    client.ask(&[&token]);
+    let notes = || -> Vec<Value> {
+        let log = server.home().log();
+        let lines = log.lines().filter(|line| line.starts_with('{'));
+        let lines = lines.map_while(|line| serde_json::from_str(line).ok());
+        lines.collect()
+    };
+    wait_until("not all is noted", || notes().len() == 5);
+    let told = |note: &Value| {
+        let fields = ["token", "request", "namespace", "answer"].map(|name| &note[name]);
+        fields.map(|field| field.as_str().unwrap_or("-").to_owned())
+    };
+    let expected = [
+        ["-", "auth", "-", "wrong_token"],
+        ["shop", "auth", "-", "ok"],
+        ["shop", "incr", "default", "ok"],
+        ["shop", "id.next", "-", "forbidden"],
+        ["shop", "?", "-", "invalid"],
+    ];
+    assert_eq!(notes().iter().map(told).collect::<Vec<_>>(), expected);
+    let log = server.home().log();
+    assert!(!log.contains("rft_"), "{log}");
+    assert!(
+        notes()
+            .iter()
+            .all(|note| note["peer"].as_str().unwrap().starts_with("127.0.0.1:"))
+    );
+}

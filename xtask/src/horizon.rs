@@ -1,0 +1,24 @@
+//! `horizon`: what the model of the horizon's flash is asked beyond `test`: each dead cell, each lost bit, and more
+//! slots. Optimised: the search is long.
+
+use std::process::ExitCode;
+
+use crate::apart;
+use crate::cargo::cargo;
+use crate::report::Report;
+
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
+    apart::no_arguments(arguments)?;
+    Ok(apart::run("horizon", &[], Report::new(false), |report| {
+        let arguments = [
+            "test",
+            "--release",
+            "--package=randflake-embedded",
+            "--features=embedded-storage",
+            "--test=power_cuts",
+            "--",
+            "--ignored",
+        ];
+        report.tests("model", &mut cargo(&arguments));
+    }))
+}
