@@ -126,12 +126,14 @@ mod tests {
 
     /// Horizons of all sizes, near each power of two and far from it.
     fn horizons() -> impl Iterator<Item = u32> {
-        (2..32).flat_map(|bit| {
-            let power = 1_u32 << bit;
-            [power, power + 60, (power + power / 2) & !3, power - 4]
-                .into_iter()
-                .filter(|horizon| *horizon != 0)
-        })
+        (2..32)
+            .step_by(if cfg!(miri) { 29 } else { 1 })
+            .flat_map(|bit| {
+                let power = 1_u32 << bit;
+                [power, power + 60, (power + power / 2) & !3, power - 4]
+                    .into_iter()
+                    .filter(|horizon| *horizon != 0)
+            })
     }
 
     fn words(horizon: u32) -> [u32; 2] {
@@ -188,7 +190,8 @@ mod tests {
     #[test]
     fn two_lost_bits_are_never_another_horizon() {
         for horizon in horizons() {
-            for (one, two) in (0..64).flat_map(|one| (0..64).map(move |two| (one, two))) {
+            let bits = || (0..64).step_by(if cfg!(miri) { 21 } else { 1 });
+            for (one, two) in bits().flat_map(|one| bits().map(move |two| (one, two))) {
                 let words = without_charge(without_charge(words(horizon), one), two);
                 assert!(
                     read(words).is_none_or(|read| read == horizon),
