@@ -19,8 +19,10 @@ pub(crate) use slot::Slot;
 /// partition, [`FlashPart`](crate::FlashPart) for one.
 ///
 /// It stands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each boot,
-/// a bit that was lost in any record, and bits that cannot be written or erased any more, whether or not the driver
-/// notices: everything is read back. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
+/// a bit that was lost in any record, and a bit that cannot be written or erased any more, whether or not the driver
+/// notices: everything is read back. What belongs into a page's first slot, and the mark in its last, has no other place:
+/// if the driver fails to erase a page or to write there, or the first slot does not show its record, each raise fails
+/// from then on, and no id is repeated. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
 /// for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
 ///
 /// The flash must allow to write over what was written, with the bits of both cleared: the marker
