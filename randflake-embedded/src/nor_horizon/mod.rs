@@ -145,11 +145,12 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
             .journal
             .record_for(to)
             .ok_or(NorHorizonError::OutOfRange)?;
-        if let Some((at, head)) = self.journal.doubtful_head(Self::GEOMETRY) {
-            self.write(at, Some(head))?;
-            self.journal.wrote_head();
-        }
-        if let Some(at) = self.journal.take_doubtful(Self::GEOMETRY) {
+        if !self.journal.is_firm() {
+            if let Some(at) = self.journal.doubtful_head(Self::GEOMETRY) {
+                self.write(at, self.journal.record())?;
+                self.journal.wrote_head();
+            }
+            let at = self.journal.take_doubtful(Self::GEOMETRY);
             self.write(at, None)?;
         }
         let (at, pages) = self.journal.take_slot(Self::GEOMETRY);
