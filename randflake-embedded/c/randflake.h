@@ -128,7 +128,7 @@ typedef struct rf_config {
 #define RF_SIZE 256
 #define RF_ALIGN 128
 #else
-#define RF_SIZE 72
+#define RF_SIZE 80
 #define RF_ALIGN 8
 #endif
 
@@ -164,11 +164,12 @@ rf_status rf_init(rf_t *rf, const rf_config *config);
 rf_status rf_provision(const rf_config *config);
 
 /** Sets the clock to a time that was received, within bounds: not before the horizon or the grant's start, not after the
- * grant's end, and at most `max_step_s` after what it shows. While it shows nothing, the step counts from the horizon
- * or the grant's start, whichever is later. rf_now returns what was set.
+ * grant's end, and at most `max_step_s` after the time that the last trusted setting, one with UINT32_MAX, has come to
+ * since. Before any, steps count from the horizon or the grant's start, whichever is later, as time goes on since the
+ * first call. So many wrong times put the clock no further ahead than one. rf_now returns what was set.
  *
  * A time that is too late makes a grant useless up to that time, so allow a long step only if the time is
- * authenticated: UINT32_MAX for no limit. Several calls, each a step, reach a time that is further away.
+ * authenticated: UINT32_MAX, for no limit.
  *
  * Without a source of time call it once with (rf, 0, 0): the clock begins at the horizon.
  *

@@ -72,6 +72,20 @@ fn ids_of_a_time_ahead_are_dropped_when_the_clock_was_set_back() {
     }
 }
 
+/// The lease ends before the ids are too old.
+#[test]
+fn ids_of_a_time_ahead_are_dropped_at_the_end_of_a_lease_too() {
+    let (clock, mut queue) = (clock(), Prefetch::<4>::new());
+    let generator = generator(&clock);
+    let (mut filler, mut taker) = queue.split(10);
+    clock.advance_ms(18_000);
+    filler
+        .fill(&generator.lease(), &clock, || generator.generate())
+        .unwrap();
+    clock.set_unix_ms(Randflake::SPEC.unix_ms(112));
+    assert_eq!(taker.take(&clock), None);
+}
+
 #[test]
 fn nothing_is_left_when_the_lease_is_over() {
     let (clock, mut queue) = (clock(), Prefetch::<4>::new());

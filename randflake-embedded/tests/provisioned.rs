@@ -6,7 +6,9 @@ use core::convert::Infallible;
 use core::time::Duration;
 
 use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
-use randflake_core::{Blocks, HorizonError, HorizonRecord, HorizonStore, Layout, Lease, Randflake};
+use randflake_core::{
+    Blocks, HorizonError, HorizonRecord, HorizonStore, Layout, Lease, Randflake, TicketCounter,
+};
 use randflake_embedded::NorHorizon;
 
 /// Flash that reads and writes so many bytes at once, and erases a page.
@@ -88,4 +90,16 @@ fn a_provisioned_device_issues_from_its_grant_until_its_flash_is_erased() {
     boots::<4, 4096, 32>();
     boots::<16, 2048, 16>();
     boots::<8, 131_072, 8>();
+}
+
+/// A ticket that was accepted before is told again, at each boot.
+#[test]
+fn a_counter_that_is_kept_already_stays() {
+    let mut flash = Ram::<4, 512>(vec![0xff; 1024]);
+    for boot in 0..100 {
+        let mut counter = TicketCounter::new(NorHorizon::<_>::open(&mut flash).unwrap());
+        counter.raise(7).unwrap();
+        counter.raise(6).unwrap();
+        assert_eq!(counter.last(), 7, "{boot}");
+    }
 }

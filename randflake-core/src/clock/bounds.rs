@@ -86,12 +86,18 @@ impl TimeBounds {
     }
 
     /// The time to set when a time is received, while it is `trusted` as far as is known; `None` before it was ever
-    /// set. Then steps are counted from [`start`](Self::start), unless that is zero.
+    /// set. Then steps are counted from [`start`](Self::start), unless that is zero; else from the lease's start if that
+    /// is later, so that a new lease is gone into by a clock that was far behind it.
     ///
     /// Steps back are believed down to the floor: a generator holds, waits or refuses then.
     #[must_use]
     pub fn believe(&self, told: Duration, trusted: Option<Duration>) -> Duration {
-        let capped = match trusted.or(self.origin()) {
+        let from = match (trusted, self.window) {
+            // A lease that is newer than what the clock was told is as trusted.
+            (Some(trusted), Some((start, _))) => Some(trusted.max(start)),
+            (trusted, _) => trusted.or(self.origin()),
+        };
+        let capped = match from {
             Some(from) => told.min(from.saturating_add(self.max_step)),
             None => told,
         };
@@ -171,6 +177,15 @@ mod tests {
             "nothing to count from"
         );
         assert_eq!(bounds.within(&lease()).believe(s(9_999), None), s(160));
+    }
+
+    /// It was told the time before it had a lease, of a year later.
+    #[test]
+    fn a_lease_that_begins_later_is_where_steps_are_counted_from() {
+        let bounds = TimeBounds::from_horizon(s(50)).with_max_step(Duration::from_secs(60));
+        let bounds = bounds.within(&lease());
+        assert_eq!(bounds.believe(s(130), Some(s(20))), s(130));
+        assert_eq!(bounds.believe(s(999), Some(s(20))), s(160));
     }
 
     #[test]

@@ -48,7 +48,8 @@ impl<S: HorizonStore> TicketCounter<S> {
         self.store.unix_s().div_ceil(UNIT)
     }
 
-    /// Keeps the counter of a ticket that was accepted, durably: before its lease is used.
+    /// Keeps the counter of a ticket that was accepted, durably: before its lease is used. One that is not above the
+    /// [last](Self::last) changes nothing.
     ///
     /// # Errors
     ///
@@ -57,6 +58,10 @@ impl<S: HorizonStore> TicketCounter<S> {
     /// - [`OutOfRange`](HorizonError::OutOfRange): the counter is above [`MAX`](Self::MAX);
     /// - [`Store`](HorizonError::Store): the store failed.
     pub fn raise(&mut self, counter: u32) -> Result<(), HorizonError<S::Error>> {
+        // To write it once more would be to raise it: a store keeps what is higher than all it has seen.
+        if counter <= self.last() {
+            return Ok(());
+        }
         let kept = counter.checked_mul(UNIT).ok_or(HorizonError::OutOfRange)?;
         self.store.raise(kept).map_err(HorizonError::Store)
     }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use randflake_core::Clock;
+use randflake_core::{AtomicWord, Clock};
 
 use crate::config::Grant;
 use crate::status::{self, Status};
@@ -10,6 +10,9 @@ use crate::{Rf, Setup, word};
 
 /// Unix time minus uptime while the time is not known.
 const UNKNOWN: u32 = 0;
+
+/// The step of a time that is trusted.
+const NO_LIMIT: u32 = u32::MAX;
 
 /// Reads the time of an `rf_t`.
 pub(crate) struct Time<'a> {
@@ -44,18 +47,32 @@ extern "C" fn rf_set_clock(rf: &Rf, unix_s: u32, max_step_s: u32) -> Status {
     let Some(setup) = rf.setup() else {
         return status::NULL;
     };
-    let shown = Time { rf, setup }.unix_s();
-    let unix_s = within(&setup.config.grant, unix_s, shown, max_step_s);
-    let offset = unix_s.wrapping_sub(setup.config.uptime_s());
-    // Where the uptime is the time it is a second more, to be known.
-    word::store(&rf.offset, offset.max(1));
+    let grant = &setup.config.grant;
+    let uptime = setup.config.uptime_s();
+    let from = match word::load(&rf.trusted) {
+        UNKNOWN => grant.start_unix_s,
+        // The grant is trusted too.
+        trusted => uptime.wrapping_add(trusted).max(grant.start_unix_s),
+    };
+    let offset = offset_to(within(grant, unix_s, from, max_step_s), uptime);
+    if max_step_s == NO_LIMIT {
+        word::store(&rf.trusted, offset);
+    } else {
+        // Only the first: a trusted setting that came meanwhile stays.
+        AtomicWord::compare_exchange(&rf.trusted, UNKNOWN, offset_to(from, uptime));
+    }
+    word::store(&rf.offset, offset);
     status::OK
+}
+
+/// Where the uptime is the time it is a second more, to be known.
+fn offset_to(unix_s: u32, uptime_s: u32) -> u32 {
+    unix_s.wrapping_sub(uptime_s).max(1)
 }
 
 /// What `TimeBounds` of the core makes of a time, in whole seconds: that one would link 64-bit divisions. The grant
 /// begins at the horizon at the earliest.
-fn within(grant: &Grant, told: u32, shown: Option<u32>, max_step_s: u32) -> u32 {
-    let from = shown.unwrap_or(grant.start_unix_s);
+fn within(grant: &Grant, told: u32, from: u32, max_step_s: u32) -> u32 {
     let capped = told.min(from.saturating_add(max_step_s));
     capped.max(grant.start_unix_s).min(grant.end_unix_s)
 }

@@ -34,6 +34,8 @@ pub struct Rf {
     gate: Gate<Word>,
     /// Unix time minus uptime, wrapping; 0 while it is not known.
     offset: Word,
+    /// The same of the time that steps are counted from: that of the last trusted setting, or where the first one began.
+    trusted: Word,
     setup: UnsafeCell<MaybeUninit<Setup>>,
     block: UnsafeCell<MaybeUninit<Sequencer<Randflake, Word>>>,
 }

@@ -220,6 +220,24 @@ static void wrong_time(void) {
     test("a_wrong_time_that_was_corrected_costs_nothing");
 }
 
+/* Somebody sends one wrong time after the other. */
+static void wrong_times(void) {
+    start();
+    for (uint32_t n = 0; n < 9; ++n) {
+        EXPECT(rf_set_clock(&rf, UINT32_MAX, 100) == RF_OK && rf_now(&rf) == START + 100 + n);
+        EXPECT(rf_renew(&rf) == RF_OK);
+        device.uptime_s += 1;
+    }
+    EXPECT(device.horizon < START + 200);
+    /* A trusted time is one to step from. */
+    EXPECT(rf_set_clock(&rf, START + 500, UINT32_MAX) == RF_OK && rf_now(&rf) == START + 500);
+    for (uint32_t n = 0; n < 9; ++n) {
+        EXPECT(rf_set_clock(&rf, START + 900, 100) == RF_OK && rf_now(&rf) == START + 600);
+    }
+    EXPECT(rf_set_clock(&rf, START + 500, 100) == RF_OK && rf_now(&rf) == START + 500);
+    test("many_wrong_times_waste_no_more_than_one");
+}
+
 static void losses(void) {
     start();
     device.uptime_s = 30;
@@ -334,6 +352,7 @@ void calls(void) {
     long_blocks();
     ends();
     wrong_time();
+    wrong_times();
     losses();
     busy();
     overtaken();

@@ -52,11 +52,12 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> AsyncHorizonStore for NorHorizon<
         }
         let record = self.journal.record_for(to);
         let record = record.ok_or(NorHorizonError::OutOfRange)?;
-        if let Some((at, head)) = self.journal.doubtful_head(Self::ASYNC_GEOMETRY) {
-            self.write_async(at, Some(head)).await?;
-            self.journal.wrote_head();
-        }
-        if let Some(at) = self.journal.take_doubtful(Self::ASYNC_GEOMETRY) {
+        if !self.journal.is_firm() {
+            if let Some(at) = self.journal.doubtful_head(Self::ASYNC_GEOMETRY) {
+                self.write_async(at, self.journal.record()).await?;
+                self.journal.wrote_head();
+            }
+            let at = self.journal.take_doubtful(Self::ASYNC_GEOMETRY);
             self.write_async(at, None).await?;
         }
         let (at, pages) = self.journal.take_slot(Self::ASYNC_GEOMETRY);

@@ -60,7 +60,8 @@ pub(crate) struct Scan {
     last: u32,
     /// The slot to read.
     at: u32,
-    heads_left: u8,
+    /// Both heads were read.
+    is_behind: bool,
     is_begun: bool,
 }
 
@@ -69,17 +70,17 @@ impl Scan {
         Self {
             geometry,
             highest: None,
-            last: 0,
+            // Before the first slot, where the first record goes.
+            last: geometry.before(0),
             at: 0,
-            heads_left: 2,
+            is_behind: false,
             is_begun: false,
         }
     }
 
-    /// The slot to read next, until the page in use has ended.
+    /// The slot to read next, until the page in use has ended; there is none when no head shows a record.
     pub(crate) const fn next(&self) -> Option<u32> {
-        let is_behind = self.heads_left == 0;
-        if is_behind && (self.highest.is_none() || self.geometry.in_page(self.at) == 0) {
+        if self.is_behind && self.geometry.in_page(self.at) == 0 {
             return None;
         }
         Some(self.at)
@@ -88,19 +89,19 @@ impl Scan {
     /// What that slot shows.
     pub(crate) fn saw(&mut self, words: Words) {
         let record = HorizonRecord::from_words(words);
-        let is_higher = record > self.highest;
+        let is_higher = order(record) > order(self.highest);
         if is_higher {
             self.highest = record;
         }
-        if self.heads_left > 0 {
+        if !self.is_behind {
             if is_higher {
                 self.last = self.at;
             }
-            self.heads_left = self.heads_left.wrapping_sub(1);
-            self.at = if self.heads_left > 0 {
-                self.geometry.page_bytes
-            } else {
+            self.is_behind = self.at != 0;
+            self.at = if self.is_behind {
                 self.geometry.after(self.last)
+            } else {
+                self.geometry.page_bytes
             };
             return;
         }
@@ -114,10 +115,7 @@ impl Scan {
 
     pub(crate) const fn journal(&self) -> Journal {
         Journal {
-            next: match self.highest {
-                Some(_) => self.geometry.after(self.last),
-                None => 0,
-            },
+            next: self.geometry.after(self.last),
             highest: self.highest,
             is_begun: self.is_begun,
             is_firm: self.highest.is_none(),
@@ -158,12 +156,22 @@ impl Journal {
         HorizonRecord::new(to.max(self.horizon().wrapping_add(1)))
     }
 
-    /// First: the head that has to be written once more, and its record, the only one in its page.
-    pub(crate) fn doubtful_head(&self, geometry: Geometry) -> Option<(u32, HorizonRecord)> {
-        if self.is_firm || self.is_begun {
+    /// First, unless the horizon is firm: the head that has to be written once more, with the horizon's record, the only
+    /// one in its page.
+    pub(crate) const fn doubtful_head(&self, geometry: Geometry) -> Option<u32> {
+        if self.is_begun {
             return None;
         }
-        Some((geometry.page_of(geometry.before(self.next)), self.highest?))
+        Some(geometry.page_of(geometry.before(self.next)))
+    }
+
+    /// That record.
+    pub(crate) const fn record(&self) -> Option<HorizonRecord> {
+        self.highest
+    }
+
+    pub(crate) const fn is_firm(&self) -> bool {
+        self.is_firm
     }
 
     /// It was, and read back.
@@ -171,18 +179,15 @@ impl Journal {
         self.is_begun = true;
     }
 
-    /// Second: the slot that has to be marked. It is not tried again; if it fails, the next is to be marked. At the end of
-    /// a page it is the last slot, until that is firm: then no boot finds room in this page any more.
-    pub(crate) const fn take_doubtful(&mut self, geometry: Geometry) -> Option<u32> {
-        if self.is_firm {
-            return None;
-        }
+    /// Second, unless it is firm: the slot that has to be marked. It is not tried again; if it fails, the next is to be
+    /// marked. At the end of a page it is the last slot, until that is firm: then no boot finds room in this page any more.
+    pub(crate) const fn take_doubtful(&mut self, geometry: Geometry) -> u32 {
         let at = self.next;
         if geometry.in_page(at) == 0 {
-            return Some(geometry.before(at));
+            return geometry.before(at);
         }
         self.next = geometry.after(at);
-        Some(at)
+        at
     }
 
     /// Third: the slot for the record, and what has to be erased before. Nor is that tried again if it fails, but for
@@ -209,6 +214,14 @@ impl Journal {
         self.is_begun = true;
         self.is_firm = true;
     }
+}
+
+/// In which records are higher; a comparison of `Option`s takes more instructions.
+fn order(record: Option<HorizonRecord>) -> u32 {
+    record.map_or(0, |record| {
+        let [word, _] = record.to_words();
+        word
+    })
 }
 
 const fn is_blank([first, second]: Words) -> bool {

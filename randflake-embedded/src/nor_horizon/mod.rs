@@ -19,8 +19,10 @@ pub(crate) use slot::Slot;
 /// partition, [`FlashPart`](crate::FlashPart) for one.
 ///
 /// It withstands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each boot,
-/// a bit that was lost in any record, and bits that cannot be written or erased any more, whether or not the driver
-/// notices: everything is read back. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
+/// a bit that was lost in any record, and a bit that cannot be written or erased any more, whether or not the driver
+/// notices: everything is read back. What belongs into a page's first slot, and the mark in its last, has no other place:
+/// if the driver fails to erase a page or to write there, or the first slot does not show its record, each raise fails
+/// from then on, and no id is repeated. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
 /// for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
 ///
 /// The flash must allow to write over what was written, with the bits of both cleared: the marker
@@ -143,11 +145,12 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
             .journal
             .record_for(to)
             .ok_or(NorHorizonError::OutOfRange)?;
-        if let Some((at, head)) = self.journal.doubtful_head(Self::GEOMETRY) {
-            self.write(at, Some(head))?;
-            self.journal.wrote_head();
-        }
-        if let Some(at) = self.journal.take_doubtful(Self::GEOMETRY) {
+        if !self.journal.is_firm() {
+            if let Some(at) = self.journal.doubtful_head(Self::GEOMETRY) {
+                self.write(at, self.journal.record())?;
+                self.journal.wrote_head();
+            }
+            let at = self.journal.take_doubtful(Self::GEOMETRY);
             self.write(at, None)?;
         }
         let (at, pages) = self.journal.take_slot(Self::GEOMETRY);

@@ -81,7 +81,7 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
     pub async fn take(&self, clock: &impl Clock) -> Id {
         loop {
             let id = self.channel.receive().await;
-            if let Some(id) = id.fresh::<L>(clock, self.max_age) {
+            if let Some(id) = id.fresh::<L>(clock) {
                 return id;
             }
         }
@@ -91,7 +91,7 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
     pub fn try_take(&self, clock: &impl Clock) -> Option<Id> {
         loop {
             let id = self.channel.try_receive().ok()?;
-            if let Some(id) = id.fresh::<L>(clock, self.max_age) {
+            if let Some(id) = id.fresh::<L>(clock) {
                 return Some(id);
             }
         }

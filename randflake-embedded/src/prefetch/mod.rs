@@ -26,21 +26,20 @@ pub use channel::AsyncPrefetch;
 ))]
 pub use queue::{Filler, Prefetch, Taker};
 
-/// An id and the first tick at which it is not handed out any more.
+/// An id, and the ticks at which it is handed out: from the one at which it was taken until before `expires`.
 struct Prefetched {
     id: Id,
+    taken: u64,
     expires: u64,
 }
 
 impl Prefetched {
-    /// The id, if the clock shows now that it is neither too old nor of a time ahead. So whoever is interrupted between
-    /// taking it and asking gets none that went stale in between.
+    /// The id, if the clock shows now that it is neither too old nor of a time ahead, as after it was set back. So whoever
+    /// is interrupted between taking it and asking gets none that went stale in between.
     #[inline]
-    fn fresh<L: Layout>(self, clock: &impl Clock, max_age: u32) -> Option<Id> {
-        let left = self.expires.checked_sub(tick::<L>(clock)?)?;
-        // A clock that was set back is as far off as one that ran on.
-        (1..=u64::from(max_age).saturating_add(1))
-            .contains(&left)
+    fn fresh<L: Layout>(self, clock: &impl Clock) -> Option<Id> {
+        (self.taken..self.expires)
+            .contains(&tick::<L>(clock)?)
             .then_some(self.id)
     }
 }
@@ -63,10 +62,10 @@ fn fill<L: Layout>(
         // Before the id is taken, so that it is not thought younger than it is.
         let now = tick::<L>(clock).ok_or(GenerateError::ClockUnknown);
         match now.and_then(|now| Ok((now, generate()?))) {
-            Ok((now, id)) => {
-                let expires = now.saturating_add(max_age.into()).saturating_add(1);
+            Ok((taken, id)) => {
+                let expires = taken.saturating_add(max_age.into()).saturating_add(1);
                 let expires = expires.min(lease.end());
-                waiting.put(Prefetched { id, expires });
+                waiting.put(Prefetched { id, taken, expires });
                 added = added.saturating_add(1);
             }
             Err(error) if added == 0 => return Err(error),

@@ -61,7 +61,6 @@ impl<const N: usize> Prefetch<N> {
         };
         let taker = Taker {
             consumer,
-            max_age,
             layout: PhantomData,
         };
         (filler, taker)
@@ -113,7 +112,6 @@ impl Waiting for &mut Producer<'_, Prefetched> {
 /// The end of a [`Prefetch`] that an interrupt takes from.
 pub struct Taker<'a, L> {
     consumer: Consumer<'a, Prefetched>,
-    max_age: u32,
     layout: PhantomData<L>,
 }
 
@@ -140,7 +138,7 @@ impl<L: Layout> Taker<'_, L> {
     pub fn take(&mut self, clock: &impl Clock) -> Option<Id> {
         loop {
             let id = self.consumer.dequeue()?;
-            if let Some(id) = id.fresh::<L>(clock, self.max_age) {
+            if let Some(id) = id.fresh::<L>(clock) {
                 return Some(id);
             }
         }
@@ -164,8 +162,6 @@ impl<L> Debug for Filler<'_, L> {
 
 impl<L> Debug for Taker<'_, L> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Taker")
-            .field("max_age", &self.max_age)
-            .finish_non_exhaustive()
+        f.debug_struct("Taker").finish_non_exhaustive()
     }
 }
