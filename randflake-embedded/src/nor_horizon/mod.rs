@@ -18,8 +18,8 @@ pub(crate) use slot::Slot;
 /// A [`HorizonStore`] in the first two pages of a flash, through a driver of `embedded-storage`: give it a
 /// partition, [`FlashPart`](crate::FlashPart) for one.
 ///
-/// It withstands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each boot,
-/// a bit that was lost in any record, and a bit that cannot be written or erased any more, whether or not the driver
+/// It withstands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each
+/// boot, a bit that was lost in any record, and a bit that cannot be written or erased any more, whether or not the driver
 /// notices: everything is read back. What belongs into a page's first slot, and the mark in its last, has no other place:
 /// if the driver fails to erase a page or to write there, or the first slot does not show its record, each raise fails
 /// from then on, and no id is repeated. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
