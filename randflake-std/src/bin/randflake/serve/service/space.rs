@@ -191,6 +191,7 @@ impl Space {
         }
         let mut store = (self.open)()?;
         store.seal(Seal::of(self.codec.permutation()));
+        store.serve_others();
         Ok(store)
     }
 
