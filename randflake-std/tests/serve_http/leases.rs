@@ -107,9 +107,7 @@ fn what_a_client_tells_is_no_proof_against_the_store() {
     let lease = &mut told["leases"][0];
     lease["node"] = 999.into();
     lease["end_tick"] = (lease["end_tick"].as_u64().unwrap() + 1_000_000).into();
-    let answer = server
-        .post("/v1/leases/renew", &told.to_string())
-        .json(200);
+    let answer = server.post("/v1/leases/renew", &told.to_string()).json(200);
     assert_eq!(answer["lost"][0]["reason"], "forgotten", "{answer}");
     // No quarantine.
     let granted = server.post("/v1/leases", r#"{"node_ids":[999]}"#);
