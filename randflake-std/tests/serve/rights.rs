@@ -159,3 +159,33 @@ fn quotas_are_of_a_token_and_not_of_a_connection() {
             .starts_with('-')
     );
 }
+
+#[test]
+fn a_quota_of_leases_is_for_new_ones() {
+    let home = Home::new();
+    let quota = ["--leases-per-second", "2"];
+    let few = home.token("few", "leases", "default", &quota);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut clients = [server.connect_as(&few), server.connect_as(&few)];
+    let told = clients[0].ask(&["LEASE.ACQUIRE", "default", "COUNT", "3"]);
+    assert!(
+        told.starts_with(
+            "-TRYAGAIN the token \"few\" has a quota of 2 leases a second, and 3 were"
+        ),
+        "{told}"
+    );
+    let mut held = String::new();
+    let refused = (0..1_000_000).find_map(|turn| {
+        let told = clients[turn % 2].ask(&["LEASE.ACQUIRE", "default", "COUNT", "2"]);
+        let is_refused = told.starts_with('-');
+        if !is_refused {
+            held = told.replace("\\\"", "\"");
+            return None;
+        }
+        Some(told)
+    });
+    let refused = refused.unwrap();
+    assert!(refused.contains("try again in"), "{refused}");
+    let renewed = clients[0].ask(&["LEASE.RENEW", &held]);
+    assert!(!renewed.starts_with('-'), "{renewed}");
+}
