@@ -55,7 +55,7 @@ pub(crate) const APART: &[Apart] = &[
     },
     Apart {
         name: "horizon",
-        about: "the model of the horizon's flash, with each dead cell and lost bit, and more slots (some minutes)",
+        about: "the model of the horizon's flash, with each dead cell and lost bit (some minutes)",
         usage: "usage: cargo xtask horizon\n",
         main: horizon::main,
     },

@@ -1,5 +1,5 @@
-//! `horizon`: what the model of the horizon's flash is asked beyond `test`: each dead cell, each lost bit, and more
-//! slots. Optimised: the search is long.
+//! `horizon`: what the model of the horizon's flash is asked beyond `test`: each dead cell and each lost bit in
+//! longer boots. Optimised: the search is long.
 
 use std::process::ExitCode;
 

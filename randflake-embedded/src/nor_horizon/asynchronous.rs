@@ -3,7 +3,7 @@
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use randflake_core::{AsyncHorizonStore, HorizonRecord};
 
-use super::journal::{Geometry, Scan, Words, is_marked, is_written};
+use super::journal::{Geometry, Scan, Words, is_written};
 use super::{NorHorizon, NorHorizonError, Slot, geometry};
 
 impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
@@ -15,12 +15,7 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     ///
     /// As for `open`.
     pub async fn open_async(mut flash: F) -> Result<Self, F::Error> {
-        let [one, other] = Scan::heads(Self::ASYNC_GEOMETRY);
-        let heads = [
-            read::<F, SLOT>(&mut flash, one).await?,
-            read::<F, SLOT>(&mut flash, other).await?,
-        ];
-        let mut scan = Scan::new(Self::ASYNC_GEOMETRY, heads);
+        let mut scan = Scan::new(Self::ASYNC_GEOMETRY);
         while let Some(at) = scan.next() {
             scan.saw(read::<F, SLOT>(&mut flash, at).await?);
         }
@@ -28,17 +23,14 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
         Ok(Self { flash, journal })
     }
 
-    async fn write_async(&mut self, at: u32, words: Words) -> Result<Words, F::Error> {
-        self.flash.write(at, &Slot::<SLOT>::new(words).0).await?;
-        read::<F, SLOT>(&mut self.flash, at).await
-    }
-
-    async fn write_record_async(
+    async fn write_async(
         &mut self,
         at: u32,
-        record: HorizonRecord,
+        record: Option<HorizonRecord>,
     ) -> Result<(), NorHorizonError<F::Error>> {
-        let shown = self.write_async(at, record.to_words()).await?;
+        let words = record.map_or(HorizonRecord::MARK, HorizonRecord::to_words);
+        self.flash.write(at, &Slot::<SLOT>::new(words).0).await?;
+        let shown = read::<F, SLOT>(&mut self.flash, at).await?;
         if is_written(Self::ASYNC_GEOMETRY, at, record, shown) {
             Ok(())
         } else {
@@ -61,19 +53,17 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> AsyncHorizonStore for NorHorizon<
         let record = self.journal.record_for(to);
         let record = record.ok_or(NorHorizonError::OutOfRange)?;
         if let Some((at, head)) = self.journal.doubtful_head(Self::ASYNC_GEOMETRY) {
-            self.write_record_async(at, head).await?;
+            self.write_async(at, Some(head)).await?;
             self.journal.wrote_head();
         }
-        if let Some(at) = self.journal.take_doubtful(Self::ASYNC_GEOMETRY)
-            && !is_marked(self.write_async(at, HorizonRecord::MARK).await?)
-        {
-            return Err(NorHorizonError::NotWritten);
+        if let Some(at) = self.journal.take_doubtful(Self::ASYNC_GEOMETRY) {
+            self.write_async(at, None).await?;
         }
         let (at, pages) = self.journal.take_slot(Self::ASYNC_GEOMETRY);
         if let Some(pages) = pages {
             self.flash.erase(pages.start, pages.end).await?;
         }
-        self.write_record_async(at, record).await?;
+        self.write_async(at, Some(record)).await?;
         self.journal.wrote(Self::ASYNC_GEOMETRY, at, record);
         Ok(())
     }

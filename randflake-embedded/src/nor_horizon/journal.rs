@@ -50,7 +50,7 @@ impl Geometry {
 /// A slot's first two words.
 pub(crate) type Words = [u32; 2];
 
-/// Finds the page in use, and what it shows.
+/// Finds the page in use, and what it shows: it reads both heads, then the slots behind the higher.
 #[derive(Debug)]
 pub(crate) struct Scan {
     geometry: Geometry,
@@ -60,34 +60,26 @@ pub(crate) struct Scan {
     last: u32,
     /// The slot to read.
     at: u32,
+    heads_left: u8,
     is_begun: bool,
 }
 
 impl Scan {
-    /// Where the two heads are.
-    pub(crate) const fn heads(geometry: Geometry) -> [u32; 2] {
-        [0, geometry.page_bytes]
-    }
-
-    pub(crate) fn new(geometry: Geometry, heads: [Words; 2]) -> Self {
-        let [one, other] = heads.map(HorizonRecord::from_words);
-        let (highest, page) = if other > one {
-            (other, geometry.page_bytes)
-        } else {
-            (one, 0)
-        };
+    pub(crate) const fn new(geometry: Geometry) -> Self {
         Self {
             geometry,
-            highest,
-            last: page,
-            at: geometry.after(page),
+            highest: None,
+            last: 0,
+            at: 0,
+            heads_left: 2,
             is_begun: false,
         }
     }
 
     /// The slot to read next, until the page in use has ended.
     pub(crate) const fn next(&self) -> Option<u32> {
-        if self.highest.is_none() || self.geometry.in_page(self.at) == 0 {
+        let is_behind = self.heads_left == 0;
+        if is_behind && (self.highest.is_none() || self.geometry.in_page(self.at) == 0) {
             return None;
         }
         Some(self.at)
@@ -95,15 +87,28 @@ impl Scan {
 
     /// What that slot shows.
     pub(crate) fn saw(&mut self, words: Words) {
-        if is_blank(words) {
-            self.at = self.geometry.after(self.at);
+        let record = HorizonRecord::from_words(words);
+        let is_higher = record > self.highest;
+        if is_higher {
+            self.highest = record;
+        }
+        if self.heads_left > 0 {
+            if is_higher {
+                self.last = self.at;
+            }
+            self.heads_left = self.heads_left.wrapping_sub(1);
+            self.at = if self.heads_left > 0 {
+                self.geometry.page_bytes
+            } else {
+                self.geometry.after(self.last)
+            };
             return;
         }
-        let record = HorizonRecord::from_words(words);
-        self.last = self.at;
-        self.highest = self.highest.max(record);
-        // Not a bit that cannot be erased.
-        self.is_begun |= record.is_some() || is_mark(words);
+        if !is_blank(words) {
+            self.last = self.at;
+            // Not by a bit that cannot be erased.
+            self.is_begun |= record.is_some() || is_mark(words);
+        }
         self.at = self.geometry.after(self.at);
     }
 
@@ -216,15 +221,19 @@ const fn is_mark([first, second]: Words) -> bool {
     (first & !mark) | (second & !other) == 0
 }
 
-/// Whether what is read back of a mark makes the slot show for ever that it was used: one of its two bits may be dead.
-pub(crate) const fn is_marked([first, second]: Words) -> bool {
-    let [mark, other] = HorizonRecord::MARK;
-    first & second & !(mark & other) == 0
-}
-
-/// Whether what is read back of a record is as good as it must be: faultless, but for a head, which cannot go elsewhere
-/// and shows its record with a dead bit too.
-pub(crate) fn is_written(geometry: Geometry, at: u32, record: HorizonRecord, shown: Words) -> bool {
+/// Whether what is read back is good enough: a record faultless, but for a head, which cannot go elsewhere and shows its
+/// record with a dead bit too; and of a mark, which is no record, one of its two bits.
+pub(crate) fn is_written(
+    geometry: Geometry,
+    at: u32,
+    record: Option<HorizonRecord>,
+    shown: Words,
+) -> bool {
+    let Some(record) = record else {
+        let [first, second] = shown;
+        let [mark, other] = HorizonRecord::MARK;
+        return first & second & !(mark & other) == 0;
+    };
     shown == record.to_words()
         || geometry.in_page(at) == 0 && HorizonRecord::from_words(shown) == Some(record)
 }

@@ -11,14 +11,14 @@ use embedded_storage::nor_flash::MultiwriteNorFlash;
 use randflake_core::{HorizonRecord, HorizonStore};
 
 pub use error::NorHorizonError;
-use journal::{Geometry, Journal, Scan, Words, is_marked, is_written};
+use journal::{Geometry, Journal, Scan, Words, is_written};
 pub use lifetime::lifetime_s;
 pub(crate) use slot::Slot;
 
 /// A [`HorizonStore`] in the first two pages of a flash, through a driver of `embedded-storage`: give it a
 /// partition, [`FlashPart`](crate::FlashPart) for one.
 ///
-/// It stands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each boot,
+/// It withstands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each boot,
 /// a bit that was lost in any record, and bits that cannot be written or erased any more, whether or not the driver
 /// notices: everything is read back. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
 /// for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
@@ -103,12 +103,7 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     ///
     /// The driver's. The horizon is not known then, and no id may be issued.
     pub fn open(mut flash: F) -> Result<Self, F::Error> {
-        let [one, other] = Scan::heads(Self::GEOMETRY);
-        let heads = [
-            read::<F, SLOT>(&mut flash, one)?,
-            read::<F, SLOT>(&mut flash, other)?,
-        ];
-        let mut scan = Scan::new(Self::GEOMETRY, heads);
+        let mut scan = Scan::new(Self::GEOMETRY);
         while let Some(at) = scan.next() {
             scan.saw(read::<F, SLOT>(&mut flash, at)?);
         }
@@ -116,18 +111,15 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
         Ok(Self { flash, journal })
     }
 
-    /// Writes over a slot, and says what it shows then.
-    fn write(&mut self, at: u32, words: Words) -> Result<Words, F::Error> {
-        self.flash.write(at, &Slot::<SLOT>::new(words).0)?;
-        read::<F, SLOT>(&mut self.flash, at)
-    }
-
-    fn write_record(
+    /// Writes a record over a slot, or a mark, and reads it back.
+    fn write(
         &mut self,
         at: u32,
-        record: HorizonRecord,
+        record: Option<HorizonRecord>,
     ) -> Result<(), NorHorizonError<F::Error>> {
-        let shown = self.write(at, record.to_words())?;
+        let words = record.map_or(HorizonRecord::MARK, HorizonRecord::to_words);
+        self.flash.write(at, &Slot::<SLOT>::new(words).0)?;
+        let shown = read::<F, SLOT>(&mut self.flash, at)?;
         if is_written(Self::GEOMETRY, at, record, shown) {
             Ok(())
         } else {
@@ -152,19 +144,17 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
             .record_for(to)
             .ok_or(NorHorizonError::OutOfRange)?;
         if let Some((at, head)) = self.journal.doubtful_head(Self::GEOMETRY) {
-            self.write_record(at, head)?;
+            self.write(at, Some(head))?;
             self.journal.wrote_head();
         }
-        if let Some(at) = self.journal.take_doubtful(Self::GEOMETRY)
-            && !is_marked(self.write(at, HorizonRecord::MARK)?)
-        {
-            return Err(NorHorizonError::NotWritten);
+        if let Some(at) = self.journal.take_doubtful(Self::GEOMETRY) {
+            self.write(at, None)?;
         }
         let (at, pages) = self.journal.take_slot(Self::GEOMETRY);
         if let Some(pages) = pages {
             self.flash.erase(pages.start, pages.end)?;
         }
-        self.write_record(at, record)?;
+        self.write(at, Some(record))?;
         self.journal.wrote(Self::GEOMETRY, at, record);
         Ok(())
     }

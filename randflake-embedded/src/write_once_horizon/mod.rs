@@ -30,7 +30,8 @@ use pages::{PageScan, Pages, Pair, Ring, Survey};
 /// Power may be cut at any moment, and at any number of boots in a row if what a cut *write* has left reads the same at
 /// each boot; what a cut *erase* has left need not. If both read differently at each boot, two boots in a row may be cut
 /// while each begins a page. A third one that is cut so may lose the horizon, if it sees neither the write that the
-/// second one saw nor that the second one was erasing. No other choice of pages rules that out.
+/// second one saw nor that the second one was erasing. A search through all choices of the page to erase found none that
+/// rules this out.
 ///
 /// # The first horizon
 ///

@@ -83,22 +83,18 @@ fn nothing_makes_it_forget_or_invent() {
         errors: 2,
         ..Faults::default()
     };
-    let losses = |losses| Question {
-        losses,
+    let losing = Question {
+        losses: 1,
+        raises: 2,
         ..Question::default()
     };
     let questions = each_dead(8).chain([errors]).map(|faults| Question {
         faults,
         ..Question::default()
     });
-    for question in questions.chain([losses(1)]) {
+    for question in questions.chain([losing]) {
         ours(question);
     }
-    let longer = Question {
-        raises: 1,
-        ..Question::default()
-    };
-    explore::<Ours, 8>(longer).unwrap();
 }
 
 /// What is wrong with a design.

@@ -82,6 +82,20 @@ sizes! {
     slots_longer_than_a_word: 4, 16, [64, 2_048];
 }
 
+#[test]
+fn what_a_record_cannot_hold_is_refused_and_changes_nothing() {
+    let mut flash = Flash::<4, 1_024>::new(1, 0);
+    flash.boot(1_000);
+    let mut horizon = NorHorizon::<_>::open(&mut flash).unwrap();
+    horizon.raise(u32::MAX - 4).unwrap();
+    let highest = horizon.unix_s();
+    for beyond in [highest + 1, u32::MAX] {
+        assert_eq!(horizon.raise(beyond), Err(NorHorizonError::OutOfRange));
+    }
+    let horizon = NorHorizon::<_>::open(&mut flash).unwrap();
+    assert_eq!(horizon.unix_s(), highest);
+}
+
 /// Bits die as pages are written again and again, and the driver says nothing. Until nothing can be written any more,
 /// what was answered is not forgotten.
 #[test]

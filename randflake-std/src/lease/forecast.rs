@@ -246,12 +246,13 @@ mod tests {
         ] {
             let over = unix(spec, spec.max_tick()) + Duration::from_millis(spec.tick_ms());
             let second = Duration::from_secs(1);
-            let at = |now| last_date(spec, now);
-            assert_eq!(at(over - AHEAD - second).finding.verdict, Verdict::Fine);
-            assert!(is_caution(&at(over - AHEAD)));
-            assert!(is_caution(&at(over - second)));
-            assert!(is_wrong(&at(over)));
-            assert!((at(over).used - 1.0).abs() < 1e-9);
+            let before = |left: Duration| last_date(spec, over.saturating_sub(left));
+            assert_eq!(before(AHEAD + second).finding.verdict, Verdict::Fine);
+            assert!(is_caution(&before(AHEAD)));
+            assert!(is_caution(&before(second)));
+            let last = before(Duration::ZERO);
+            assert!(is_wrong(&last));
+            assert!((last.used - 1.0).abs() < 1e-9);
         }
     }
 

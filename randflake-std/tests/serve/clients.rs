@@ -102,10 +102,15 @@ fn ioredis() {
 }
 
 /// A program of the guides for clients, against a server with both protocols.
-fn example(interpreter: &str, name: &str) -> BTreeSet<String> {
+fn example(interpreter: &str, name: &str, has_tokens: bool) -> BTreeSet<String> {
     let home = Home::new();
     let token = home.token("client", "ids,leases", "default", &[]);
-    let server = Server::start_with(home, &["--tokens", "tokens", "--http", "127.0.0.1:0"]);
+    let tokens: &[_] = if has_tokens {
+        &["--tokens", "tokens"]
+    } else {
+        &[]
+    };
+    let server = Server::start_with(home, &[&["--http", "127.0.0.1:0"], tokens].concat());
     let log = server.home().log();
     let (_, http) = log.split_once("http at ").unwrap();
     let url = format!("http://{}", http.lines().next().unwrap());
@@ -115,8 +120,10 @@ fn example(interpreter: &str, name: &str) -> BTreeSet<String> {
         .arg(examples().join(name))
         .env("RANDFLAKE_RESP_PORT", server.port().to_string())
         .env("RANDFLAKE_URL", url)
-        .env("RANDFLAKE_KEY", key.trim())
-        .env("RANDFLAKE_TOKEN", token);
+        .env("RANDFLAKE_KEY", key.trim());
+    if has_tokens {
+        command.env("RANDFLAKE_TOKEN", token);
+    }
     let told = printed(command.output().unwrap());
     told.lines().map(str::to_owned).collect()
 }
@@ -127,13 +134,15 @@ fn examples() -> PathBuf {
 
 #[test]
 fn redis_py_as_in_the_example() {
-    let ids = example("RANDFLAKE_SERVE_PYTHON", "python/ids.py");
-    assert_eq!(ids.len(), 1_001);
+    for has_tokens in [true, false] {
+        let ids = example("RANDFLAKE_SERVE_PYTHON", "python/ids.py", has_tokens);
+        assert_eq!(ids.len(), 1_001);
+    }
 }
 
 #[test]
 fn redis_py_s_neighbour_randflake_under_leases() {
-    let ids = example("RANDFLAKE_SERVE_PYTHON", "python/leases.py");
+    let ids = example("RANDFLAKE_SERVE_PYTHON", "python/leases.py", true);
     assert_eq!(ids.len(), 1_000);
 }
 
@@ -143,6 +152,6 @@ fn ioredis_as_in_the_example() {
     let modules = program("RANDFLAKE_SERVE_NODE_MODULES");
     let copy = modules.join("ids.mjs");
     std::fs::copy(examples().join("node/ids.mjs"), &copy).unwrap();
-    let ids = example("RANDFLAKE_NODE", copy.to_str().unwrap());
+    let ids = example("RANDFLAKE_NODE", copy.to_str().unwrap(), true);
     assert_eq!(ids.len(), 1_001);
 }

@@ -78,11 +78,11 @@ const ANSWERED: &[(&[&str], &str)] = &[
     ),
     (
         &["INCR", "nothing"],
-        "-ERR there is no namespace \"nothing\": [\"default\"] are served",
+        "-ERR there is no namespace \"nothing\": served: default",
     ),
     (
         &["MGET", "default", "nothing"],
-        "-ERR there is no namespace \"nothing\": [\"default\"] are served",
+        "-ERR there is no namespace \"nothing\": served: default",
     ),
     (
         &["ID.NEXT", "default", "COUNT"],

@@ -1,5 +1,8 @@
 //! What is refused before anything is served.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
 use crate::server::Home;
 
 /// How the tool ends, and what it says.
@@ -37,9 +40,15 @@ fn wrong_settings_are_told() {
     home.write("no-key", "name=a\n");
     home.write("bare", "rft_0123\n");
     home.write("empty", "# nothing\n");
+    home.write("open", "");
+    fs::set_permissions(home.path("open"), Permissions::from_mode(0o666)).unwrap();
     let local = ["--resp", "127.0.0.1:0"];
     for (arguments, status, problem) in [
-        (&[][..], 2, "--resp <ADDRESS>"),
+        (
+            &[][..],
+            2,
+            "give --resp ADDRESS for the Redis protocol, --http ADDRESS for HTTP, or both",
+        ),
         (
             &["--resp", "nowhere"],
             2,
@@ -51,6 +60,8 @@ fn wrong_settings_are_told() {
             "systemd has passed no socket named resp",
         ),
         (&["--tokens", "missing"], 1, "the tokens, missing: "),
+        (&["--tokens", "open"], 1, "open: everybody may write it"),
+        (&["--namespaces", "missing"], 1, "the namespaces, missing: "),
         (
             &["--tokens", "bare"],
             1,

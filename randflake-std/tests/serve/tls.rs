@@ -1,7 +1,10 @@
 //! Encrypted connections, by `redis-cli`.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
 use crate::clients::redis_cli;
 use crate::engines::certificates::{Authority, Certified, HOST};
@@ -83,4 +86,26 @@ fn clients_may_have_to_show_certificates() {
         "PONG"
     );
     assert_ne!(ask(&server, &servers, None, &["PING"]), "PONG");
+}
+
+#[test]
+fn what_is_dubious_is_told() {
+    let home = Home::new();
+    let mut parameters = CertificateParams::new([HOST.to_owned()]).unwrap();
+    parameters.not_after = date_time_ymd(2021, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let certificate = parameters.self_signed(&key).unwrap();
+    home.write("server.pem", &certificate.pem());
+    home.write("server.key", &key.serialize_pem());
+    fs::set_permissions(home.path("server.key"), Permissions::from_mode(0o644)).unwrap();
+    let server = Server::start_with(
+        home,
+        &["--tls-cert", "server.pem", "--tls-key", "server.key"],
+    );
+    for told in [
+        "server.pem: the certificate expired at 2021-01-01T00:00:00Z: clients will refuse it",
+        "server.key: everybody on this machine may read it",
+    ] {
+        server.home().wait_for(told);
+    }
 }

@@ -75,6 +75,7 @@ const LOOKS = {
       await shows(page, "#namespaces", "default");
       await shows(page, "#leases", "leased");
       await shows(page, "#forecasts", "2058-11-05");
+      assert.ok(await page.isVisible("#metrics"));
       await decode(page, "3vgoe12ccb8gh");
       await shows(page, "#inspected", "2024-12-09 01:04:57 UTC");
       await decode(page, "3VGOE");
@@ -100,6 +101,8 @@ const LOOKS = {
     await page.press("#token", "Enter");
     await shows(page, "#state", "Ready");
     await shows(page, "#namespaces", "other");
+    // Its link has no token.
+    assert.ok(await page.isHidden("#metrics"));
     await page.locator("#namespaces button", { hasText: "other" }).click();
     await shows(page, "#chosen-title", "other");
     await decode(page, "1");

@@ -7,7 +7,6 @@ import redis
 server = redis.Redis(
     host=os.environ.get("RANDFLAKE_HOST", "127.0.0.1"),
     port=int(os.environ.get("RANDFLAKE_RESP_PORT", "6380")),
-    username="default",
     password=os.environ.get("RANDFLAKE_TOKEN"),
     # ssl=True, ssl_ca_certs="ca.pem",
 )

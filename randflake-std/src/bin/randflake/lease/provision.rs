@@ -34,8 +34,8 @@ use crate::secret::SecretArgs;
 #[command(after_help = "\
 Examples:
   randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --out d0e5.hex
-  randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --node-id 42 --until 2036-11-22 \\
-    --grant-at 0x101fd000 --with-key --out 42.hex
+  randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --node-id 42 \\
+    --until 2036-11-22 --grant-at 0x101fd000 --with-key --out 42.hex
   randflake lease provision --horizon-at 0 --page-size 4096 --format bin --out horizon.bin")]
 pub(crate) struct Args {
     /// Where the pages of the horizon begin: a number, or 0x and hex digits

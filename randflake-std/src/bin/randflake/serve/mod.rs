@@ -65,7 +65,7 @@ Examples:
   randflake serve --resp 127.0.0.1:6380 --store redis://ids.internal --namespaces namespaces")]
 pub(crate) struct Args {
     /// Speak the Redis protocol at this address: ADDRESS:PORT, or systemd for the socket named resp that it passes
-    #[arg(long, value_name = "ADDRESS", required_unless_present = "http")]
+    #[arg(long, value_name = "ADDRESS")]
     resp: Option<Address>,
     /// Speak HTTP at this address: ADDRESS:PORT, or systemd for the socket named http that it passes
     #[arg(long, value_name = "ADDRESS")]

@@ -44,7 +44,9 @@ impl NamespaceArgs {
             })]);
         };
         let told = |problem: String| Failure::failed(format!("{}: {problem}", path.display()));
-        let text = fs::read_to_string(path).map_err(|error| told(error.to_string()))?;
+        let text = fs::read_to_string(path).map_err(|error| {
+            Failure::failed(format!("the namespaces, {}: {error}", path.display()))
+        })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut spaces: Vec<Space> = Vec::new();
         for (number, line) in lines(&text) {

@@ -33,12 +33,22 @@ type Sockets = [Option<std::net::TcpListener>; 2];
 
 impl Args {
     pub(super) fn run(&self) -> Result<(), Failure> {
+        if self.resp.is_none() && self.http.is_none() {
+            return Err(Failure::usage(
+                "no address: give --resp ADDRESS for the Redis protocol, --http ADDRESS for HTTP, or both",
+            ));
+        }
         let sockets = self.bind()?;
         let access = match &self.tokens {
             Some(path) => Access::from_file(path.clone())?,
             None => Access::open(),
         };
         let tls = self.tls.read()?;
+        if access.is_required() && access.count() == 0 {
+            say(
+                "warning: the file of tokens has none, so every client is refused: see `randflake token new`",
+            );
+        }
         check_reach(&sockets, access.is_required(), tls.is_some())?;
         let log = if self.request_log {
             Log::start()?
@@ -193,7 +203,10 @@ fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), BuildError>
 /// Reads what has changed, or all. What is wrong is said, and what was in use stays in use.
 fn reload(service: &Service, tls: Option<&Tls>, always: bool) {
     match service.access.reload(always) {
-        Ok(true) => say(&format!("{} tokens", service.access.count())),
+        Ok(true) => say(&format!(
+            "the tokens were read again: {}",
+            service.access.count()
+        )),
         Ok(false) => {}
         Err(failure) => say(&format!("warning: the tokens stay as they were: {failure}")),
     }

@@ -32,7 +32,7 @@ enum Command {
 #[command(after_help = "\
 Examples:
   randflake token new --name billing --scopes ids --namespaces orders --file tokens > billing.token
-  randflake token new --name devices --scopes ids,leases --namespaces 'sensors-*' --ids-per-second 100000")]
+  randflake token new --name devices --scopes ids --namespaces 'sensors-*' --ids-per-second 10000")]
 struct New {
     /// Whose it is, for the log and the list of leases: a-z, A-Z, 0-9, '-', '_', '.', '@' and '/'
     #[arg(long, value_parser = access::name)]

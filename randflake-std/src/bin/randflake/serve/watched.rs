@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 
 /// What tells that a file is another one than before, also one that was renamed to its place with the time and the length
 /// of the former: device and number of the file, and when it changed.
@@ -41,10 +41,26 @@ impl Watched {
         let told = |error: io::Error| format!("{what}, {}: {error}", self.path.display());
         let file = File::open(&self.path).map_err(told)?;
         let found = file.metadata().map_err(told)?;
+        if others_may(0o002, &found) {
+            return Err(format!(
+                "{what}, {}: everybody may write it (chmod o-w), and so take any right here",
+                self.path.display()
+            ));
+        }
         let mut text = String::new();
         file.take(MOST).read_to_string(&mut text).map_err(told)?;
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen(&found);
         Ok(text)
+    }
+
+    /// Says that everybody on this machine may read a key. It is used all the same: so are keys mounted in a container.
+    pub(super) fn warn_if_readable(&self, what: &str) {
+        if fs::metadata(&self.path).is_ok_and(|found| others_may(0o004, &found)) {
+            say(&format!(
+                "warning: {what}, {}: everybody on this machine may read it (chmod o-r)",
+                self.path.display()
+            ));
+        }
     }
 
     pub(super) fn wrong(&self, problem: &str) -> Failure {
@@ -53,9 +69,21 @@ impl Watched {
 }
 
 #[cfg(unix)]
+fn others_may(right: u32, found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    found.mode() & right != 0
+}
+
+/// Rights are kept elsewhere.
+#[cfg(not(unix))]
+fn others_may(_: u32, _: &Metadata) -> bool {
+    false
+}
+
+#[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "its twin may fail")]
 fn seen(found: &Metadata) -> Seen {
-    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::MetadataExt;
 
     Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
 }

@@ -101,7 +101,7 @@ impl Query {
         match seen[..] {
             [only] => Ok(only),
             _ => Err(Problem::invalid(format!(
-                "the parameter namespace is missing: {} are served",
+                "the parameter namespace is missing: served: {}",
                 seen.join(", ")
             ))),
         }

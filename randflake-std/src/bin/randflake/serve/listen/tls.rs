@@ -1,16 +1,19 @@
 //! Encrypted connections: certificates that are read again when they change.
 
+use core::time::Duration;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use randflake_std::date::utc;
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use rustls::{CertificateError, Error, RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::serve::watched::Watched;
 
 #[derive(Debug, clap::Args)]
@@ -85,7 +88,14 @@ fn configure(
     client_ca: Option<&Watched>,
 ) -> Result<TlsAcceptor, Failure> {
     let chain = certificates(certificate, "the certificate")?;
+    if let Some(problem) = chain.first().and_then(wrong_date) {
+        say(&format!(
+            "warning: {}: clients will refuse it",
+            certificate.wrong(&problem)
+        ));
+    }
     let text = key.read("the private key").map_err(Failure::failed)?;
+    key.warn_if_readable("the private key");
     let private = PrivateKeyDer::from_pem_slice(text.as_bytes())
         .map_err(|error| key.wrong(&format!("no private key in PEM: {error}")))?;
     let provider = Arc::new(default_provider());
@@ -107,8 +117,34 @@ fn configure(
         }
     };
     let config = builder.with_single_cert(chain, private);
-    let config = config.map_err(|error| certificate.wrong(&error.to_string()))?;
+    let config = config.map_err(|error| {
+        certificate.wrong(&format!(
+            "the certificate and its private key cannot be used: {error}"
+        ))
+    })?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// What is wrong with a certificate's dates. Without roots nothing is trusted, but its dates are looked at first.
+fn wrong_date(certificate: &CertificateDer<'static>) -> Option<String> {
+    let parsed = ParsedCertificate::try_from(certificate).ok()?;
+    let roots = RootCertStore::empty();
+    let algorithms = default_provider().signature_verification_algorithms.all;
+    let now = UnixTime::now();
+    let checked = verify_server_cert_signed_by_trust_anchor(&parsed, &roots, &[], now, algorithms);
+    let date = |time: UnixTime| utc(Duration::from_secs(time.as_secs()));
+    match checked {
+        Err(Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. })) => {
+            Some(format!("the certificate expired at {}", date(not_after)))
+        }
+        Err(Error::InvalidCertificate(CertificateError::NotValidYetContext {
+            not_before, ..
+        })) => Some(format!(
+            "the certificate is not valid before {}",
+            date(not_before)
+        )),
+        _ => None,
+    }
 }
 
 fn certificates(file: &Watched, what: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {

@@ -78,8 +78,12 @@ impl Service {
     ) -> Result<&Arc<Space>, Refusal> {
         who.check(scope, name)?;
         self.spaces.get(name).ok_or_else(|| {
-            let names: Vec<_> = self.spaces.keys().filter(|name| who.sees(name)).collect();
-            let told = format!("there is no namespace {name:?}: {names:?} are served");
+            let names = self.spaces.keys().map(String::as_str);
+            let names: Vec<_> = names.filter(|name| who.sees(name)).collect();
+            let told = format!(
+                "there is no namespace {name:?}: served: {}",
+                names.join(", ")
+            );
             Refusal::new(Kind::UnknownNamespace, told)
         })
     }

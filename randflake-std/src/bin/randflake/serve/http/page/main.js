@@ -35,10 +35,12 @@ function row(namespace, now) {
   return el("tr", namespace.name === chosen ? { "aria-current": "true" } : {}, ...cells);
 }
 
+const emptyRow = (text) => el("tr", {}, el("td", { colspan: "7", class: "empty" }, text));
+
 function showNamespaces({ namespaces, now_unix_ms: now }) {
   const focused = document.activeElement?.closest?.("#namespaces button")?.textContent;
   const rows = namespaces.map((namespace) => row(namespace, now));
-  $("namespaces").replaceChildren(...(rows.length > 0 ? rows : [el("tr", {}, el("td", { colspan: "7", class: "empty" }, "None yet."))]));
+  $("namespaces").replaceChildren(...(rows.length > 0 ? rows : [emptyRow("This token sees no namespace.")]));
   // The row that had the focus is another element now.
   if (focused) [...$("namespaces").querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
 }
@@ -84,6 +86,9 @@ function choose(name) {
   if (last) { showNamespaces(last); showChosen(last); }
 }
 
+/** A link carries no token, so there it would only be refused. */
+const showMetrics = (shown) => { $("metrics").hidden = !shown; };
+
 async function update() {
   try {
     last = await get("/v1/status");
@@ -91,6 +96,7 @@ async function update() {
       chosen = last.namespaces[0]?.name ?? null;
       if (chosen !== null) showLeases(chosen);
     }
+    showMetrics(!hasToken());
     showNamespaces(last);
     showChosen(last);
     showRequests(last.requests);
@@ -99,9 +105,11 @@ async function update() {
     $("state").className = `state ${last.ready ? "good" : "contested"}`;
     await refreshLeases();
   } catch (error) {
+    if (error.status === 401) showMetrics(false);
     const refusal = error.status === 401 ? "A token is needed" : error.message;
     say($("state"), error instanceof Refused ? refusal : "No answer from the server");
     $("state").className = "state contested";
+    if (last === null) $("namespaces").replaceChildren(emptyRow("Nothing to show yet."));
     if (error.status === 401 && !$("token-dialog").open && !paused) askForToken(hasToken() ? error.message : null);
   }
 }
