@@ -42,6 +42,7 @@ where
         namespace: namespace.clone(),
         open,
         seal: None,
+        serves_others: false,
         store: None,
     }
 }
@@ -51,6 +52,7 @@ struct Deferred<S, F> {
     open: F,
     /// What the store is to be told.
     seal: Option<Seal>,
+    serves_others: bool,
     store: Option<S>,
 }
 
@@ -79,6 +81,9 @@ where
         if let Some(seal) = self.seal {
             store.seal(seal);
         }
+        if self.serves_others {
+            store.serve_others();
+        }
         Ok(store)
     }
 }
@@ -96,6 +101,13 @@ where
         self.seal = Some(seal);
         if let Some(store) = &mut self.store {
             store.seal(seal);
+        }
+    }
+
+    fn serve_others(&mut self) {
+        self.serves_others = true;
+        if let Some(store) = &mut self.store {
+            store.serve_others();
         }
     }
 

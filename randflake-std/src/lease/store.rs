@@ -15,14 +15,19 @@ use crate::ledger::{Loss, Seal};
 /// what an engine must do is the contract of [`Engine`](crate::ledger::Engine). Use this trait where the engine does
 /// not matter.
 ///
-/// It is synchronous: one thread of a process, its keeper, calls it. Every method but `namespace` and `seal` blocks while
-/// the engine works; its time limit is well below the TTL: see [how long calls block](super#how-long-calls-block).
+/// It is synchronous: one thread of a process, its keeper, calls it. Every method but the first three blocks while the
+/// engine works; its time limit is well below the TTL: see [how long calls block](super#how-long-calls-block).
 pub trait LeaseStore: Send + Debug {
     /// The namespace that this store was opened for.
     fn namespace(&self) -> &Namespace;
 
     /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
     fn seal(&mut self, seal: Seal);
+
+    /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a server does. It remembers
+    /// no lease, since each may be renewed and released through another server in between; and none that the store does not
+    /// know is proof that the store has forgotten it.
+    fn serve_others(&mut self);
 
     /// Grants all that the request asks for at once, or nothing.
     ///
@@ -127,6 +132,10 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn seal(&mut self, seal: Seal) {
         (**self).seal(seal);
+    }
+
+    fn serve_others(&mut self) {
+        (**self).serve_others();
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {

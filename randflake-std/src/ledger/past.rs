@@ -151,7 +151,8 @@ impl<E: Engine> Records<E> {
         let kept = u64::try_from(HISTORY_KEPT.as_millis()).unwrap_or(u64::MAX) / tick_ms;
         let from = granted.acquired.saturating_sub(kept);
         // The first one that is to be kept: all later ones are.
-        let (mut gone, mut stays) = (count.saturating_sub(KEPT), count);
+        let oldest = count.saturating_sub(KEPT);
+        let (mut gone, mut stays) = (oldest, count);
         while gone < stays {
             let middle = gone.midpoint(stays);
             match self.text_of(node_id, middle)? {
@@ -159,11 +160,13 @@ impl<E: Engine> Records<E> {
                 _ => gone = middle + 1,
             }
         }
-        while let Some(last) = gone.checked_sub(1) {
+        // Those before the oldest one have given their places to the latest ones.
+        while gone > oldest {
+            let last = gone - 1;
             if self.text_of(node_id, last)?.is_none() {
                 break;
             }
-            gone = last - last % PRUNED_AT_ONCE;
+            gone = (last - last % PRUNED_AT_ONCE).max(oldest);
             let keys = Keys::Past(node_id, place(gone)..=place(last));
             self.engine.forget(&keys)?;
         }

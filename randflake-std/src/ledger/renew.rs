@@ -118,7 +118,8 @@ pub fn renew(
                 Ok(after)
             }
             Err((loss, record)) => {
-                if loss == Loss::Forgotten {
+                // Otherwise whoever may renew could stop all grants, with a lease that never was.
+                if loss == Loss::Forgotten && !asking.seen.is_for_others() {
                     standing.quarantine(view, asking.seen, QuarantineCause::Lost);
                 }
                 changes.extend(mark(loss, record));

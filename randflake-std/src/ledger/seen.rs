@@ -9,8 +9,12 @@ use super::{NamespaceRecord, NodeRecord};
 pub struct Seen {
     /// Origin and writes of the namespace's record.
     namespace: Option<(u64, u64)>,
+    /// It had a lease.
+    has_leased: bool,
     /// For each node id that it had: the end of the last lease, cut where it was released.
     ends: BTreeMap<u32, u64>,
+    /// The leases are those of others, who tell of them.
+    is_for_others: bool,
 }
 
 impl Seen {
@@ -35,13 +39,24 @@ impl Seen {
     /// Whether it had a lease: so the namespace is not new, whatever the store knows of it.
     #[must_use]
     pub fn has_leased(&self) -> bool {
-        !self.ends.is_empty()
+        self.has_leased
     }
 
     /// The latest end of all.
     #[must_use]
     pub fn latest_end(&self) -> u64 {
         self.ends.values().copied().max().unwrap_or(0)
+    }
+
+    /// The ends of leases are not noted from now on: they are those of others, who go to other servers, too.
+    pub fn serve_others(&mut self) {
+        self.is_for_others = true;
+    }
+
+    /// Whether what is known of leases is what others tell, which may be wrong.
+    #[must_use]
+    pub fn is_for_others(&self) -> bool {
+        self.is_for_others
     }
 
     /// Notes the namespace's record as it is now.
@@ -51,6 +66,9 @@ impl Seen {
 
     /// Notes a lease of this process as it was written.
     pub fn note(&mut self, record: &NodeRecord) {
-        self.ends.insert(record.node_id, record.end);
+        self.has_leased = true;
+        if !self.is_for_others {
+            self.ends.insert(record.node_id, record.end);
+        }
     }
 }

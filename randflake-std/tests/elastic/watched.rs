@@ -65,6 +65,10 @@ impl LeaseStore for Watched {
         self.store.seal(seal);
     }
 
+    fn serve_others(&mut self) {
+        self.store.serve_others();
+    }
+
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         self.watch.acquires.fetch_add(1, Ordering::SeqCst);
         let acquired = self.store.acquire(request)?;

@@ -87,6 +87,18 @@ fn leases_are_removed_400_days_after_their_end() {
     assert!(history(&mut world).leases().count() >= 128);
 }
 
+#[test]
+fn the_last_65536_leases_stay_until_they_are_old() {
+    const KEPT: usize = 1 << 16;
+    let mut world = World::new(3, 0.0, 1);
+    // Often looked for old ones, and none is.
+    lease(&mut world, KEPT + 128);
+    let history = history(&mut world);
+    assert_eq!(history.gaps(), []);
+    // And the one that is held.
+    assert_eq!(history.leases().count(), KEPT + 1);
+}
+
 /// Every day a node id more is leased, for a day and a bit.
 #[test]
 fn a_fleet_that_grows_is_told_before_all_node_ids_are_leased() {

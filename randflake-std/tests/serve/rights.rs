@@ -69,7 +69,10 @@ fn a_token_gets_nothing_of_another_namespace() {
         let told = shop.ask(words);
         assert!(told.starts_with("-NOPERM "), "{words:?}: {told}");
     }
-    assert!(!shop.ask(&["INFO"]).contains("users"));
+    let info = shop.ask(&["INFO"]);
+    for others in ["users", "connected_clients", "total_"] {
+        assert!(!info.contains(others), "{info}");
+    }
 
     let mut reader = server.connect_as(&ids);
     assert!(reader.ask(&["ID.NEXT", "users"]).len() > 10);
@@ -158,4 +161,55 @@ fn quotas_are_of_a_token_and_not_of_a_connection() {
             .ask(&["ID.NEXT", "default", "COUNT", "2000"])
             .starts_with('-')
     );
+}
+
+#[test]
+fn a_quota_of_leases_is_for_new_ones() {
+    let home = Home::new();
+    let quota = ["--leases-per-second", "2"];
+    let few = home.token("few", "leases", "default", &quota);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut clients = [server.connect_as(&few), server.connect_as(&few)];
+    let told = clients[0].ask(&["LEASE.ACQUIRE", "default", "COUNT", "3"]);
+    assert!(
+        told.starts_with(
+            "-TRYAGAIN the token \"few\" has a quota of 2 leases a second, and 3 were"
+        ),
+        "{told}"
+    );
+    let mut held = String::new();
+    let refused = (0..1_000_000).find_map(|turn| {
+        let told = clients[turn % 2].ask(&["LEASE.ACQUIRE", "default", "COUNT", "2"]);
+        let is_refused = told.starts_with('-');
+        if !is_refused {
+            held = told.replace("\\\"", "\"");
+            return None;
+        }
+        Some(told)
+    });
+    let refused = refused.unwrap();
+    assert!(refused.contains("try again in"), "{refused}");
+    let renewed = clients[0].ask(&["LEASE.RENEW", &held]);
+    assert!(!renewed.starts_with('-'), "{renewed}");
+}
+
+#[test]
+fn a_file_of_another_s_length_and_time_is_read() {
+    let home = Home::new();
+    let second = home.token("second", "ids", "default", &[]);
+    fs::rename(home.path("tokens"), home.path("next")).unwrap();
+    let first = home.token("before", "ids", "default", &[]);
+    let (old, new) = (home.path("tokens"), home.path("next"));
+    let time = fs::metadata(&old).unwrap().modified().unwrap();
+    let next = fs::OpenOptions::new().write(true).open(&new).unwrap();
+    next.set_modified(time).unwrap();
+    let len = |path| fs::metadata(path).unwrap().len();
+    assert_eq!(len(&old), len(&new));
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut client = server.connect_as(&first);
+    fs::rename(new, old).unwrap();
+    wait_until("the revoked token is still known", || {
+        client.ask(&["INCR", "default"]).starts_with("-NOAUTH ")
+    });
+    server.connect_as(&second);
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::server::Server;
 
 /// Longer than a busy machine takes for anything: a server that never answers fails the test.
-const FOREVER: Duration = Duration::from_secs(120);
+pub(crate) const FOREVER: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub(crate) struct Answer {

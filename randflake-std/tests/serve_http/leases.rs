@@ -79,6 +79,42 @@ fn the_command_line_renews_what_the_server_has_granted() {
 }
 
 #[test]
+fn leases_may_be_renewed_and_released_elsewhere_in_between() {
+    let server = Server::start();
+    let granted = server.post("/v1/leases", r#"{"node_ids":[77],"ttl_ms":240000}"#);
+    let path = server.path("grant.json");
+    fs::write(&path, &granted.body).unwrap();
+    let elsewhere = |words: &[&str]| {
+        let mut tool = server.tool();
+        let done = tool.arg("lease").args(words).arg("--grant").arg(&path);
+        let done = done.output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+    };
+    elsewhere(&["renew", "--json", "--ttl", "4m"]);
+    let renewed = server.post("/v1/leases/renew", granted.text()).json(200);
+    assert_eq!(nodes(&renewed), [77], "{renewed}");
+    let unused = granted.json(201)["leases"][0]["start_unix_ms"].to_string();
+    elsewhere(&["release", "--unused-from-ms", &unused]);
+    // Before the end that this server knows.
+    let next = server.post("/v1/leases", r#"{"node_ids":[77]}"#);
+    assert_eq!(nodes(&next.json(201)), [77]);
+}
+
+#[test]
+fn what_a_client_tells_is_no_proof_against_the_store() {
+    let server = Server::start();
+    let mut told = server.post("/v1/leases", "{}").json(201);
+    let lease = &mut told["leases"][0];
+    lease["node"] = 999.into();
+    lease["end_tick"] = (lease["end_tick"].as_u64().unwrap() + 1_000_000).into();
+    let answer = server.post("/v1/leases/renew", &told.to_string()).json(200);
+    assert_eq!(answer["lost"][0]["reason"], "forgotten", "{answer}");
+    // No quarantine.
+    let granted = server.post("/v1/leases", r#"{"node_ids":[999]}"#);
+    assert_eq!(nodes(&granted.json(201)), [999]);
+}
+
+#[test]
 fn a_list_comes_in_pages() {
     let server = Server::start();
     let granted = server.post("/v1/leases", r#"{"count":6}"#).json(201);

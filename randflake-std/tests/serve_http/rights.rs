@@ -148,6 +148,8 @@ fn a_web_page_of_another_site_gets_nothing_where_no_token_is_needed() {
         ("localhost:1", String::new()),
         ("[::1]:1", String::new()),
         (&own, format!("origin: http://{own}\r\n")),
+        (&own, "sec-fetch-site: same-origin\r\n".to_owned()),
+        (&own, "sec-fetch-site: none\r\n".to_owned()),
     ] {
         assert_eq!(status(host, &more).status, 200, "{host} {more}");
     }
@@ -161,6 +163,9 @@ fn a_web_page_of_another_site_gets_nothing_where_no_token_is_needed() {
         ),
         (&own, "origin: https://evil.example\r\n", "Origin"),
         (&own, "origin: null\r\n", "Origin"),
+        // A picture of that page, whose requests have no Origin.
+        (&own, "sec-fetch-site: cross-site\r\n", "Sec-Fetch-Site"),
+        (&own, "sec-fetch-site: same-site\r\n", "Sec-Fetch-Site"),
     ] {
         let detail = status(host, more).problem(403, "forbidden");
         assert!(detail.contains(told), "{detail}");

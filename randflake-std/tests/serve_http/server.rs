@@ -112,6 +112,25 @@ impl Server {
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }
+
+    /// How many threads it has.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn threads(&self) -> usize {
+        let status = format!("/proc/{}/status", self.process.id());
+        let status = fs::read_to_string(status).unwrap();
+        let threads = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Threads:"));
+        threads.unwrap().trim().parse().unwrap()
+    }
+
+    /// A number of its metrics.
+    pub(crate) fn metric(&self, name: &str) -> u64 {
+        let metrics = self.get("/metrics");
+        let mut lines = metrics.text().lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)).unwrap();
+        value.trim().parse().unwrap()
+    }
 }
 
 impl Drop for Server {

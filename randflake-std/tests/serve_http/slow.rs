@@ -1,8 +1,11 @@
 //! Clients that take their time.
 
+use core::time::Duration;
 use std::io::{Read as _, Write as _};
+use std::thread::sleep;
+use std::time::Instant;
 
-use crate::client::Answer;
+use crate::client::{Answer, FOREVER};
 use crate::server::Server;
 
 #[test]
@@ -38,4 +41,45 @@ fn who_never_ends_a_body_is_told_so() {
     let mut answer = Vec::new();
     _ = stream.read_to_end(&mut answer);
     Answer::read(&answer).unwrap().problem(408, "too_slow");
+}
+
+#[test]
+fn who_takes_no_answer_is_cut_off() {
+    let server = Server::start();
+    let mut deaf = server.connect();
+    // Far more than sockets keep.
+    let request = "GET /v1/ids?count=100000 HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    deaf.write_all(request.repeat(8).as_bytes()).unwrap();
+    let open = r#"randflake_serve_connections{protocol="http"}"#;
+    assert_eq!(server.metric(open), 2, "that one, and the one that asks");
+    let begun = Instant::now();
+    while server.metric(open) > 1 {
+        assert!(begun.elapsed() < FOREVER, "it is still open");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_asks_and_leaves_gets_no_more_of_the_store_than_others() {
+    const CLIENTS: u64 = 40;
+    let server = Server::start();
+    let path = server.path("state/randflake/leases.db");
+    let store = rusqlite::Connection::open(path).unwrap();
+    // From here on the store keeps whoever writes waiting.
+    store.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let request = "POST /v1/leases HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+    let before = server.threads();
+    for _ in 0..CLIENTS {
+        let mut client = server.connect();
+        client.write_all(request.as_bytes()).unwrap();
+        // It leaves while the store works.
+        sleep(Duration::from_millis(20));
+    }
+    let begun = Instant::now();
+    while server.metric(r#"randflake_serve_requests_total{protocol="http"}"#) < CLIENTS {
+        assert!(begun.elapsed() < FOREVER, "not all requests were received");
+    }
+    let more = server.threads().saturating_sub(before);
+    assert!(more < 20, "{more} threads wait for the store");
 }

@@ -34,6 +34,9 @@ impl<E: Engine> Ledger<E> {
     /// Notes a write that was answered.
     fn wrote(&mut self, record: &NodeRecord) {
         self.seen.note(record);
+        if self.seen.is_for_others() {
+            return;
+        }
         let written = Written {
             record: record.clone(),
             tried: Vec::new(),
@@ -107,6 +110,10 @@ impl<E: Engine> LeaseStore for Ledger<E> {
 
     fn seal(&mut self, seal: Seal) {
         self.namespace.set_seal(seal);
+    }
+
+    fn serve_others(&mut self) {
+        self.seen.serve_others();
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {

@@ -55,6 +55,9 @@ struct New {
     /// How many requests it may make in a second [default: any number]
     #[arg(long, value_name = "N")]
     requests_per_second: Option<NonZeroU64>,
+    /// How many leases it may acquire in a second [default: any number]
+    #[arg(long, value_name = "N")]
+    leases_per_second: Option<NonZeroU64>,
     /// Add the line to this file, which is made if it is not there
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -78,6 +81,7 @@ impl New {
             namespaces: self.namespaces.clone(),
             ids_per_second: self.ids_per_second,
             requests_per_second: self.requests_per_second,
+            leases_per_second: self.leases_per_second,
         };
         if let Some(path) = &self.file {
             add(path, &line)?;

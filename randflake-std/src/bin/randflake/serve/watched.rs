@@ -4,13 +4,15 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
 use crate::failure::{Failure, say};
 
-/// What tells that a file is another one than before. A file that is replaced by renaming, as Kubernetes replaces a
-/// mounted secret, has another time.
-type Seen = Option<(SystemTime, u64)>;
+/// What tells that a file is another one than before, also one that was renamed to its place with the time and the length
+/// of the former: device and number of the file, and when it changed.
+#[cfg(unix)]
+type Seen = Option<(u64, u64, i64, i64)>;
+#[cfg(not(unix))]
+type Seen = Option<(std::time::SystemTime, u64)>;
 
 /// No file of settings is as large.
 const MOST: u64 = 16 << 20;
@@ -78,6 +80,15 @@ fn others_may(_: u32, _: &Metadata) -> bool {
     false
 }
 
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "its twin may fail")]
+fn seen(found: &Metadata) -> Seen {
+    use std::os::unix::fs::MetadataExt;
+
+    Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
+}
+
+#[cfg(not(unix))]
 fn seen(found: &Metadata) -> Seen {
     Some((found.modified().ok()?, found.len()))
 }

@@ -20,6 +20,7 @@ pub(crate) struct Identity {
     /// Shared with the same token of an earlier version of the file.
     ids: Option<Arc<Quota>>,
     requests: Option<Arc<Quota>>,
+    leases: Option<Arc<Quota>>,
 }
 
 impl Identity {
@@ -34,6 +35,10 @@ impl Identity {
             requests: quota(
                 line.requests_per_second,
                 before.and_then(|old| old.requests.as_ref()),
+            ),
+            leases: quota(
+                line.leases_per_second,
+                before.and_then(|old| old.leases.as_ref()),
             ),
             name: line.name,
             hash: Some(line.hash),
@@ -50,6 +55,7 @@ impl Identity {
             namespaces: vec![Pattern::Prefix(String::new())],
             ids: None,
             requests: None,
+            leases: None,
         }
     }
 
@@ -95,6 +101,11 @@ impl Identity {
     /// Counts a request against its quota.
     pub(crate) fn take_request(&self) -> Result<(), Refusal> {
         self.take(self.requests.as_deref(), 1, "requests")
+    }
+
+    /// Counts new leases against its quota.
+    pub(crate) fn take_leases(&self, count: u32) -> Result<(), Refusal> {
+        self.take(self.leases.as_deref(), count.into(), "leases")
     }
 
     fn take(&self, quota: Option<&Quota>, amount: u64, what: &str) -> Result<(), Refusal> {

@@ -17,6 +17,7 @@ mod query;
 mod recorder;
 mod site;
 mod status;
+mod taken;
 mod tickets;
 mod who;
 
@@ -44,6 +45,7 @@ use self::files::FILES;
 use self::noted::{Noted, Peer};
 use self::problem::{Defect, Problem};
 use self::recorder::Recorded;
+use self::taken::Taken;
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::service::Service;
 use super::service::counters::Connections;
@@ -175,7 +177,7 @@ impl Protocol for Http {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
             .max_buf_size(MAX_HEAD)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Taken::new(stream)), service);
         let mut connection = core::pin::pin!(connection);
         // What the client did wrong, or that it has gone, is its own affair.
         tokio::select! {

@@ -7,23 +7,31 @@
 use core::net::IpAddr;
 
 use axum::http::HeaderValue;
-use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 
 use crate::serve::service::refusal::{Kind, Refusal};
 
+/// Whose page a request is of; `none` is the user.
+const FETCH_SITE: &str = "Sec-Fetch-Site";
+
 /// Refuses requests that a page of another site may have sent.
 pub(super) fn check(parts: &Parts) -> Result<(), Refusal> {
-    let text = |name| parts.headers.get(name).map(HeaderValue::as_bytes);
+    let text = |name: &str| parts.headers.get(name).map(HeaderValue::as_bytes);
+    // Of a picture or a form there is no origin: it reads no answer, but takes ids.
+    if let Some(site) = text(FETCH_SITE)
+        && !matches!(site, b"same-origin" | b"none")
+    {
+        return Err(refusal(FETCH_SITE, site, "same-origin or none"));
+    }
     // Browsers send it always, other programs of HTTP/1.0 perhaps not.
-    let Some(host) = text(HOST) else {
+    let Some(host) = text("Host") else {
         return Ok(());
     };
     if !is_of_this_machine(host) {
         return Err(refusal("Host", host, "localhost or an IP address"));
     }
-    match text(ORIGIN) {
+    match text("Origin") {
         Some(origin) if !is_same(origin, host) => {
             Err(refusal("Origin", origin, "this server's own, or none"))
         }

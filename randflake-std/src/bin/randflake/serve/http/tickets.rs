@@ -62,6 +62,9 @@ pub(super) async fn tickets(
             "this server has no key of tickets: it is started with --ticket-key-file FILE then";
         return Err(Problem::new(Defect::NotFound, told));
     };
+    if !asked.renew {
+        who.0.take_leases(1)?;
+    }
     let work = move |store: &mut dyn randflake_std::lease::LeaseStore| {
         let ttl = asked.ttl_ms.map_or(DEFAULT_TTL, Duration::from_millis);
         let lease = if asked.renew {

@@ -6,6 +6,7 @@ use std::process;
 use super::reply::Replies;
 use super::session::{Session, Words};
 use super::table::{self, Command, Entry, TABLE};
+use crate::serve::access::Scope;
 use crate::serve::service::refusal::{Kind, Refusal};
 
 /// What clients that ask may rely on.
@@ -218,29 +219,36 @@ fn pair(name: &[u8], value: &[u8], out: &mut Replies) {
 
 fn info(session: &Session) -> String {
     let service = &session.service;
-    let (connections, counters) = (&service.counters.resp, &service.counters);
     let mut text = format!(
         "# Server\r\nserver_name:randflake\r\nredis_version:{REDIS_VERSION}\r\nrandflake_version:{}\r\n\
          redis_mode:standalone\r\nprocess_id:{}\r\nuptime_in_seconds:{}\r\n\r\n\
-         # Clients\r\nconnected_clients:{}\r\n\r\n\
          # Persistence\r\nloading:0\r\n\r\n\
-         # Stats\r\ntotal_connections_received:{}\r\nrejected_connections:{}\r\ntotal_commands_processed:{}\r\n\r\n\
-         # Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n\
-         # Namespaces\r\n",
+         # Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n",
         env!("CARGO_PKG_VERSION"),
         process::id(),
         service.uptime().as_secs(),
-        connections.open.get(),
-        connections.accepted.get(),
-        connections.refused.get(),
-        counters.resp_requests.get(),
     );
     let Ok(who) = session.who() else {
         return text;
     };
+    // A string takes all that is written.
+    if who.has(Scope::Admin) {
+        // What all clients do together.
+        let (connections, counters) = (&service.counters.resp, &service.counters);
+        _ = write!(
+            text,
+            "# Clients\r\nconnected_clients:{}\r\n\r\n\
+             # Stats\r\ntotal_connections_received:{}\r\nrejected_connections:{}\r\n\
+             total_commands_processed:{}\r\n\r\n",
+            connections.open.get(),
+            connections.accepted.get(),
+            connections.refused.get(),
+            counters.resp_requests.get(),
+        );
+    }
+    text.push_str("# Namespaces\r\n");
     for space in service.spaces().filter(|space| who.sees(space.name())) {
         let is_ready = space.health().is_some_and(|health| health.is_ready());
-        // A string takes all that is written.
         _ = write!(
             text,
             "namespace_{}:ready={},issued={}\r\n",

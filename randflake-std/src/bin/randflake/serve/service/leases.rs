@@ -59,6 +59,7 @@ impl Service {
             None => asked.count.unwrap_or(1),
         };
         check_leases(count)?;
+        who.take_leases(count)?;
         let ttl = asked.ttl_ms.map(Duration::from_millis);
         space
             .with_store(move |store| {

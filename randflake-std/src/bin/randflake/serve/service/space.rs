@@ -36,7 +36,7 @@ pub(crate) struct Space {
     /// Set once the store has granted leases.
     ids: OnceLock<Ids>,
     sessions: Mutex<Vec<Box<dyn LeaseStore>>>,
-    at_once: Semaphore,
+    at_once: Arc<Semaphore>,
     pub(crate) issued: Count,
 }
 
@@ -61,7 +61,7 @@ impl Space {
             open,
             ids: OnceLock::new(),
             sessions: Mutex::default(),
-            at_once: Semaphore::new(SESSIONS),
+            at_once: Arc::new(Semaphore::new(SESSIONS)),
             issued: Count::default(),
         }
     }
@@ -173,10 +173,12 @@ impl Space {
             Refusal::new(Kind::Busy, told).retry_in(Duration::from_secs(1))
         };
         let limit = Instant::now() + PATIENCE;
-        let permit = timeout_at(limit, self.at_once.acquire()).await;
-        let _permit = permit.map_err(busy)?.map_err(|_| stopping())?;
+        let permit = timeout_at(limit, Arc::clone(&self.at_once).acquire_owned()).await;
+        let permit = permit.map_err(busy)?.map_err(|_| stopping())?;
         let space = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
+            // The store works on even if whoever asked has gone, or waits no longer.
+            let _permit = permit;
             let mut store = space.session()?;
             let done = work(&mut *store);
             space.sessions().push(store);
@@ -191,6 +193,7 @@ impl Space {
         }
         let mut store = (self.open)()?;
         store.seal(Seal::of(self.codec.permutation()));
+        store.serve_others();
         Ok(store)
     }
 
