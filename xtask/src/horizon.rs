@@ -16,9 +16,8 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
             "--package=randflake-embedded",
             "--features=embedded-storage",
             "--test=power_cuts",
-            "--",
-            "--ignored",
         ];
-        report.tests("model", &mut cargo(&arguments));
+        let mut command = cargo(&arguments);
+        report.tests("model", command.env("RANDFLAKE_HORIZON_LONG", "1"));
     }))
 }

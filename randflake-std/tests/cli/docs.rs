@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 28] = [
     "keygen",
     "generate",
     "explain",
@@ -30,6 +30,9 @@ const COMMANDS: [&str; 25] = [
     "lease ticket",
     "lease provision",
     "doctor",
+    "serve",
+    "token",
+    "token new",
     "completions",
     "man",
 ];

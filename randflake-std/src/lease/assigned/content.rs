@@ -91,7 +91,8 @@ mod tests {
             contested: true,
             acquired: 0,
             past: Past {
-                count: u64::MAX,
+                // One each microsecond for nine years.
+                count: 1 << 48,
                 end: 0,
                 hash: u128::MAX,
             },
