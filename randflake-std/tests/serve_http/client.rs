@@ -1,6 +1,8 @@
 //! HTTP as bytes: what is sent is what the test says, right or wrong.
 
 use core::time::Duration;
+#[cfg(target_os = "linux")]
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
@@ -115,5 +117,24 @@ impl Server {
     #[track_caller]
     pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
         self.request("POST", path, &[("content-type", "application/json")], body)
+    }
+
+    /// How many threads it has.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn threads(&self) -> usize {
+        let status = format!("/proc/{}/status", self.process.id());
+        let status = fs::read_to_string(status).unwrap();
+        let threads = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Threads:"));
+        threads.unwrap().trim().parse().unwrap()
+    }
+
+    /// A number of its metrics.
+    pub(crate) fn metric(&self, name: &str) -> u64 {
+        let metrics = self.get("/metrics");
+        let mut lines = metrics.text().lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)).unwrap();
+        value.trim().parse().unwrap()
     }
 }

@@ -16,7 +16,7 @@ const OTHER_KEY: &str = "000102030405060708090a0b0c0d0e0f";
 pub(crate) const TICKET_KEY: &str = "f0e0d0c0b0a090807060504030201000";
 
 pub(crate) struct Server {
-    process: Child,
+    pub(crate) process: Child,
     /// `127.0.0.1:PORT`
     pub(crate) address: String,
     home: TempDir,
@@ -111,25 +111,6 @@ impl Server {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
-    }
-
-    /// How many threads it has.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn threads(&self) -> usize {
-        let status = format!("/proc/{}/status", self.process.id());
-        let status = fs::read_to_string(status).unwrap();
-        let threads = status
-            .lines()
-            .find_map(|line| line.strip_prefix("Threads:"));
-        threads.unwrap().trim().parse().unwrap()
-    }
-
-    /// A number of its metrics.
-    pub(crate) fn metric(&self, name: &str) -> u64 {
-        let metrics = self.get("/metrics");
-        let mut lines = metrics.text().lines();
-        let value = lines.find_map(|line| line.strip_prefix(name)).unwrap();
-        value.trim().parse().unwrap()
     }
 }
 

@@ -247,7 +247,13 @@ mod unix {
 fn survives(place: &Place, damage: &str) {
     let complain = |error: StoreError| match error {
         StoreError::Unusable(_) | StoreError::Unavailable(_) => {
-            assert!(error.to_string().contains("leases.db"), "{damage}: {error}");
+            let told = error.to_string();
+            // What is compared never is what was read: as if another had written in between.
+            let is_of_others = told.contains("other clients of the store were faster");
+            assert!(
+                told.contains("leases.db") || is_of_others,
+                "{damage}: {error}"
+            );
         }
         StoreError::Quarantined { .. } | StoreError::Exhausted { .. } => {}
         _ => panic!("{damage}: {error}"),
