@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::App;
 use super::body::Json;
-use super::inspect::read_one;
+use super::inspect::{ONE, read_one};
 use super::problem::Problem;
 use super::query::Query;
 use super::who::Who;
@@ -35,10 +35,8 @@ pub(super) async fn explain(
     who: Who,
     query: Query,
 ) -> Result<Response, Problem> {
-    let query = query.only(&["namespace", "id", "form"])?;
-    let namespace = query.namespace(&app, &who)?;
-    app.service.may_inspect(&who.0, namespace)?;
-    let id = read_one(&query)?;
+    let query = query.only(&ONE)?;
+    let (namespace, id) = read_one(&query, &app, &who)?;
     let space = app.service.space(&who.0, Scope::Inspect, namespace)?;
     let parts = space.codec().inspect(id);
     let taken = space.with_store(move |store| Ok(store.history(parts.node_id..=parts.node_id)?));

@@ -37,22 +37,30 @@ pub(super) async fn one(
     who: Who,
     query: Query,
 ) -> Result<Response, Problem> {
-    let query = query.only(&["namespace", "id", "form"])?;
-    let namespace = query.namespace(&app, &who)?;
-    // Before anything is said of what was sent.
-    app.service.may_inspect(&who.0, namespace)?;
-    let id = read_one(&query)?;
+    let query = query.only(&ONE)?;
+    let (namespace, id) = read_one(&query, &app, &who)?;
     let ids = vec![app.service.inspect(&who.0, namespace, id)?];
     Ok(Json(Answer { namespace, ids }).into_response())
 }
 
-/// That of the parameters `id` and `form`.
-pub(super) fn read_one(query: &Query) -> Result<Id, Problem> {
+/// The parameters of a request about one id.
+pub(super) const ONE: [&str; 3] = ["namespace", "id", "form"];
+
+/// Its namespace and its id, for who may inspect ids there.
+pub(super) fn read_one<'a>(
+    query: &'a Query,
+    app: &'a App,
+    who: &Who,
+) -> Result<(&'a str, Id), Problem> {
+    let namespace = query.namespace(app, who)?;
+    // Before anything is said of what was sent.
+    app.service.may_inspect(&who.0, namespace)?;
     let text = query.text("id").ok_or_else(|| {
         Problem::invalid("the parameter id is missing: one id is allowed, as in ?id=3vgoe12ccb8gh")
     })?;
     let form = form_of(query.text("form"))?;
-    form.read(text).map_err(|problem| wrong(text, problem))
+    let id = form.read(text).map_err(|problem| wrong(text, problem))?;
+    Ok((namespace, id))
 }
 
 pub(super) async fn many(
