@@ -12,8 +12,8 @@ use std::time::Instant;
 use randflake_core::{Clock, Field, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError, StoreErrorKind};
 use randflake_std::{
-    BuildError, Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Layout, Randflake,
-    Secret, Snowflake,
+    BuildError, Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Layout, Lease,
+    Randflake, Secret, Snowflake,
 };
 
 const TTL: Duration = Duration::from_secs(3);
@@ -69,9 +69,21 @@ fn live(store: &MemoryStore) -> Vec<Grant> {
     records.filter(|grant| now < grant.end).collect()
 }
 
-/// Takes the handle's lease away: it cannot be renewed any more, though its interval stays its own.
-fn take_away(store: &MemoryStore) {
-    store.clone().release(&live(store)).unwrap();
+/// Takes the handle's lease away, which cannot be renewed any more though its interval stays its own, and waits until
+/// another is there. Again and again: a renewal of the handle may have come between.
+fn replaced(store: &MemoryStore, handle: &Handle, mut meanwhile: impl FnMut()) {
+    // Another node id may begin in the same second.
+    let name = |lease: Lease<Randflake>| (lease.node_id(), lease.start());
+    let first = name(handle.lease().leases[0]);
+    let mut store = store.clone();
+    eventually("a new lease", || {
+        let grants = store.list().unwrap().into_iter().map(|record| record.grant);
+        let of_first = grants.filter(|grant| (grant.node_id, grant.start) == first);
+        // Its reply may be lost, too.
+        let _: Result<(), StoreError> = store.release(&of_first.collect::<Vec<_>>());
+        meanwhile();
+        name(handle.lease().leases[0]) != first
+    });
 }
 
 #[test]
@@ -79,7 +91,13 @@ fn a_handle_is_shared_by_threads_and_no_id_repeats() {
     fn shared<T: Send + Sync + Clone>(_: &T) {}
     let handle = builder(&store()).build().unwrap();
     shared(&handle);
-    let issue = |handle: Handle| move || (0..20_000).map(|_| handle.generate().unwrap()).collect();
+    let issue = |handle: Handle| {
+        move || {
+            (0..20_000)
+                .map(|_| handle.generate_wait(PATIENCE).unwrap())
+                .collect()
+        }
+    };
     let threads: Vec<thread::JoinHandle<Vec<Id>>> = (0..4)
         .map(|_| thread::spawn(issue(handle.clone())))
         .collect();
@@ -104,7 +122,10 @@ fn a_restarted_process_repeats_nothing() {
     for round in 0..20 {
         let handle = builder(&store).build().unwrap();
         for _ in 0..1_000 {
-            assert!(ids.insert(handle.generate().unwrap()), "round {round}");
+            assert!(
+                ids.insert(handle.generate_wait(PATIENCE).unwrap()),
+                "round {round}"
+            );
         }
         match round % 3 {
             0 => handle.close().unwrap(),
@@ -129,22 +150,19 @@ fn a_lease_is_renewed_long_after_its_first_end() {
     );
     assert!(renewed.end() > first.end());
     assert!(handle.lease().last_error.is_none());
-    handle.generate().unwrap();
+    handle.generate_wait(PATIENCE).unwrap();
 }
 
 #[test]
 fn a_lost_lease_is_replaced() {
     let store = store();
     let handle = builder(&store).build().unwrap();
-    let mut ids = HashSet::from([handle.generate().unwrap()]);
-    let first = handle.lease().leases[0];
-    take_away(&store);
-    eventually("a new lease", || {
+    let mut ids = HashSet::from([handle.generate_wait(PATIENCE).unwrap()]);
+    replaced(&store, &handle, || {
         // What is issued meanwhile is of the old lease's own interval.
         if let Ok(id) = handle.generate() {
             assert!(ids.insert(id));
         }
-        handle.lease().leases[0].start() != first.start()
     });
     for _ in 0..10_000 {
         assert!(ids.insert(handle.generate_wait(PATIENCE).unwrap()));
@@ -182,7 +200,7 @@ fn without_the_store_nothing_is_issued_after_the_end_and_service_resumes_by_itse
 fn a_contested_lease_stops_at_once_and_is_replaced_under_another_name() {
     let store = store();
     let handle = builder(&store).build().unwrap();
-    let mut ids = HashSet::from([handle.generate().unwrap()]);
+    let mut ids = HashSet::from([handle.generate_wait(PATIENCE).unwrap()]);
     let first = handle.lease().leases[0];
     let name = store.clone().list().unwrap()[0].holder.clone();
     let mut copy = store.clone();
@@ -221,13 +239,9 @@ fn a_lost_reply_costs_no_second_node_id() {
     let handle = builder(&store).build().unwrap();
     assert_eq!(live(&store).len(), 1);
 
-    take_away(&store);
-    let first = handle.lease().leases[0];
-    // The renewal's reply, and that of the acquire that follows when it is known to be lost.
+    // That of the release, and of the acquires that follow when the lease is known to be lost.
     store.lose_replies(3);
-    eventually("a new lease", || {
-        handle.lease().leases[0].start() != first.start()
-    });
+    replaced(&store, &handle, || ());
     assert_eq!(
         store.clone().list().unwrap().len(),
         2,
@@ -326,7 +340,7 @@ fn a_pool_multiplies_and_an_exhausted_one_waits_for_the_next_second() {
 fn a_store_whose_clock_steps_back_gets_other_node_ids_to_work() {
     let (store, clock) = store_for::<Randflake>();
     let handle = builder(&store).build().unwrap();
-    let mut ids = HashSet::from([handle.generate().unwrap()]);
+    let mut ids = HashSet::from([handle.generate_wait(PATIENCE).unwrap()]);
     let first = node_id(&handle);
     clock.offset_ms.store(-8_000, Ordering::SeqCst);
     eventually("another node id", || {
