@@ -99,7 +99,7 @@ impl<'b, B: Backend> World<'b, B> {
         let number = self.opened;
         self.opened += 1;
         Client {
-            store: self.backend.open(&self.namespace).unwrap(),
+            store: patiently(|| self.backend.open(&self.namespace)).unwrap(),
             number,
             holder: format!("holder-{number}"),
             held: Vec::new(),
@@ -122,7 +122,8 @@ impl<'b, B: Backend> World<'b, B> {
             }
             94..98 => self.step_clock(client),
             98 => {
-                self.clients[client].store.quarantine().unwrap();
+                let store = &mut self.clients[client].store;
+                patiently(|| store.quarantine()).unwrap();
                 self.pass_the_quarantine();
             }
             _ => {
