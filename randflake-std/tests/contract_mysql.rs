@@ -21,7 +21,7 @@ use randflake_core::ManualClock;
 use randflake_std::lease::{self, LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract};
+use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::Shared;
 use engines::mariadb::{Client, MariadbServer};
 use segment_contract::{Counters, segment_contract};
@@ -121,7 +121,7 @@ mod devices {
 
 impl Counters for Mysql {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        Box::new(self.store(namespace).unwrap())
+        Box::new(patiently(|| self.store(namespace)).unwrap())
     }
 
     fn lose_counters(&self) {

@@ -23,7 +23,7 @@ use randflake_std::lease::{
 use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract};
+use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::Shared;
 use engines::postgres::PostgresServer;
 use segment_contract::{Counters, segment_contract};
@@ -117,7 +117,7 @@ mod devices {
 
 impl Counters for Database {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        Box::new(self.client(namespace).unwrap())
+        Box::new(patiently(|| self.client(namespace)).unwrap())
     }
 
     fn lose_counters(&self) {

@@ -28,7 +28,7 @@ use randflake_core::ManualClock;
 use randflake_std::lease::{self, LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract};
+use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::redis::RedisServer;
 use segment_contract::{Counters, segment_contract};
 
@@ -103,7 +103,7 @@ mod devices {
 /// Counters do not begin by themselves here: an administrator has begun each, while nothing was lost.
 impl Counters for Redis {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        let mut store = RedisStore::open(&self.server.url(), namespace).unwrap();
+        let mut store = patiently(|| RedisStore::open(&self.server.url(), namespace)).unwrap();
         let mut seen = self.seen.lock().unwrap();
         if !seen.contains(LOST) && seen.insert(namespace.name().to_owned()) {
             store.resume(1).unwrap();

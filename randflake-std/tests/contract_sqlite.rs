@@ -20,7 +20,7 @@ use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError}
 use randflake_std::segment::SegmentStore;
 use tempfile::TempDir;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract};
+use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use segment_contract::{Counters, segment_contract};
 
 struct Sqlite {
@@ -108,7 +108,7 @@ impl Backend for Sqlite {
 impl Counters for Sqlite {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
         let path = self.folder.path().join("leases.db");
-        Box::new(SqliteStore::open(path, namespace).unwrap())
+        Box::new(patiently(|| SqliteStore::open(&path, namespace)).unwrap())
     }
 
     fn lose_counters(&self) {

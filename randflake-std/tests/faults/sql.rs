@@ -20,7 +20,7 @@ use crate::engines::postgres::PostgresServer;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::proxy::{Network, Proxy};
-use crate::scenarios::begin;
+use crate::scenarios::{begin, patiently};
 use crate::trial;
 
 pub(crate) fn trials() -> [Trial; 6] {
@@ -158,17 +158,18 @@ fn synchronous_commit_is_off() {
     let mut server = PostgresServer::start_with(&settings);
     let mut granted = Vec::new();
     for _ in 0..5 {
-        let mut store = PostgresStore::open(&server.url("postgres"), &namespace("off")).unwrap();
+        let url = server.url("postgres");
+        let mut store = patiently(|| PostgresStore::open(&url, &namespace("off")));
         let request = AcquireRequest {
             token: Token::random().unwrap(),
             holder: "killed",
             nodes: NodeIds::Any(1),
             ttl: 3,
         };
-        granted.extend(store.acquire(&request).unwrap().grants);
+        granted.extend(patiently(|| store.acquire(&request)).grants);
         server.server.kill();
         server.server.restart();
-        let kept = store.list().unwrap();
+        let kept = patiently(|| store.list());
         for grant in &granted {
             let is_kept = kept.iter().any(|record| {
                 let kept = record.grant;
