@@ -131,8 +131,14 @@ pub(crate) const OUTAGES: Test = Test {
     ],
 };
 
-/// Run by the part `serve` and the subcommand `chaos`.
+/// Run by the subcommand `chaos`.
 pub(crate) const CHAOS: Test = Test {
+    name: "chaos",
+    tools: ALL_ENGINES,
+};
+
+/// Run by the part `serve`, on one engine.
+pub(crate) const CHAOS_ON_POSTGRES: Test = Test {
     name: "chaos",
     tools: &[POSTGRES_PROGRAMS],
 };

@@ -58,7 +58,7 @@ pub(crate) fn run(report: &mut Report) {
         skip(&mut tests, &["ioredis"]);
     }
     report.tests("serve", &mut tests);
-    chaos::run(report, 0);
+    chaos::run(report);
     page::run(report, &scratch.path().join("page"));
 }
 
