@@ -7,9 +7,8 @@ use crate::engines::CHAOS;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::PYTHON;
-use crate::venv::Venv;
+use crate::venv::{RANDFLAKE, Venv};
 
-const PACKAGE: &str = "randflake==2.1.0";
 const MINUTES: u32 = 10;
 
 pub(crate) fn needs() -> Vec<Need> {
@@ -21,7 +20,7 @@ pub(crate) fn needs() -> Vec<Need> {
 /// For so long at least.
 pub(crate) fn run(report: &mut Report, seconds: u32) {
     let what = "a fleet that is killed and suspended";
-    let Some(venv) = Venv::with(report, "chaos", what, &[PACKAGE]) else {
+    let Some(venv) = Venv::with(report, "chaos", what, &[RANDFLAKE]) else {
         return;
     };
     CHAOS.run_with(report, |command| {
