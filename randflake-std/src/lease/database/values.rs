@@ -102,7 +102,7 @@ mod tests {
         let past = entry(Key::Past(7, 0), Before::Anything, Some("old"));
         let hint = entry(Key::Hint(1), Before::Anything, Some("7"));
         let first = entry(Key::Node(8), Before::Nothing, Some("new"));
-        let note = entry(Key::Page(1), text(), Some("2"));
+        let page = entry(Key::Page(1), text(), Some("2"));
 
         let beside = |entries: &[&Entry]| {
             let entries: Vec<_> = entries.iter().map(|entry| (*entry).clone()).collect();
@@ -116,7 +116,7 @@ mod tests {
             &[&kept][..],
             &[&kept, &first],
             &[&kept, &node, &first],
-            &[&kept, &node, &note],
+            &[&kept, &node, &page],
             &[&kept, &past, &hint],
             &[],
         ] {
