@@ -7,6 +7,9 @@ mod exposition;
 mod files;
 mod forecasts;
 mod format;
+#[cfg(fuzzing)]
+#[path = "../../../../../fuzz/fuzz_targets/http.rs"]
+mod fuzz;
 mod health;
 mod ids;
 mod inspect;
