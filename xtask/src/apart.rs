@@ -25,8 +25,8 @@ pub(crate) const APART: &[Apart] = &[
     },
     Apart {
         name: "fuzz",
-        about: "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N",
-        usage: "usage: cargo xtask fuzz [--seconds N]\n",
+        about: "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N, or --executions N",
+        usage: "usage: cargo xtask fuzz [--seconds N | --executions N] [TARGET ...]\n",
         main: fuzz::main,
     },
     Apart {

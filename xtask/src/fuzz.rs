@@ -1,33 +1,84 @@
-//! `fuzz`: inputs found by coverage, against plain twins. No part of `test`: it ends when its time is up.
+//! `fuzz`: inputs found by coverage, against plain twins. No part of `test`: it ends when its time is up, or after as many
+//! executions as were asked for.
 
+use std::fs;
 use std::process::ExitCode;
 
 use crate::apart;
 use crate::cargo::{cargo, nightly, output_of, root};
 use crate::report::Report;
 
-/// The package whose folder `fuzz` has a target, and the target.
-const TARGETS: &[(&str, &str)] = &[
-    ("sparx64", "blocks"),
-    ("randflake-core", "text"),
-    ("randflake-core", "lines"),
-    ("randflake-core", "bases"),
-    ("randflake-core", "fields"),
-    ("randflake-core", "sequencer"),
-    ("randflake-std", "resp"),
+/// A file `fuzz_targets/NAME.rs` in the folder `fuzz` of a package. What is in `seeds/NAME` and `NAME.dict` beside it is where
+/// it begins, and the words it puts together.
+struct Target {
+    package: &'static str,
+    name: &'static str,
+    /// Code without `unsafe` is several times as fast without it.
+    sanitizer: &'static str,
+}
+
+const fn target(package: &'static str, name: &'static str, sanitizer: &'static str) -> Target {
+    Target {
+        package,
+        name,
+        sanitizer,
+    }
+}
+
+const TARGETS: &[Target] = &[
+    target("sparx64", "blocks", "address"),
+    target("randflake-core", "text", "none"),
+    target("randflake-core", "lines", "none"),
+    target("randflake-core", "bases", "none"),
+    target("randflake-core", "fields", "none"),
+    target("randflake-core", "sequencer", "none"),
+    target("randflake-std", "resp", "none"),
+    target("randflake-std", "http", "none"),
 ];
 
 const SECONDS: u32 = 60;
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    let seconds = apart::number(arguments, "--seconds", 1..=u32::MAX)?.unwrap_or(SECONDS);
+    let has_flag = arguments
+        .first()
+        .is_some_and(|typed| typed.starts_with("--"));
+    let flag = if has_flag { 2.min(arguments.len()) } else { 0 };
+    let (flag, names) = arguments.split_at(flag);
+    let limit = limit(flag)?;
+    let targets = named(names)?;
     let report = Report::new(false);
     Ok(apart::run("fuzz", &[], report, |report| {
-        run(report, seconds);
+        run(report, &targets, &limit);
     }))
 }
 
-fn run(report: &mut Report, seconds: u32) {
+/// When a target ends, for libFuzzer.
+fn limit(typed: &[String]) -> Result<String, String> {
+    const EXECUTIONS: &str = "--executions";
+    let number = |flag| apart::number(typed, flag, 1..=u32::MAX);
+    if typed.first().is_some_and(|typed| typed == EXECUTIONS) {
+        return number(EXECUTIONS).map(|number| format!("-runs={}", number.unwrap_or(1)));
+    }
+    let seconds = number("--seconds")?.unwrap_or(SECONDS);
+    Ok(format!("-max_total_time={seconds}"))
+}
+
+/// Those targets, or all.
+fn named(names: &[String]) -> Result<Vec<&'static Target>, String> {
+    let is_one = |name: &String| TARGETS.iter().any(|target| target.name == name);
+    if let Some(unknown) = names.iter().find(|name| !is_one(name)) {
+        let all: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+        return Err(format!(
+            "no target {unknown:?}: {} are allowed",
+            all.join(", ")
+        ));
+    }
+    let is_asked =
+        |target: &&Target| names.is_empty() || names.iter().any(|name| name == target.name);
+    Ok(TARGETS.iter().filter(is_asked).collect())
+}
+
+fn run(report: &mut Report, targets: &[&Target], limit: &str) {
     if output_of(&mut nightly(&["cargo", "fuzz", "--version"])).is_none()
         && !report.check(
             "cargo-fuzz",
@@ -36,13 +87,28 @@ fn run(report: &mut Report, seconds: u32) {
     {
         return;
     }
-    for (package, target) in TARGETS {
+    for target in targets {
+        let (package, name) = (target.package, target.name);
         let folder = root().join(package).join("fuzz");
+        let found = folder.join("corpus").join(name);
+        let made = fs::create_dir_all(&found);
+        let made = made.map_err(|error| format!("{}: {error}", found.display()));
+        if made.is_err() {
+            report.verdict(name, made);
+            continue;
+        }
         let mut fuzz = nightly(&["cargo", "fuzz", "run", "--fuzz-dir"]);
         fuzz.arg(&folder)
-            .args([target, "--", "-timeout=10"])
-            .arg(format!("-max_total_time={seconds}"));
-        report.check(&format!("{package}: {target}"), &mut fuzz);
+            .args(["--sanitizer", target.sanitizer, name]);
+        let seeds = folder.join("seeds").join(name);
+        fuzz.arg(found)
+            .args(Some(seeds).filter(|seeds| seeds.is_dir()));
+        fuzz.args(["--", "-timeout=10", limit]);
+        let words = folder.join(format!("{name}.dict"));
+        if words.is_file() {
+            fuzz.arg(format!("-dict={}", words.display()));
+        }
+        report.check(&format!("{package}: {name}"), &mut fuzz);
     }
 }
 
@@ -50,10 +116,30 @@ fn run(report: &mut Report, seconds: u32) {
 mod tests {
     use super::*;
 
+    fn typed(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_limit_and_targets_are_read() {
+        assert_eq!(limit(&[]).unwrap(), "-max_total_time=60");
+        assert_eq!(limit(&typed("--seconds 5")).unwrap(), "-max_total_time=5");
+        assert_eq!(limit(&typed("--executions 7")).unwrap(), "-runs=7");
+        for wrong in ["--executions", "--executions 0", "--runs 7", "--seconds x"] {
+            assert!(limit(&typed(wrong)).is_err(), "{wrong}");
+        }
+        assert_eq!(named(&[]).unwrap().len(), TARGETS.len());
+        let [http] = named(&typed("http")).unwrap()[..] else {
+            panic!("one was named");
+        };
+        assert_eq!(http.package, "randflake-std");
+        assert!(named(&typed("http htpp")).is_err());
+    }
+
     #[test]
     fn each_target_is_there() {
-        for (package, target) in TARGETS {
-            let path = format!("{package}/fuzz/fuzz_targets/{target}.rs");
+        for Target { package, name, .. } in TARGETS {
+            let path = format!("{package}/fuzz/fuzz_targets/{name}.rs");
             assert!(root().join(&path).is_file(), "{path}");
         }
     }

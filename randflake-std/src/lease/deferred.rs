@@ -123,8 +123,8 @@ where
         self.store()?.release(grants)
     }
 
-    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        self.store()?.list()
+    fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
+        self.store()?.list_from(first, most)
     }
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {

@@ -61,7 +61,16 @@ pub trait LeaseStore: Send + Debug {
     /// # Errors
     ///
     /// [`StoreError::Unavailable`].
-    fn list(&mut self) -> Result<Vec<Record>, StoreError>;
+    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+        self.list_from(0, usize::MAX)
+    }
+
+    /// Returns the first `most` records from a node id on, in order of node ids, including leases that have expired.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError>;
 
     /// Returns the leases of some node ids, also earlier ones: who held which, and when. A lease is kept for 400 days after
     /// its end, and at most the last 65,536 of a node id. [`StaticStore`](super::StaticStore) keeps only the last one.
@@ -150,8 +159,8 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
         (**self).release(grants)
     }
 
-    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        (**self).list()
+    fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
+        (**self).list_from(first, most)
     }
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {

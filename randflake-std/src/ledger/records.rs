@@ -224,24 +224,29 @@ impl<E: Engine> Records<E> {
         Ok(committed)
     }
 
-    /// All records of some node ids, in their order.
+    /// The first records of some node ids, in their order.
     ///
     /// # Errors
     ///
     /// [`EngineError`].
-    pub fn list(&mut self, node_ids: RangeInclusive<u32>) -> Result<Vec<NodeRecord>, EngineError> {
+    pub fn list(
+        &mut self,
+        node_ids: RangeInclusive<u32>,
+        limit: usize,
+    ) -> Result<Vec<NodeRecord>, EngineError> {
         let (first, last) = node_ids.into_inner();
         let most = usize::try_from(last.saturating_sub(first)).unwrap_or(usize::MAX);
-        let most = most.saturating_add(1).min(LISTED_AT_ONCE);
+        let most = most.saturating_add(1).min(limit).min(LISTED_AT_ONCE);
         let mut records = Vec::new();
         let mut next = Some(first);
-        while let Some(from) = next.filter(|from| *from <= last) {
+        while let Some(from) = next.filter(|from| *from <= last && records.len() < limit) {
             let texts = self.engine.list(from, most)?;
             let latest = texts.last().map(|(node_id, _)| *node_id);
             next = latest
                 .filter(|_| texts.len() == most)
                 .and_then(|latest| latest.checked_add(1));
-            for (node_id, text) in texts.into_iter().filter(|(node_id, _)| *node_id <= last) {
+            let texts = texts.into_iter().filter(|(node_id, _)| *node_id <= last);
+            for (node_id, text) in texts.take(limit - records.len()) {
                 records.push(self.node_of(node_id, &text)?);
             }
         }

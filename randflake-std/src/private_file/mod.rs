@@ -7,9 +7,10 @@
 //!   `fsGroup`). A directory with the sticky bit, as `/tmp`, may be anybody's to write.
 //! - What this process creates or locks is a file with one name: no link, and not mounted by itself. A file mounted alone
 //!   has its lock and journal on one side of the mount only, and its replacement on the other; so has one with two names.
+//! - Settings that give rights, such as tokens, may be read by all.
 //! - A key is read by its owner alone. Root's may be read by a group too, and one in a read-only mount by all, with a
 //!   caution: so Kubernetes, Docker and systemd hand out secrets, and there nobody can take the right away.
-//! - A key, a database and the state directory may be reached through links, as Kubernetes mounts a key, if each link and
+//! - A key, settings, a database and the state directory may be reached through links, as Kubernetes mounts a key, if each link and
 //!   its directory fulfil the rule.
 //!
 //! Only the directory itself is looked at, not those above it. Elsewhere than on Unix nothing is checked.
@@ -134,6 +135,23 @@ pub enum Readers {
 /// read it, or when it cannot be opened. Root's file may be readable by a group; and a file in a read-only mount by
 /// all.
 pub fn open_key(path: &Path) -> Result<(File, Readers), Refusal> {
+    let (file, metadata) = open_owned(path)?;
+    let readers = os::check_readers(&file, &metadata, path)?;
+    Ok((file, readers))
+}
+
+/// Opens a file of settings, which all may read and which may be reached through links.
+///
+/// # Errors
+///
+/// [`Refusal`] when the file, a link to it or their directories do not fulfil the rule, or when it cannot be opened.
+pub fn open_settings(path: &Path) -> Result<(File, Metadata), Refusal> {
+    let (file, metadata) = open_owned(path)?;
+    os::check_writers(&metadata, path)?;
+    Ok((file, metadata))
+}
+
+fn open_owned(path: &Path) -> Result<(File, Metadata), Refusal> {
     let file = File::open(path).map_err(|error| Refusal::io(path, error))?;
     let place = follow(path)?;
     check_directory(directory_of(&place))?;
@@ -143,8 +161,7 @@ pub fn open_key(path: &Path) -> Result<(File, Readers), Refusal> {
         return Err(Refusal::new(path, Reason::NotAFile));
     }
     os::check_owner(&metadata, path)?;
-    let readers = os::check_readers(&file, &metadata, path)?;
-    Ok((file, readers))
+    Ok((file, metadata))
 }
 
 /// Checks a directory, which may be reached through links.

@@ -50,6 +50,24 @@ pub(crate) fn several_node_ids_at_once(backend: &impl Backend) {
     assert!(first.is_sorted_by_key(|grant| grant.node_id));
     assert!(second.is_sorted_by_key(|grant| grant.node_id));
     assert!(node_ids(&all).into_iter().eq(0..8));
+
+    let records = store.list().unwrap();
+    for (first, most) in [
+        (0_usize, 3_usize),
+        (5, 2),
+        (5, 3),
+        (7, usize::MAX),
+        (0, 0),
+        (8, 1),
+    ] {
+        let part = &records[first..records.len().min(first.saturating_add(most))];
+        let first = u32::try_from(first).unwrap();
+        assert_eq!(
+            store.list_from(first, most).unwrap(),
+            part,
+            "{most} from {first}"
+        );
+    }
 }
 
 pub(crate) fn all_or_nothing(backend: &impl Backend) {

@@ -26,20 +26,24 @@ fn a_thousand_idle_clients_and_slow_ones_leave_room_for_others() {
 
 #[test]
 fn a_connection_too_many_is_told_so() {
-    let server = Server::start_with(Home::new(), &["--max-connections", "2"]);
-    let (mut first, mut second) = (server.connect(), server.connect());
-    assert_eq!(first.ask(&["PING"]), "+PONG");
-    assert_eq!(second.ask(&["PING"]), "+PONG");
-    assert_eq!(
-        server.connect().rest(),
-        "-ERR max number of clients reached\\r\\n"
-    );
-    drop(second);
-    wait_until("its place is not free", || {
-        let mut next = server.connect();
-        next.send(b"QUIT\r\n");
-        next.rest_or_reset().is_ok_and(|told| told == "+OK\\r\\n")
-    });
+    for (limit, refusal) in [
+        ("--max-connections", "reached"),
+        ("--max-connections-per-address", "of one address reached"),
+    ] {
+        let server = Server::start_with(Home::new(), &[limit, "2"]);
+        let (mut first, mut second) = (server.connect(), server.connect());
+        assert_eq!(first.ask(&["PING"]), "+PONG");
+        assert_eq!(second.ask(&["PING"]), "+PONG");
+        let refused = server.connect().rest();
+        let told = format!("-ERR max number of clients {refusal}\\r\\n");
+        assert_eq!(refused, told);
+        drop(second);
+        wait_until("its place is not free", || {
+            let mut next = server.connect();
+            next.send(b"QUIT\r\n");
+            next.rest_or_reset().is_ok_and(|told| told == "+OK\\r\\n")
+        });
+    }
 }
 
 #[test]

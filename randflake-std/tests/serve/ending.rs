@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use rusqlite::Connection;
+
 use crate::client::Client;
-use crate::server::Server;
+use crate::server::{LIMIT, Server};
 
 const CLIENTS: usize = 8;
 const COMMANDS: usize = 2_000;
@@ -52,4 +54,28 @@ fn idle_clients_do_not_delay_the_end() {
     assert!(server.ended().success());
     let log = server.home().log();
     assert!(!log.contains("requests were left"), "{log}");
+}
+
+/// The second signal comes while a store that does not answer is asked to release the leases.
+#[test]
+fn a_second_signal_does_not_wait_for_the_store() {
+    const TRIES: usize = 5;
+    for _ in 0..TRIES {
+        let mut server = Server::start();
+        let store = server.home().path("state/randflake/leases.db");
+        let busy = Connection::open(store).unwrap();
+        busy.busy_timeout(LIMIT).unwrap();
+        busy.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        server.signal(libc::SIGTERM);
+        server.home().wait_for("releasing the leases");
+        server.signal(libc::SIGTERM);
+        assert!(server.ended().success());
+        let log = server.home().log();
+        if log.contains("asked again to stop") {
+            return;
+        }
+        // The server gave up before the signal came: this machine is slow.
+        assert!(log.contains("were not released"), "{log}");
+    }
+    panic!("the second signal was not seen in {TRIES} tries");
 }

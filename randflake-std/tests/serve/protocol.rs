@@ -135,6 +135,18 @@ const ANSWERED: &[(&[&str], &str)] = &[
     ),
     (&["LEASE.ACQUIRE", "default", "EX", "301"], "-ERR "),
     (
+        &["LEASE.LIST", "default", "COUNT", "1001"],
+        "-ERR 1001 leases were asked for: 1 to 1000 are allowed in one request",
+    ),
+    (
+        &["LEASE.LIST", "default", "FROM", "-1"],
+        "-ERR \"-1\" is no value of FROM: a number in digits is allowed",
+    ),
+    (
+        &["LEASE.LIST", "default", "COUNT", "ALL"],
+        "-ERR syntax error: LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL] is allowed",
+    ),
+    (
         &["LEASE.RENEW", "{}"],
         "-ERR this is not what LEASE.ACQUIRE or LEASE.RENEW answered: ",
     ),
@@ -322,4 +334,39 @@ fn leases_are_acquired_renewed_listed_and_released() {
             .ask(&["LEASE.RENEW", &other])
             .starts_with("-ERR the namespace")
     );
+}
+
+#[test]
+fn leases_are_listed_in_pages() {
+    const NODES: [u64; 5] = [1_001, 1_002, 1_003, 1_005, 131_071];
+    let server = Server::start();
+    let mut client = server.connect();
+    let nodes = NODES.map(|node| node.to_string()).join(",");
+    let granted = client.ask(&["LEASE.ACQUIRE", "default", "NODES", &nodes]);
+    assert!(granted.starts_with('{'), "{granted}");
+    for all in [&[][..], &["ALL"]] {
+        let (mut cursor, mut found) = ("0".to_owned(), Vec::new());
+        loop {
+            let page = ["LEASE.LIST", "default", "FROM", &cursor, "COUNT", "2"];
+            let told = client.ask(&[&page, all].concat()).replace("\\\"", "\"");
+            let (next, rows) = told.split_once(' ').unwrap();
+            let rows = serde_json::Deserializer::from_str(rows).into_iter();
+            let rows: Vec<serde_json::Value> = rows.map(Result::unwrap).collect();
+            assert!((1..=2).contains(&rows.len()), "{told}");
+            found.extend(rows.iter().map(|row| row["node"].as_u64().unwrap()));
+            cursor = next.to_owned();
+            if cursor == "0" {
+                break;
+            }
+        }
+        assert!(found.is_sorted(), "{found:?}");
+        assert_eq!(
+            found.len(),
+            NODES.len() + 1,
+            "and that of the server: {found:?}"
+        );
+        assert!(NODES.iter().all(|node| found.contains(node)), "{found:?}");
+    }
+    let end = ["LEASE.LIST", "default", "FROM", "4294967295"];
+    assert_eq!(client.ask(&end), "0 ");
 }

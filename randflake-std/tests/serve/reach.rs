@@ -42,6 +42,10 @@ fn wrong_settings_are_told() {
     home.write("empty", "# nothing\n");
     home.write("open", "");
     fs::set_permissions(home.path("open"), Permissions::from_mode(0o666)).unwrap();
+    let shared = home.path("shared");
+    fs::create_dir(&shared).unwrap();
+    home.write("shared/tokens", "");
+    fs::set_permissions(shared, Permissions::from_mode(0o777)).unwrap();
     let local = ["--resp", "127.0.0.1:0"];
     for (arguments, status, problem) in [
         (
@@ -60,7 +64,17 @@ fn wrong_settings_are_told() {
             "systemd has passed no socket named resp",
         ),
         (&["--tokens", "missing"], 1, "the tokens, missing: "),
-        (&["--tokens", "open"], 1, "open: everybody may write it"),
+        (
+            &["--tokens", "open"],
+            1,
+            "the tokens, open has mode 0666, so that others may write there: remove that right (chmod go-w)",
+        ),
+        (&["--tokens", "shared/tokens"], 1, "shared has mode 0777"),
+        (
+            &["--namespaces", "open"],
+            1,
+            "the namespaces, open has mode 0666, so that others may write there",
+        ),
         (&["--namespaces", "missing"], 1, "the namespaces, missing: "),
         (
             &["--tokens", "bare"],

@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::engines::server::{signal_process, spawn};
 
 /// How long it may take to start, on a busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Server {
     child: Option<Child>,

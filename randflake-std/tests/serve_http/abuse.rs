@@ -128,6 +128,11 @@ const BODIES: &[(&str, &str, u16)] = &[
         400,
     ),
     (
+        "content-type: application/json\r\ncontent-length: 22",
+        r#"{"a\nb\u001b\u202e":1}"#,
+        400,
+    ),
+    (
         "content-type: application/json\r\ncontent-length: 2097152",
         "{",
         413,
@@ -214,6 +219,10 @@ fn each_abuse_gets_what_it_should_and_the_server_goes_on() {
         {
             let kind = answer.header("content-type");
             assert_eq!(kind, Some("application/problem+json"), "{name}");
+            // One line, whatever names a client makes up.
+            let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(!detail.contains(char::is_control), "{detail:?}");
         }
         assert_eq!(server.get("/healthz").status, 200, "after {name}");
     }

@@ -1,5 +1,7 @@
 //! `randflake`, the command line tool. A file per subcommand; the rules are the library's.
 
+// A fuzzer has its own.
+#![cfg_attr(fuzzing, no_main)]
 #![expect(
     clippy::doc_markdown,
     reason = "the doc comments of arguments are the help texts, shown as they are"

@@ -201,15 +201,15 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         chunks.try_for_each(|grants| self.release_some(grants))
     }
 
-    fn list(&mut self) -> Result<Vec<Record>, StoreError> {
-        let records = self.records.list(0..=u32::MAX)?.into_iter();
+    fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
+        let records = self.records.list(first..=u32::MAX, most)?.into_iter();
         Ok(records.map(Record::from).collect())
     }
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         let standing = self.look()?;
         let mut history = History::begin(&standing);
-        for latest in self.records.list(node_ids)? {
+        for latest in self.records.list(node_ids, usize::MAX)? {
             let past = self.records.past_of(&latest, standing.now);
             let (past, gap) = past.inspect_err(|_| self.records.engine.abandon())?;
             history.add(past, gap, latest);
@@ -237,7 +237,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         self.records.engine.clear("-")?;
         let ends = self
             .records
-            .list(0..=u32::MAX)?
+            .list(0..=u32::MAX, usize::MAX)?
             .into_iter()
             .map(|record| record.end);
         let latest_end = ends.max().unwrap_or(0);

@@ -24,6 +24,37 @@ impl Snapshot {
         })
     }
 
+    /// Up to `most` records from a node id on, all or those that have not expired; and from which node id on there are
+    /// more. However many node ids there are, few records are in memory.
+    #[cfg(feature = "serve")]
+    pub(crate) fn part(
+        store: &mut dyn LeaseStore,
+        first: u32,
+        most: usize,
+        all: bool,
+    ) -> Result<(Self, Option<u32>), StoreError> {
+        const AT_ONCE: usize = 1_024;
+        let mut part = Self {
+            now: store.now()?,
+            spec: store.namespace().spec(),
+            records: Vec::new(),
+        };
+        let mut next = Some(first);
+        while let Some(first) = next.filter(|_| part.records.len() <= most) {
+            let found = store.list_from(first, AT_ONCE)?;
+            let last = found.last().filter(|_| found.len() == AT_ONCE);
+            next = last.and_then(|last| last.grant.node_id.checked_add(1));
+            let kept = found
+                .into_iter()
+                .filter(|record| all || part.is_live(record));
+            let kept: Vec<_> = kept.collect();
+            part.records.extend(kept);
+        }
+        let next = part.records.get(most).map(|record| record.grant.node_id);
+        part.records.truncate(most);
+        Ok((part, next))
+    }
+
     pub(crate) fn now(&self) -> Duration {
         self.now
     }

@@ -22,6 +22,7 @@ use clap::Subcommand;
 use randflake_std::lease::Seal;
 use randflake_std::{DEFAULT_TTL, Secret};
 
+use self::listen::Limits;
 use self::listen::address::Address;
 use self::listen::tls::TlsArgs;
 use self::namespaces::NamespaceArgs;
@@ -92,6 +93,13 @@ pub(crate) struct Args {
     /// How many connections may be open at once, of each protocol
     #[arg(long, value_name = "N", default_value = "10000", value_parser = within::<u32>(1..=1_000_000))]
     max_connections: u32,
+    /// How many of them one client's address may have; of IPv6 its network of 64 bits [default: a quarter, and no limit
+    /// for this machine's own 127.0.0.1 and ::1]
+    ///
+    /// Where clients come through a proxy or a translation of addresses, all have its address: give it as large a number
+    /// as --max-connections.
+    #[arg(long, value_name = "N", value_parser = within::<u32>(1..=1_000_000))]
+    max_connections_per_address: Option<u32>,
     /// Close connections on which nothing is asked for so long
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = date::duration)]
     idle: Duration,
@@ -119,6 +127,13 @@ impl Args {
             }
         }
         Ok(key)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            all: self.max_connections,
+            per_address: self.max_connections_per_address,
+        }
     }
 
     fn leasing(&self) -> Result<Leasing, Failure> {

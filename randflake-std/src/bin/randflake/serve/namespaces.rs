@@ -1,11 +1,11 @@
 //! Which namespaces are served: the one of the usual options, or those of a file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use randflake_std::lease::{Namespace, Seal};
 
 use super::service::space::{Configured, Space};
+use super::watched;
 use super::words::{Words, lines};
 use crate::failure::Failure;
 use crate::layout::Chosen;
@@ -44,9 +44,7 @@ impl NamespaceArgs {
             })]);
         };
         let told = |problem: String| Failure::failed(format!("{}: {problem}", path.display()));
-        let text = fs::read_to_string(path).map_err(|error| {
-            Failure::failed(format!("the namespaces, {}: {error}", path.display()))
-        })?;
+        let (text, _) = watched::read(path, "the namespaces").map_err(Failure::failed)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut spaces: Vec<Space> = Vec::new();
         for (number, line) in lines(&text) {

@@ -124,9 +124,15 @@ impl Args {
             ended = timeout(self.grace, answered) => if ended.is_err() {
                 say(&format!("warning: requests were left after {}", span(self.grace)));
             },
-            _ = signals.next() => say("warning: asked twice to stop, requests were left"),
+            () = asked_to_stop(&mut signals) => say("warning: asked twice to stop, requests were left"),
         }
-        close(service).await;
+        say("releasing the leases");
+        tokio::select! {
+            () = close(service) => {}
+            () = asked_to_stop(&mut signals) => say(
+                "warning: asked again to stop: leases that are not released yet end by themselves",
+            ),
+        }
         failed.map_or(Ok(()), Err)
     }
 
@@ -140,7 +146,7 @@ impl Args {
     ) -> Result<JoinSet<()>, Failure> {
         let mut listening = JoinSet::new();
         let listener = |socket, name| {
-            let listener = Listener::new(socket, tls.cloned(), self.max_connections);
+            let listener = Listener::new(socket, tls.cloned(), self.limits());
             let listener = listener.map_err(Failure::failed)?;
             let address = listener.address().map_err(Failure::failed)?;
             say(&format!("{name} at {address}"));
@@ -219,6 +225,11 @@ fn reload(service: &Service, tls: Option<&Tls>, always: bool) {
             ));
         }
     }
+}
+
+/// Returns at the next signal to stop.
+async fn asked_to_stop(signals: &mut Signals) {
+    while signals.next().await != Told::Stop {}
 }
 
 /// Releases the leases of all namespaces at the same time.

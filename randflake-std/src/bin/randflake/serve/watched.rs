@@ -1,9 +1,11 @@
 //! A file that is read again when it has changed.
 
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
-use std::path::PathBuf;
+use std::fs::{self, Metadata};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+use randflake_std::private_file;
 
 use crate::failure::{Failure, say};
 
@@ -38,24 +40,14 @@ impl Watched {
     }
 
     pub(super) fn read(&self, what: &str) -> Result<String, String> {
-        let told = |error: io::Error| format!("{what}, {}: {error}", self.path.display());
-        let file = File::open(&self.path).map_err(told)?;
-        let found = file.metadata().map_err(told)?;
-        if others_may(0o002, &found) {
-            return Err(format!(
-                "{what}, {}: everybody may write it (chmod o-w), and so take any right here",
-                self.path.display()
-            ));
-        }
-        let mut text = String::new();
-        file.take(MOST).read_to_string(&mut text).map_err(told)?;
+        let (text, found) = read(&self.path, what)?;
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen(&found);
         Ok(text)
     }
 
     /// Says that everybody on this machine may read a key. It is used all the same: so are keys mounted in a container.
     pub(super) fn warn_if_readable(&self, what: &str) {
-        if fs::metadata(&self.path).is_ok_and(|found| others_may(0o004, &found)) {
+        if fs::metadata(&self.path).is_ok_and(|found| others_read(&found)) {
             say(&format!(
                 "warning: {what}, {}: everybody on this machine may read it (chmod o-r)",
                 self.path.display()
@@ -68,15 +60,25 @@ impl Watched {
     }
 }
 
+/// Reads a file of settings. Whoever may write it, or put another one in its place, takes any right here.
+pub(super) fn read(path: &Path, what: &str) -> Result<(String, Metadata), String> {
+    let opened = private_file::open_settings(path);
+    let (file, found) = opened.map_err(|refusal| format!("{what}, {refusal}"))?;
+    let mut text = String::new();
+    let read = file.take(MOST).read_to_string(&mut text);
+    read.map_err(|error| format!("{what}, {}: {error}", path.display()))?;
+    Ok((text, found))
+}
+
 #[cfg(unix)]
-fn others_may(right: u32, found: &Metadata) -> bool {
+fn others_read(found: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    found.mode() & right != 0
+    found.mode() & 0o004 != 0
 }
 
 /// Rights are kept elsewhere.
 #[cfg(not(unix))]
-fn others_may(_: u32, _: &Metadata) -> bool {
+fn others_read(_: &Metadata) -> bool {
     false
 }
 

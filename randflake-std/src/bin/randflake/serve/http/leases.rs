@@ -13,7 +13,7 @@ use super::query::Query;
 use super::status::State as NodeState;
 use super::who::Who;
 use crate::lease::{Document, Row};
-use crate::serve::service::{Acquire, MAX_LEASES};
+use crate::serve::service::{Acquire, Asked, MAX_LEASES};
 
 pub(super) async fn acquire(
     State(app): State<Arc<App>>,
@@ -75,17 +75,20 @@ pub(super) async fn list(
     use axum::response::IntoResponse as _;
 
     let query = query.only(&["namespace", "all", "from", "limit"])?;
-    let all = query.flag("all")?;
-    let from = query.number("from", 0..=u64::from(u32::MAX))?.unwrap_or(0);
-    let limit = query.number("limit", 1..=u64::from(MAX_LEASES))?;
-    let limit = usize::try_from(limit.unwrap_or(100)).unwrap_or(usize::MAX);
+    let number = |name, range| {
+        let number = query.number(name, range)?;
+        Ok::<_, Problem>(number.and_then(|number| u32::try_from(number).ok()))
+    };
+    let first = Asked::default();
+    let asked = Asked {
+        from: number("from", 0..=u64::from(u32::MAX))?.unwrap_or(first.from),
+        most: number("limit", 1..=u64::from(MAX_LEASES))?.unwrap_or(first.most),
+        all: query.flag("all")?,
+    };
     let namespace = query.namespace(&app, &who)?;
-    let listed = app.service.list(&who.0, namespace).await?;
-    let snapshot = listed.snapshot();
-    let records = snapshot.records().iter();
-    let kept = records.filter(|record| u64::from(record.grant.node_id) >= from);
-    let mut kept = kept.filter(|record| all || snapshot.is_live(record));
-    let leases = kept.by_ref().take(limit).map(|record| Lease {
+    let listed = app.service.list(&who.0, namespace, asked).await?;
+    let snapshot = &listed.snapshot;
+    let leases = snapshot.records().iter().map(|record| Lease {
         row: Row::of(snapshot, record),
         state: NodeState::of(snapshot, record),
     });
@@ -93,7 +96,7 @@ pub(super) async fn list(
         namespace,
         now_unix_ms: super::whole_ms(snapshot.now()),
         leases: leases.collect(),
-        next: kept.next().map(|record| record.grant.node_id),
+        next: listed.next,
     };
     Ok(Json(page).into_response())
 }

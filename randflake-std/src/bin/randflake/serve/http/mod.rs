@@ -7,6 +7,9 @@ mod exposition;
 mod files;
 mod forecasts;
 mod format;
+#[cfg(fuzzing)]
+#[path = "../../../../../fuzz/fuzz_targets/http.rs"]
+mod fuzz;
 mod health;
 mod ids;
 mod inspect;
@@ -162,6 +165,8 @@ fn whole_ms(time: Duration) -> u64 {
 impl Protocol for Http {
     const TOO_MANY: &'static [u8] =
         b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    const TOO_MANY_OF_ADDRESS: &'static [u8] =
+        b"HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
     fn connections(&self) -> &Connections {
         &self.service.counters.http

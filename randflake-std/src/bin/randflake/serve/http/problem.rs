@@ -7,6 +7,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use crate::output::visible;
 use crate::serve::service::refusal::{Kind, Refusal};
 
 /// What HTTP itself refuses, beside the [`Kind`]s of the service.
@@ -90,7 +91,8 @@ impl IntoResponse for Problem {
             r#type: format!("urn:randflake:problem:{name}"),
             title: name.replace('_', " "),
             status,
-            detail,
+            // It may have names of a client's document, as they stand there.
+            detail: &visible(detail),
             retry_in_ms: retry_in.map(super::whole_ms),
         };
         // It has strings and numbers only.

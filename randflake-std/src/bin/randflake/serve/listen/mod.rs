@@ -1,6 +1,7 @@
 //! Listeners: what is between a socket and a protocol, with limits on both.
 
 pub(crate) mod address;
+mod places;
 mod stream;
 pub(crate) mod tls;
 
@@ -10,9 +11,11 @@ use std::io;
 use std::sync::Arc;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+pub(crate) use self::places::Limits;
+use self::places::{Full, Place, Places};
 pub(crate) use self::stream::Stream;
 use self::tls::Tls;
 use super::service::counters::Connections;
@@ -35,6 +38,8 @@ pub(crate) async fn stopped(stopping: &mut Stopping) {
 pub(crate) trait Protocol: Clone + Send + Sync + 'static {
     /// What is sent to a connection too many.
     const TOO_MANY: &'static [u8];
+    /// What is sent to one too many of its address.
+    const TOO_MANY_OF_ADDRESS: &'static [u8];
 
     fn connections(&self) -> &Connections;
 
@@ -51,22 +56,20 @@ pub(crate) trait Protocol: Clone + Send + Sync + 'static {
 pub(crate) struct Listener {
     socket: TcpListener,
     tls: Option<Arc<Tls>>,
-    most: u32,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
 }
 
 impl Listener {
     pub(crate) fn new(
         socket: std::net::TcpListener,
         tls: Option<Arc<Tls>>,
-        most: u32,
+        limits: Limits,
     ) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(Self {
             socket: TcpListener::from_std(socket)?,
             tls,
-            most,
-            places: Arc::new(Semaphore::new(most as usize)),
+            places: Arc::new(Places::new(limits)),
         })
     }
 
@@ -86,12 +89,15 @@ impl Listener {
                 continue;
             };
             let connections = protocol.connections();
-            let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-                connections.refused.add(1);
-                if self.tls.is_none() {
-                    _ = socket.try_write(too_many(&protocol));
+            let place = match self.places.take(peer.ip()) {
+                Ok(place) => place,
+                Err(full) => {
+                    connections.refused.add(1);
+                    if self.tls.is_none() {
+                        _ = socket.try_write(too_many(&protocol, full));
+                    }
+                    continue;
                 }
-                continue;
             };
             connections.accepted.add(1);
             let (tls, protocol, stopping) = (self.tls.clone(), protocol.clone(), stopping.clone());
@@ -106,12 +112,15 @@ impl Listener {
         }
         // New connections are refused by the system from here on.
         drop(self.socket);
-        _ = self.places.acquire_many(self.most).await;
+        self.places.all_free().await;
     }
 }
 
-fn too_many<P: Protocol>(_: &P) -> &'static [u8] {
-    P::TOO_MANY
+fn too_many<P: Protocol>(_: &P, full: Full) -> &'static [u8] {
+    match full {
+        Full::All => P::TOO_MANY,
+        Full::Address => P::TOO_MANY_OF_ADDRESS,
+    }
 }
 
 /// Without Nagle's delay, and with TLS if that is asked for.
@@ -130,11 +139,11 @@ async fn secure(socket: TcpStream, tls: Option<Arc<Tls>>) -> io::Result<Stream> 
 /// Counts a connection as long as it lives, and keeps its place.
 struct Open<'a, P: Protocol> {
     protocol: &'a P,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl<'a, P: Protocol> Open<'a, P> {
-    fn new(protocol: &'a P, place: OwnedSemaphorePermit) -> Self {
+    fn new(protocol: &'a P, place: Place) -> Self {
         protocol.connections().open.add(1);
         Self {
             protocol,

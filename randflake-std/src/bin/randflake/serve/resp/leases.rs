@@ -1,14 +1,15 @@
 //! Leases for programs that issue ids themselves. They are answered as the JSON objects of `randflake lease --json`.
 
+use core::ops::Range;
 use core::time::Duration;
 
 use serde::Serialize;
 
 use super::reply::Replies;
 use super::session::{Session, Words};
-use crate::lease::Document;
+use crate::lease::{Document, Row};
 use crate::serve::service::refusal::{Kind, Refusal};
-use crate::serve::service::{Acquire, digits};
+use crate::serve::service::{Acquire, Asked, digits};
 
 /// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an object that
 /// `LEASE.RENEW` and `LEASE.RELEASE` take.
@@ -19,7 +20,7 @@ pub(super) async fn acquire(
 ) -> Result<(), Refusal> {
     const USAGE: &str = "LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]";
     let mut asked = Acquire::default();
-    for (option, value) in options(words, 2, USAGE)? {
+    for (option, value) in options(words, 2..words.len(), USAGE)? {
         match &*option {
             "COUNT" => asked.count = Some(number(value, "COUNT")?),
             "NODES" => {
@@ -44,7 +45,7 @@ pub(super) async fn renew(
 ) -> Result<(), Refusal> {
     const USAGE: &str = "LEASE.RENEW object [EX seconds | PX milliseconds]";
     let mut ttl = None;
-    for (option, value) in options(words, 2, USAGE)? {
+    for (option, value) in options(words, 2..words.len(), USAGE)? {
         ttl = Some(Duration::from_millis(ttl_ms(&option, value, USAGE)?));
     }
     let who = session.who()?;
@@ -62,7 +63,7 @@ pub(super) async fn release(
 ) -> Result<(), Refusal> {
     const USAGE: &str = "LEASE.RELEASE object [UNUSED-FROM unix_ms]";
     let mut unused_from = None;
-    for (option, value) in options(words, 2, USAGE)? {
+    for (option, value) in options(words, 2..words.len(), USAGE)? {
         if option != "UNUSED-FROM" {
             return Err(syntax(USAGE));
         }
@@ -75,22 +76,39 @@ pub(super) async fn release(
     Ok(())
 }
 
-/// `LEASE.LIST namespace [ALL]`: an array of JSON objects, one for each lease; with `ALL` also expired ones.
+/// `LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]`: the next cursor, or 0 at the end, and an array of JSON objects,
+/// one for each lease, as `SCAN` answers; with `ALL` also expired ones.
 pub(super) async fn list(
     session: &mut Session,
     words: Words<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
-    let all = match (words.get(2), words.len()) {
-        (None, _) => false,
-        (Some(option), 3) if option.eq_ignore_ascii_case(b"ALL") => true,
-        _ => return Err(syntax("LEASE.LIST namespace [ALL]")),
+    const USAGE: &str = "LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]";
+    let is_all = |word: &[u8]| word.eq_ignore_ascii_case(b"ALL");
+    let all = words.len() > 2 && words.get(words.len() - 1).is_some_and(is_all);
+    let end = words.len() - usize::from(all);
+    let mut asked = Asked {
+        all,
+        ..Asked::default()
     };
+    for (option, value) in options(words, 2..end, USAGE)? {
+        match &*option {
+            "FROM" => asked.from = number(value, "FROM")?,
+            "COUNT" => asked.most = number(value, "COUNT")?,
+            _ => return Err(syntax(USAGE)),
+        }
+    }
     let who = session.who()?;
     let service = session.service.clone();
-    let listed = service.list(&who, words.text(1)?).await?;
-    out.array(listed.rows(all).count());
-    listed.rows(all).try_for_each(|row| json(&row, out))
+    let listed = service.list(&who, words.text(1)?, asked).await?;
+    out.array(2);
+    out.bulk(listed.next.unwrap_or(0).to_string().as_bytes());
+    let records = listed.snapshot.records();
+    out.array(records.len());
+    let mut rows = records
+        .iter()
+        .map(|record| Row::of(&listed.snapshot, record));
+    rows.try_for_each(|row| json(&row, out))
 }
 
 pub(super) fn json(value: &impl Serialize, out: &mut Replies) -> Result<(), Refusal> {
@@ -111,10 +129,10 @@ fn document(words: Words<'_>) -> Result<Document, Refusal> {
 /// Pairs of a name in upper case and a value.
 fn options<'a>(
     words: Words<'a>,
-    from: usize,
+    places: Range<usize>,
     usage: &str,
 ) -> Result<Vec<(String, &'a str)>, Refusal> {
-    let texts: Result<Vec<_>, _> = (from..words.len()).map(|at| words.text(at)).collect();
+    let texts: Result<Vec<_>, _> = places.map(|at| words.text(at)).collect();
     let texts = texts?;
     let (pairs, rest) = texts.as_chunks::<2>();
     if !rest.is_empty() {

@@ -40,6 +40,8 @@ impl Resp {
 
 impl Protocol for Resp {
     const TOO_MANY: &'static [u8] = b"-ERR max number of clients reached\r\n";
+    const TOO_MANY_OF_ADDRESS: &'static [u8] =
+        b"-ERR max number of clients of one address reached\r\n";
 
     fn connections(&self) -> &Connections {
         &self.service.counters.resp

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::refusal::{Kind, Refusal};
 use super::{MAX_LEASES, Service};
-use crate::lease::{Document, Row, Snapshot};
+use crate::lease::{Document, Snapshot};
 use crate::serve::access::{Identity, Scope};
 
 /// What an acquire may ask for.
@@ -26,20 +26,32 @@ pub(crate) struct Acquire {
     pub(crate) holder: Option<String>,
 }
 
-/// The leases of a namespace at a time of the store's clock.
+/// Which part of a namespace's leases is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// The first node id.
+    pub(crate) from: u32,
+    /// How many leases at most.
+    pub(crate) most: u32,
+    /// Also expired ones.
+    pub(crate) all: bool,
+}
+
+/// That part, at a time of the store's clock.
 #[derive(Debug)]
-pub(crate) struct Listed(Snapshot);
+pub(crate) struct Listed {
+    pub(crate) snapshot: Snapshot,
+    /// From where on there are more.
+    pub(crate) next: Option<u32>,
+}
 
-impl Listed {
-    /// Those that have not expired, or all.
-    pub(crate) fn rows(&self, all: bool) -> impl Iterator<Item = Row<'_>> {
-        let records = self.0.records().iter();
-        let kept = records.filter(move |record| all || self.0.is_live(record));
-        kept.map(|record| Row::of(&self.0, record))
-    }
-
-    pub(crate) fn snapshot(&self) -> &Snapshot {
-        &self.0
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            from: 0,
+            most: 100,
+            all: false,
+        }
     }
 }
 
@@ -120,8 +132,14 @@ impl Service {
         space.with_store(move |store| work(document, store)).await
     }
 
-    /// The leases of a namespace, without what it takes to renew them.
-    pub(crate) async fn list(&self, who: &Identity, namespace: &str) -> Result<Listed, Refusal> {
+    /// Leases of a namespace.
+    pub(crate) async fn list(
+        &self,
+        who: &Identity,
+        namespace: &str,
+        asked: Asked,
+    ) -> Result<Listed, Refusal> {
+        check_leases(asked.most)?;
         let scope = if who.has(Scope::Admin) {
             Scope::Admin
         } else {
@@ -129,8 +147,13 @@ impl Service {
         };
         let space = self.space(who, scope, namespace)?;
         who.take_request()?;
-        let taken = space.with_store(|store| Ok(Snapshot::take(store)?));
-        taken.await.map(Listed)
+        let Asked { from, most, all } = asked;
+        let taken = space.with_store(move |store| {
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            let (snapshot, next) = Snapshot::part(store, from, most, all)?;
+            Ok(Listed { snapshot, next })
+        });
+        taken.await
     }
 }
 

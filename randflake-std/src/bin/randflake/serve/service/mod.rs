@@ -15,7 +15,7 @@ use randflake_std::Id;
 
 use self::counters::Counters;
 pub(crate) use self::inspected::Inspected;
-pub(crate) use self::leases::Acquire;
+pub(crate) use self::leases::{Acquire, Asked};
 use self::refusal::{Kind, Refusal};
 use self::space::Space;
 use super::access::{Access, Identity, Scope};

@@ -1,0 +1,153 @@
+//! How many connections may be open: of all clients, and of each client's address.
+
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The limits of a listener.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) all: u32,
+    /// `None`: a quarter of all, and no limit for this machine itself, where a proxy may be before the server.
+    pub(crate) per_address: Option<u32>,
+}
+
+/// Which limit is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Full {
+    All,
+    Address,
+}
+
+pub(super) struct Places {
+    limits: Limits,
+    all: Arc<Semaphore>,
+    /// Only those that have one.
+    taken: Mutex<HashMap<IpAddr, u32>>,
+}
+
+/// The place of an open connection.
+pub(super) struct Place {
+    places: Arc<Places>,
+    client: IpAddr,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Limits {
+    fn of(self, client: IpAddr) -> u32 {
+        match self.per_address {
+            Some(limit) => limit,
+            None if client.is_loopback() => u32::MAX,
+            None => self.all.div_ceil(4),
+        }
+    }
+}
+
+impl Places {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            all: Arc::new(Semaphore::new(limits.all as usize)),
+            taken: Mutex::default(),
+        }
+    }
+
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Place, Full> {
+        let client = client(address);
+        let permit = Arc::clone(&self.all).try_acquire_owned();
+        let permit = permit.map_err(|_| Full::All)?;
+        let mut taken = self.taken();
+        let count = taken.entry(client).or_default();
+        // None of its own is left behind: who has no place is at a limit of at least one.
+        if *count >= self.limits.of(client) {
+            return Err(Full::Address);
+        }
+        *count += 1;
+        drop(taken);
+        Ok(Place {
+            places: Arc::clone(self),
+            client,
+            _permit: permit,
+        })
+    }
+
+    /// Returns when no connection is open.
+    pub(super) async fn all_free(&self) {
+        _ = self.all.acquire_many(self.limits.all).await;
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashMap<IpAddr, u32>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Entry::Occupied(mut count) = self.places.taken().entry(self.client) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+}
+
+/// Whose address it is: a client of IPv6 has the last 64 bits to itself.
+fn client(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            let network = u128::from(address) >> 64 << 64;
+            Ipv6Addr::from(network).into()
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn places(all: u32, per_address: Option<u32>) -> Arc<Places> {
+        Arc::new(Places::new(Limits { all, per_address }))
+    }
+
+    #[test]
+    fn an_address_has_its_part_and_gets_it_again() {
+        let places = places(8, None);
+        let far = ["192.0.2.1", "::ffff:192.0.2.1"].map(|text| places.take(address(text)).ok());
+        assert!(far.iter().all(Option::is_some));
+        let more = places.take(address("192.0.2.1"));
+        assert_eq!(more.err(), Some(Full::Address));
+        let here: Vec<_> = (0..6).map(|_| places.take(address("127.0.0.1"))).collect();
+        assert!(here.iter().all(Result::is_ok));
+        let more = places.take(address("192.0.2.2"));
+        assert_eq!(more.err(), Some(Full::All));
+        drop((far, here));
+        assert!(places.taken().is_empty());
+        assert!(places.take(address("192.0.2.1")).is_ok());
+    }
+
+    #[test]
+    fn one_network_of_ipv6_is_one_client() {
+        let places = places(8, Some(1));
+        let _first = places.take(address("2001:db8::1")).unwrap();
+        let second = places.take(address("2001:db8::ffff:1"));
+        assert_eq!(second.err(), Some(Full::Address));
+        assert!(places.take(address("2001:db8:0:1::1")).is_ok());
+    }
+
+    #[test]
+    fn a_given_limit_holds_for_this_machine_too() {
+        let places = places(8, Some(1));
+        let _first = places.take(address("::1")).unwrap();
+        assert_eq!(places.take(address("::1")).err(), Some(Full::Address));
+        assert!(places.take(address("127.0.0.1")).is_ok());
+    }
+}
