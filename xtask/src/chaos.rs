@@ -8,9 +8,8 @@ use crate::engines::{CHAOS, CHAOS_ON_POSTGRES, Test};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::PYTHON;
-use crate::venv::Venv;
+use crate::venv::{RANDFLAKE, Venv};
 
-const PACKAGE: &str = "randflake==2.1.0";
 const ENGINES: u32 = 4;
 const MINUTES: u32 = 8;
 
@@ -33,7 +32,7 @@ fn needs_of(test: &Test) -> Vec<Need> {
 /// For so long at least on each engine.
 fn run_for(report: &mut Report, test: &Test, only: &[&str], seconds: u32) {
     let what = "a fleet that is killed and suspended";
-    let Some(venv) = Venv::with(report, "chaos", what, &[PACKAGE]) else {
+    let Some(venv) = Venv::with(report, "chaos", what, &[RANDFLAKE]) else {
         return;
     };
     test.run_with(report, |command| {
