@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::report::Report;
 use crate::setup::{self, Need};
-use crate::{bench, chaos, copies, docs_rs, fuzz, horizon, msrv, public_api, size, soak};
+use crate::{bench, chaos, copies, docs_rs, fuzz, horizon, image, msrv, public_api, size, soak};
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -58,6 +58,12 @@ pub(crate) const APART: &[Apart] = &[
         about: "the model of the horizon's flash, with each dead cell and lost bit (some minutes)",
         usage: "usage: cargo xtask horizon\n",
         main: horizon::main,
+    },
+    Apart {
+        name: "image",
+        about: "the container image of docs/deploy, from a static program built here, and ids from it (buildah, root)",
+        usage: "usage: cargo xtask image\n",
+        main: image::main,
     },
     Apart {
         name: "msrv",

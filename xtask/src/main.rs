@@ -24,6 +24,7 @@ mod features;
 mod fuzz;
 mod guide;
 mod horizon;
+mod image;
 mod integrations;
 mod interop;
 mod lanes;

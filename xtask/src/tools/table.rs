@@ -168,6 +168,13 @@ pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
     ),
 };
 
+/// Builds images without a service.
+pub(crate) const BUILDAH: Tool = Tool {
+    name: "buildah",
+    find: || program_file("buildah"),
+    source: packages(&["buildah"], Program("buildah", AS_GIVEN)),
+};
+
 /// Before version 20 it has WASI only when told [`NODE_WASI`], which later ones ignore.
 pub(crate) const NODE: Tool = Tool {
     name: "Node.js",
