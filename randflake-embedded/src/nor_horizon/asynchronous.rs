@@ -29,9 +29,13 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
         record: Option<HorizonRecord>,
     ) -> Result<(), NorHorizonError<F::Error>> {
         let words = record.map_or(HorizonRecord::MARK, HorizonRecord::to_words);
-        self.flash.write(at, &Slot::<SLOT>::new(words).0).await?;
-        let shown = read::<F, SLOT>(&mut self.flash, at).await?;
-        if is_written(Self::ASYNC_GEOMETRY, at, record, shown) {
+        let mut slot = Slot::<SLOT>::new(words);
+        let written = self.flash.write(at, &slot.0).await;
+        self.flash.read(at, &mut slot.0).await?;
+        if written.is_err() {
+            self.flash.write(at, &slot.0).await?;
+        }
+        if is_written(Self::ASYNC_GEOMETRY, at, record, slot.words()) {
             Ok(())
         } else {
             Err(NorHorizonError::NotWritten)

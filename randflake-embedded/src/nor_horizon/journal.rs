@@ -107,8 +107,8 @@ impl Scan {
         }
         if !is_blank(words) {
             self.last = self.at;
-            // Not by a bit that cannot be erased.
-            self.is_begun |= record.is_some() || is_mark(words);
+            // Not by a bit that cannot be erased: that may look like a mark.
+            self.is_begun |= record.is_some();
         }
         self.at = self.geometry.after(self.at);
     }
@@ -131,7 +131,7 @@ pub(crate) struct Journal {
     next: u32,
     /// None when nothing is readable.
     highest: Option<HorizonRecord>,
-    /// Whether the page's head is firm: somebody went on behind it, or it was written since the boot.
+    /// Whether the page's head is firm: a record was begun behind it, or it was written since the boot.
     is_begun: bool,
     /// Whether the horizon, and the slot before the next, are known to be firm.
     is_firm: bool,
@@ -226,12 +226,6 @@ fn order(record: Option<HorizonRecord>) -> u32 {
 
 const fn is_blank([first, second]: Words) -> bool {
     first & second == u32::MAX
-}
-
-/// Whether a slot shows all of a mark, as each record does.
-const fn is_mark([first, second]: Words) -> bool {
-    let [mark, other] = HorizonRecord::MARK;
-    (first & !mark) | (second & !other) == 0
 }
 
 /// Whether what is read back is good enough: a record faultless, but for a head, which cannot go elsewhere and shows its

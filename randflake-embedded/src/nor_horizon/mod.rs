@@ -20,10 +20,11 @@ pub(crate) use slot::Slot;
 ///
 /// It withstands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each
 /// boot, a bit that was lost in any record, and a bit that cannot be written or erased any more, whether or not the driver
-/// notices: everything is read back. What belongs into a page's first slot, and the mark in its last, has no other place:
-/// if the driver fails to erase a page or to write there, or the first slot does not show its record, each raise fails
-/// from then on, and no id is repeated. A page is the driver's `ERASE_SIZE`, a power of two. A record has 8 bytes;
-/// for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
+/// notices: everything is read back. A driver that fails to write is asked to write what the slot shows then: if it does,
+/// a dead cell was all that was wrong. What belongs into a page's first slot, and the mark in its last, has no other place:
+/// if the driver fails to erase a page, or a cell that cannot be erased or two that cannot be written are in the way
+/// there, each raise fails from then on, and no id is repeated. A page is the driver's `ERASE_SIZE`, a power of two. A
+/// record has 8 bytes; for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
 ///
 /// The flash must allow to write over what was written, with the bits of both cleared: the marker
 /// `MultiwriteNorFlash`. Parts with ECC on their flash do not. Each write is of 8 bytes, or of the longer slot; a slot is
@@ -120,9 +121,14 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
         record: Option<HorizonRecord>,
     ) -> Result<(), NorHorizonError<F::Error>> {
         let words = record.map_or(HorizonRecord::MARK, HorizonRecord::to_words);
-        self.flash.write(at, &Slot::<SLOT>::new(words).0)?;
-        let shown = read::<F, SLOT>(&mut self.flash, at)?;
-        if is_written(Self::GEOMETRY, at, record, shown) {
+        let mut slot = Slot::<SLOT>::new(words);
+        let written = self.flash.write(at, &slot.0);
+        self.flash.read(at, &mut slot.0)?;
+        if written.is_err() {
+            // A driver that verifies fails for a dead cell. What is shown it can write: then that is firm.
+            self.flash.write(at, &slot.0)?;
+        }
+        if is_written(Self::GEOMETRY, at, record, slot.words()) {
             Ok(())
         } else {
             Err(NorHorizonError::NotWritten)

@@ -13,6 +13,7 @@ mod designs;
 mod model;
 mod random;
 mod sizes;
+mod verifying;
 mod worn;
 
 use designs::{Design, Ours, OverwritesSlots, TrustsBlankSlots, TrustsRecords};

@@ -41,6 +41,11 @@ impl<const WORD: usize, const PAGE: usize> Flash<WORD, PAGE> {
         self.noise = self.random.below(u32::MAX);
     }
 
+    /// This bit cannot be written any more.
+    pub(crate) fn kill(&mut self, cell: usize) {
+        self.dead[cell / 8] |= 1 << (cell % 8);
+    }
+
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         self.random.below(bound)
     }
