@@ -82,8 +82,11 @@ pub(crate) const OUTAGES: Test = test(
     ],
 );
 
-/// Run by the part `serve` and the subcommand `chaos`.
-pub(crate) const CHAOS: Test = test("chaos", &[POSTGRES_PROGRAMS]);
+/// Run by the subcommand `chaos`.
+pub(crate) const CHAOS: Test = test("chaos", ALL_ENGINES);
+
+/// Run by the part `serve`, on one engine.
+pub(crate) const CHAOS_ON_POSTGRES: Test = test("chaos", &[POSTGRES_PROGRAMS]);
 
 /// Run by the subcommand `soak`.
 pub(crate) const SOAK: Test = test("soak", ALL_ENGINES);

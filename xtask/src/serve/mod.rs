@@ -62,7 +62,7 @@ pub(crate) fn run(report: &mut Report) {
         _ => skip(&mut tests, &["ioredis"]),
     }
     report.tests("serve", &mut tests);
-    chaos::run(report, 0);
+    chaos::run(report);
     page::run(report, &scratch.path().join("page"));
 }
 
