@@ -13,6 +13,8 @@ mod continuity;
 mod contract;
 #[expect(dead_code, reason = "the tests of faults do more to servers")]
 mod engines;
+#[path = "etcd/pages.rs"]
+mod pages;
 #[path = "etcd/replies.rs"]
 mod replies;
 mod segment_contract;

@@ -1,7 +1,6 @@
 //! What an etcd cluster forgets, and what it refuses: by its members' clocks.
 
 use core::time::Duration;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,11 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use randflake_std::lease::Loss;
-use randflake_std::lease::{
-    AcquireRequest, EtcdStore, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token, open,
-};
+use randflake_std::lease::{EtcdStore, Grant, LeaseStore, StoreError, open};
 use randflake_std::segment::{CounterError, SegmentStore};
-use randflake_std::{Layout, LayoutSpec, Snowflake};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, record_of};
 use crate::engines::etcd::EtcdCluster;
@@ -46,18 +42,6 @@ fn delete(cluster: &EtcdCluster, key: &str) {
 fn copy(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("-a").arg(from).arg(to).status();
     assert!(copied.unwrap().success());
-}
-
-/// Asks for node ids for a minute.
-fn ask(store: &mut EtcdStore, nodes: NodeIds<'_>) -> Result<Vec<Grant>, StoreError> {
-    let ttl = store.namespace().ticks(Duration::from_secs(60));
-    let acquired = store.acquire(&AcquireRequest {
-        token: Token::random().unwrap(),
-        holder: "holder",
-        nodes,
-        ttl,
-    });
-    acquired.map(|acquired| acquired.grants)
 }
 
 /// A backup of the only member's data, and back to it.
@@ -262,128 +246,6 @@ fn no_error_shows_the_password() {
         !shown.contains("s3cret") && !shown.contains("the-right-one"),
         "{shown}"
     );
-}
-
-#[test]
-fn a_full_namespace_is_noted_until_a_release() {
-    let cluster = EtcdCluster::start(1);
-    let namespace = Namespace::new("orders", Snowflake).unwrap();
-    let mut store = EtcdStore::open(&cluster.url(), &namespace).unwrap();
-    let mut grants = Vec::new();
-    for count in [[100; 10].as_slice(), &[24]].concat() {
-        grants.extend(ask(&mut store, NodeIds::Any(count)).unwrap());
-    }
-    for _ in 0..3 {
-        let refused = ask(&mut store, NodeIds::Any(1));
-        assert!(
-            matches!(refused, Err(StoreError::Exhausted { .. })),
-            "{refused:?}"
-        );
-    }
-    let unused = unused(&grants[700]);
-    store.release(&[unused]).unwrap();
-    let again = ask(&mut store, NodeIds::Any(1)).unwrap()[0];
-    assert_eq!(again.node_id, unused.node_id);
-    for too_many in [NodeIds::Any(101), NodeIds::These(&[7; 101])] {
-        let refused = ask(&mut store, too_many).unwrap_err().to_string();
-        assert!(
-            refused.contains("101") && refused.contains("at most 100"),
-            "{refused}"
-        );
-    }
-    // Split by the store.
-    let ends = store.renew(&grants[..250], 120_000).unwrap().ends;
-    assert_eq!(ends.len(), 250);
-    assert!(
-        ends.iter()
-            .all(|end| end.is_ok_and(|end| end > grants[0].end)),
-        "{ends:?}"
-    );
-    store.release(&grants[..250]).unwrap();
-    let released = store.renew(&grants[..250], 60_000).unwrap().ends;
-    assert_eq!(released, [Err(Loss::Released); 250]);
-}
-
-/// As chosen node ids leave them.
-#[test]
-fn a_page_with_gaps_is_filled() {
-    let cluster = EtcdCluster::start(1);
-    let namespace = Namespace::new("orders", Snowflake).unwrap();
-    let mut store = EtcdStore::open(&cluster.url(), &namespace).unwrap();
-    let mut taken = BTreeSet::new();
-    let mut take = |nodes: NodeIds<'_>| {
-        let grants = ask(&mut store, nodes).unwrap();
-        taken.extend(grants.iter().map(|grant| grant.node_id));
-    };
-    for first in (0..1_024).step_by(64) {
-        let chosen: Vec<_> = (first..first + 64).step_by(2).collect();
-        take(NodeIds::These(&chosen));
-    }
-    for count in [1; 12].into_iter().chain([100; 5]) {
-        take(NodeIds::Any(count));
-    }
-    assert!(taken.into_iter().eq(0..1_024));
-}
-
-/// With so many node ids.
-fn namespace_of_bits(bits: u32) -> Namespace {
-    let mut fields = Snowflake::SPEC.fields();
-    fields.tick_ms = 1_000;
-    (fields.node_id.bits, fields.sequence.bits) = (bits, 0);
-    fields.node_id.shift = 0;
-    (fields.timestamp.shift, fields.timestamp.bits) = (bits, 63 - bits);
-    Namespace::new(&format!("bits-{bits}"), LayoutSpec::new(fields).unwrap()).unwrap()
-}
-
-/// How many keys there are from one on, up to another.
-fn count_keys(cluster: &EtcdCluster, first: &str, end: &str) -> u64 {
-    let (key, end) = (STANDARD.encode(first), STANDARD.encode(end));
-    let range = serde_json::json!({"key": key, "range_end": end, "count_only": true});
-    let found = cluster.members[0].post("kv/range", &range.to_string());
-    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
-    found["count"]
-        .as_str()
-        .map_or(0, |count| count.parse().unwrap())
-}
-
-#[test]
-fn a_namespace_with_any_number_of_node_ids_opens_and_grants_alike() {
-    let cluster = EtcdCluster::start(1);
-    for bits in [22, 32] {
-        let namespace = namespace_of_bits(bits);
-        let mut store = EtcdStore::open(&cluster.url(), &namespace).unwrap();
-        let max = u32::try_from(namespace.node_ids() - 1).unwrap();
-        ask(&mut store, NodeIds::These(&[max])).unwrap();
-        ask(&mut store, NodeIds::Any(50)).unwrap();
-        let records = store.list().unwrap();
-        assert_eq!((records.len(), records[50].grant.node_id), (51, max));
-        let name = namespace.name();
-        let [first, end] = ["/", "0"].map(|last| format!("randflake/{name}{last}"));
-        assert_eq!(count_keys(&cluster, &first, &end), 52);
-    }
-}
-
-/// A release clears a note for each page, which together are more than a transaction has place for.
-#[test]
-fn leases_of_many_pages_are_released_together() {
-    let cluster = EtcdCluster::start(1);
-    let mut store = EtcdStore::open(&cluster.url(), &namespace_of_bits(22)).unwrap();
-    let chosen: Vec<_> = (0..100).map(|page| page * 64).collect();
-    let grants = ask(&mut store, NodeIds::These(&chosen)).unwrap();
-    store
-        .release(&grants.iter().map(unused).collect::<Vec<_>>())
-        .unwrap();
-    let released = store.renew(&grants, 60).unwrap().ends;
-    assert_eq!(released, [Err(Loss::Released); 100]);
-    let [first, end] = ["page/", "page0"].map(|part| format!("randflake/bits-22/{part}"));
-    assert_eq!(count_keys(&cluster, &first, &end), 100);
-}
-
-fn unused(grant: &Grant) -> Grant {
-    Grant {
-        end: grant.start,
-        ..*grant
-    }
 }
 
 #[test]

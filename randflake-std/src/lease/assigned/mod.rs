@@ -124,15 +124,12 @@ impl StaticStore {
     /// # Errors
     ///
     /// As for [`open`](StaticStore::open).
-    pub fn open_with_clock<C>(
+    pub fn open_with_clock(
         path: impl AsRef<Path>,
         source: NodeIdSource,
         namespace: &Namespace,
-        clock: Arc<C>,
-    ) -> Result<Self, StoreError>
-    where
-        C: Clock + Send + Sync + 'static,
-    {
+        clock: Arc<impl Clock + Send + Sync + 'static>,
+    ) -> Result<Self, StoreError> {
         let file = StaticFile::at(path.as_ref(), source, namespace, clock)?;
         Self::opened(file, namespace.clone())
     }

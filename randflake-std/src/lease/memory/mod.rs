@@ -54,10 +54,7 @@ struct State {
 
 impl MemoryStore {
     /// An empty store on a clock that may be shared.
-    pub fn new<C>(namespace: Namespace, clock: Arc<C>) -> Self
-    where
-        C: Clock + Send + Sync + 'static,
-    {
+    pub fn new(namespace: Namespace, clock: Arc<impl Clock + Send + Sync + 'static>) -> Self {
         let memory = Memory {
             namespace: namespace.name().to_owned(),
             clock,

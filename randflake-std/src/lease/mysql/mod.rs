@@ -99,14 +99,11 @@ impl MysqlStore {
     /// # Errors
     ///
     /// As for `open`.
-    pub fn open_with_clock<C>(
+    pub fn open_with_clock(
         url: &str,
         namespace: &Namespace,
-        clock: Arc<C>,
-    ) -> Result<Self, StoreError>
-    where
-        C: Clock + Send + Sync + 'static,
-    {
+        clock: Arc<impl Clock + Send + Sync + 'static>,
+    ) -> Result<Self, StoreError> {
         let server = Server::at(url, Scheme::Mysql)?;
         let mut mysql = Mysql::of(&server)?;
         mysql.clock = Some(clock);

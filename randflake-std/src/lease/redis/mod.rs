@@ -124,14 +124,11 @@ impl RedisStore {
     /// # Errors
     ///
     /// As for [`open`](RedisStore::open).
-    pub fn open_with_clock<C>(
+    pub fn open_with_clock(
         url: &str,
         namespace: &Namespace,
-        clock: Arc<C>,
-    ) -> Result<Self, StoreError>
-    where
-        C: Clock + Send + Sync + 'static,
-    {
+        clock: Arc<impl Clock + Send + Sync + 'static>,
+    ) -> Result<Self, StoreError> {
         let server = store_url::Server::at(url, Scheme::Redis)?;
         Self::at(&server, namespace, Some(clock))
     }

@@ -141,14 +141,11 @@ impl SqliteStore {
     /// # Errors
     ///
     /// As for [`open`](SqliteStore::open).
-    pub fn open_with_clock<C>(
+    pub fn open_with_clock(
         path: impl AsRef<Path>,
         namespace: &Namespace,
-        clock: Arc<C>,
-    ) -> Result<Self, StoreError>
-    where
-        C: Clock + Send + Sync + 'static,
-    {
+        clock: Arc<impl Clock + Send + Sync + 'static>,
+    ) -> Result<Self, StoreError> {
         let database = Sqlite {
             place: Place::resolve(path.as_ref())?,
             namespace: namespace.name().to_owned(),

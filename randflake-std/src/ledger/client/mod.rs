@@ -113,10 +113,7 @@ impl<E: Engine> Ledger<E> {
     /// is refused as [`StoreError::ClockSkew`] where they differ by more than [`MAX_SKEW`], and so is
     /// a renewal over a leap of the store's clock.
     #[must_use]
-    pub fn compared_with<C>(mut self, machine: Arc<C>) -> Self
-    where
-        C: Clock + Send + Sync + 'static,
-    {
+    pub fn compared_with(mut self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
         self.machine = Some(Machine::new(machine));
         self
     }

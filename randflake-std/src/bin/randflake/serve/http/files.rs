@@ -65,12 +65,35 @@ fn answer(kind: &'static str, content: &'static str) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+    use serde_json::Value;
+
     use super::*;
+    use crate::form::Form;
+    use crate::serve::service::{MAX_IDS, MAX_LEASES};
 
     #[test]
     fn the_page_takes_at_most_50_kb() {
         let page = FILES.iter().filter(|file| file.path != "/openapi.json");
         let len: usize = page.map(|file| file.content.len()).sum();
         assert!(len <= 50_000, "{len} bytes");
+    }
+
+    #[test]
+    fn the_description_has_the_limits_and_forms_of_the_code() {
+        let description: Value = serde_json::from_str(include_str!("openapi.json")).unwrap();
+        let at = |path: &str| description.pointer(path).unwrap();
+        let count = "/paths/~1v1~1ids/get/parameters/1/schema/maximum";
+        assert_eq!(*at(count), MAX_IDS);
+        for leases in ["count/maximum", "node_ids/maxItems"] {
+            let path = format!("/components/schemas/Acquire/properties/{leases}");
+            assert_eq!(*at(&path), MAX_LEASES);
+        }
+        let forms = Form::value_variants().iter();
+        let names = forms.map(|form| form.to_possible_value().unwrap().get_name().to_owned());
+        assert_eq!(
+            *at("/components/schemas/Form/enum"),
+            names.collect::<Value>()
+        );
     }
 }
