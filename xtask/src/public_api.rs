@@ -167,8 +167,12 @@ pub(crate) fn package(arguments: &[String]) -> Result<ExitCode, String> {
     apart::no_arguments(arguments)?;
     let report = Report::new(false);
     Ok(apart::run("package", &[], report, |report| {
-        let mut package = cargo(&["package", "--workspace", "--exclude", "xtask"]);
-        report.check("the libraries", package.arg("--allow-dirty"));
+        let mut package = cargo(&["package", "--allow-dirty"]);
+        let names = LIBRARIES.iter().map(|library| library.name);
+        report.check(
+            "the libraries",
+            package.args(names.flat_map(|name| ["--package", name])),
+        );
     }))
 }
 
