@@ -36,7 +36,8 @@ impl Subcommand {
         if !file.is_file() {
             let arguments = ["install", "--locked", self.name, "--version", self.version];
             let mut install = cargo(&arguments);
-            install.arg("--root").arg(&home);
+            // It runs for seconds, so it is not worth optimising.
+            install.args(["--debug", "--root"]).arg(&home);
             if !report.check(self.name, &mut install) {
                 return None;
             }
