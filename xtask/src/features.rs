@@ -4,7 +4,7 @@
 
 use crate::cargo::cargo;
 use crate::lint::DENY;
-use crate::matrix::LIBRARIES;
+use crate::matrix::{HOST_MACROS, LIBRARIES};
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
@@ -17,17 +17,12 @@ pub(crate) fn run(report: &mut Report) {
             } else {
                 format!("{} with {features}", library.name)
             };
-            let arguments = [
-                "clippy",
-                "--package",
-                library.name,
-                "--no-default-features",
-                "--features",
-                features,
-            ];
-            let mut command = cargo(&arguments);
+            let mut command = cargo(&["clippy", "--no-default-features"]);
+            command.args(["--package", library.name, "--package", HOST_MACROS]);
             if features.is_empty() {
                 command.arg("--all-targets");
+            } else {
+                command.args(["--features", &format!("{}/{features}", library.name)]);
             }
             report.check(&what, command.args(DENY));
         }

@@ -1,5 +1,6 @@
 //! `integrations`: ids in other crates' traits, on the real thing, and the examples for servers: a workspace of its own,
-//! built once, with all features that its programs ask for together.
+//! built once, with all features that its programs ask for together. It shares the target directory, so that what both
+//! workspaces stand on is built once too, where their lock files name the same versions.
 
 use std::process::Command;
 
@@ -25,7 +26,7 @@ fn inside(arguments: &[&str]) -> Command {
     let mut command = cargo(arguments);
     command
         .current_dir(root().join("randflake-std/examples"))
-        .env("CARGO_TARGET_DIR", target().join("integrations"))
+        .env("CARGO_TARGET_DIR", target())
         // The project's setting, which came with this program's environment: the workspace has its own.
         .env_remove("LIBSQLITE3_FLAGS");
     command

@@ -38,5 +38,8 @@ pub(crate) fn run(report: &mut Report) {
 pub(crate) fn doc(report: &mut Report) {
     let features = all_features();
     let mut command = cargo(&["doc", "--workspace", "--features", &features, "--no-deps"]);
+    // There are no examples: as soon as they are asked for, cargo chooses the features of dependencies as for clippy, so
+    // that none is checked once more.
+    command.args(["--lib", "--bins", "--examples"]);
     report.check("rustdoc", command.env("RUSTDOCFLAGS", "-Dwarnings"));
 }

@@ -140,6 +140,9 @@ const FORMATS: &[&str] = &[
     "utoipa",
 ];
 
+/// Has macros built with the same features whatever else is chosen: see its manifest.
+pub(crate) const HOST_MACROS: &str = "host-macros";
+
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         name: "sparx64",

@@ -36,7 +36,8 @@ impl Subcommand {
         if !file.is_file() {
             let arguments = ["install", "--locked", self.name, "--version", self.version];
             let mut install = cargo(&arguments);
-            install.arg("--root").arg(&home);
+            // It runs for seconds, so it is not worth optimising.
+            install.args(["--debug", "--root"]).arg(&home);
             if !report.check(self.name, &mut install) {
                 return None;
             }
@@ -167,8 +168,12 @@ pub(crate) fn package(arguments: &[String]) -> Result<ExitCode, String> {
     apart::no_arguments(arguments)?;
     let report = Report::new(false);
     Ok(apart::run("package", &[], report, |report| {
-        let mut package = cargo(&["package", "--workspace", "--exclude", "xtask"]);
-        report.check("the libraries", package.arg("--allow-dirty"));
+        let mut package = cargo(&["package", "--allow-dirty"]);
+        let names = LIBRARIES.iter().map(|library| library.name);
+        report.check(
+            "the libraries",
+            package.args(names.flat_map(|name| ["--package", name])),
+        );
     }))
 }
 
