@@ -213,3 +213,28 @@ fn a_file_of_another_s_length_and_time_is_read() {
     });
     server.connect_as(&second);
 }
+
+/// `explain` names who held a lease: a token that calls itself another, or a process of this machine, is still told.
+#[test]
+fn a_holder_cannot_pass_for_another() {
+    let home = Home::new();
+    let token = home.token("shop", "leases", "default", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut shop = server.connect_as(&token);
+    let process = format!("machine/{}", std::process::id());
+    for (asked, shown) in [
+        (None, "token/shop/"),
+        (Some("import"), "token/shop:import/"),
+        (Some("token/billing"), "token/shop:token/billing/"),
+        (Some(&*process), &*format!("token/shop:{process}/")),
+    ] {
+        let name = asked.map_or(Vec::new(), |name| vec!["HOLDER", name]);
+        let words = [&["LEASE.ACQUIRE", "default"], &name[..]].concat();
+        let granted = shop.ask(&words).replace("\\\"", "\"");
+        let holder = format!("\"holder\":\"{shown}");
+        assert!(granted.contains(&holder), "{asked:?}: {granted}");
+    }
+    let long = "x".repeat(49);
+    let told = shop.ask(&["LEASE.ACQUIRE", "default", "HOLDER", &long]);
+    assert!(told.contains("1 to 48 bytes"), "{told}");
+}
