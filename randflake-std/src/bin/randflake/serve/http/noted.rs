@@ -70,10 +70,8 @@ impl Noted {
         // Whatever stands in a path that is none of the server's may be anything.
         let is_known = response.status() != StatusCode::NOT_FOUND;
         let path = if is_known { &*self.path } else { "?" };
-        let method = match KNOWN.contains(&self.method) {
-            true => self.method.as_str(),
-            false => "?",
-        };
+        let is_known = KNOWN.contains(&self.method);
+        let method = if is_known { self.method.as_str() } else { "?" };
         let refused = response.extensions().get::<Kind>();
         let status = response.status();
         let entry = Entry {
