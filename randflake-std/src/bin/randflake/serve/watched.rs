@@ -3,7 +3,7 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::failure::{Failure, say};
 
@@ -31,14 +31,20 @@ impl Watched {
         }
     }
 
-    /// Whether it differs from what was read last. One that cannot be looked at now does not.
+    /// Whether it differs from what was last found, also in that it is gone or there again.
     pub(super) fn has_changed(&self) -> bool {
         let now = fs::metadata(&self.path).ok().and_then(|found| seen(&found));
-        now.is_some() && now != *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        now != *self.seen()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn read(&self, what: &str) -> Result<String, String> {
         let told = |error: io::Error| format!("{what}, {}: {error}", self.path.display());
+        // What is wrong with it is said once.
+        *self.seen() = fs::metadata(&self.path).ok().and_then(|found| seen(&found));
         let file = File::open(&self.path).map_err(told)?;
         let found = file.metadata().map_err(told)?;
         if others_may(0o002, &found) {
@@ -49,7 +55,7 @@ impl Watched {
         }
         let mut text = String::new();
         file.take(MOST).read_to_string(&mut text).map_err(told)?;
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen(&found);
+        *self.seen() = seen(&found);
         Ok(text)
     }
 
