@@ -248,8 +248,9 @@ impl<'b, B: Backend> World<'b, B> {
     }
 
     fn step_clock(&mut self, client: usize) {
-        let most = self.backend.history_clock_steps_ms();
-        let ms = self.random.u64(1..=2 * most).cast_signed() - most.cast_signed();
+        let most = self.backend.history_clock_steps().as_millis();
+        let most = i64::try_from(most).unwrap();
+        let ms = self.random.i64(1 - most..=most);
         self.backend.step_clock(self.clients[client].number, ms);
     }
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::reply::Replies;
 use super::session::{Session, Words};
 use crate::lease::Document;
-use crate::serve::service::Acquire;
 use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::{Acquire, digits};
 
 /// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an object that
 /// `LEASE.RENEW` and `LEASE.RELEASE` take.
@@ -135,10 +135,7 @@ fn ttl_ms(option: &str, value: &str, usage: &str) -> Result<u64, Refusal> {
 }
 
 fn number<T: TryFrom<u64>>(text: &str, option: &str) -> Result<T, Refusal> {
-    let number = text
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| T::try_from(number).ok());
+    let number = digits(text).and_then(|number| T::try_from(number).ok());
     number.ok_or_else(|| {
         Refusal::invalid(format!(
             "{text:?} is no value of {option}: a number in digits is allowed"
