@@ -37,6 +37,8 @@ pub struct PastLease {
     pub is_released: bool,
     /// The end of the lease of the node id before it; 0 if it is the first one.
     follows: u64,
+    /// How many leases the node id had before it.
+    count: u64,
 }
 
 /// A place in the history where a lease was removed or changed by something else than a store's client.
@@ -44,9 +46,9 @@ pub struct PastLease {
 pub struct Gap {
     /// The node id. Its leases before the gap are not reported.
     pub node_id: u32,
-    /// The start of the lease behind the gap, as a tick.
+    /// The start of the lease behind the gap, as a tick; ahead of the store's clock if the latest one is missing.
     pub before: u64,
-    /// The fencing token of that lease.
+    /// The fencing token of that lease; 0 if the latest one is missing.
     pub fencing_token: u64,
     /// Something else is there; otherwise it is missing.
     pub is_changed: bool,
@@ -124,6 +126,28 @@ impl History {
         self.gaps.extend(gap);
     }
 
+    /// How many leases the node id had before its latest one.
+    pub(crate) fn count(&self, node_id: u32) -> Option<u64> {
+        let latest = self.leases.get(&node_id)?.last()?;
+        Some(latest.count)
+    }
+
+    /// Leases of the node id that followed on those that are known are gone, but for what they had replaced.
+    pub(crate) fn lost(&mut self, node_id: u32, now: u64) {
+        if self.gaps.iter().any(|gap| gap.node_id == node_id) {
+            return;
+        }
+        let oldest = self.leases.get(&node_id).and_then(|leases| leases.first());
+        let before = oldest.map_or(now + 1, |oldest| oldest.record.grant.start);
+        let fencing_token = oldest.map_or(0, |oldest| oldest.record.grant.fencing_token);
+        self.gaps.push(Gap {
+            node_id,
+            before,
+            fencing_token,
+            is_changed: false,
+        });
+    }
+
     /// Who held a node id at a tick of the layout, as far as the history of that node id was asked for.
     #[must_use]
     pub fn explain(&self, node_id: u32, tick: u64) -> Explanation<'_> {
@@ -198,6 +222,7 @@ impl From<NodeRecord> for PastLease {
             acquired: record.acquired,
             is_released: !record.held,
             follows: record.past.end,
+            count: record.past.count,
             record: record.into(),
         }
     }

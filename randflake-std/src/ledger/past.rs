@@ -135,6 +135,19 @@ impl<E: Engine> Records<E> {
         Ok((found, None))
     }
 
+    /// Whether a lease is kept where the one after the latest would be: later ones were, and their record is gone.
+    pub(super) fn is_latest_lost(
+        &mut self,
+        node_id: u32,
+        count: Option<u64>,
+    ) -> Result<bool, EngineError> {
+        let count = count.unwrap_or(0);
+        if count >= KEPT || self.engine.assigned().is_some() {
+            return Ok(false); // An earlier one has that place.
+        }
+        Ok(self.text_of(node_id, count)?.is_some())
+    }
+
     /// Now and then, removes leases that ended long ago before one that was just granted. What fails is done by a later
     /// one.
     pub(super) fn prune(&mut self, granted: &NodeRecord) {

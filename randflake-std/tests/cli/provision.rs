@@ -204,7 +204,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "--grant-at",
             "0x9000",
         ],
-        "the lease holds no tick",
+        "until 2020-01-01T00:00:00Z: --until must be after --from, and the layout has the times from 2024-10-27",
     ),
     (
         &[

@@ -65,6 +65,38 @@ fn a_lease_that_is_changed_or_removed_is_noticed() {
 }
 
 #[test]
+fn a_latest_lease_that_is_removed_is_noticed() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 3);
+    let untouched = history(&mut world);
+    let starts = untouched.leases().map(|lease| lease.record.grant.start);
+    let starts: Vec<_> = starts.collect();
+    let removed = world.map.state().texts.remove(&Key::Node(NODE));
+    assert!(removed.is_some());
+    let told = history(&mut world);
+    assert_eq!(told.gaps().len(), 1);
+    for start in &starts {
+        // Somebody did.
+        let outcome = told.explain(NODE, *start);
+        assert!(
+            matches!(outcome, Explanation::Unknown { .. }),
+            "{outcome:?}"
+        );
+    }
+    // Also once the node id is leased again.
+    lease(&mut world, 1);
+    let told = history(&mut world);
+    let latest = told.leases().next().unwrap().record.grant.start;
+    assert!(matches!(told.explain(NODE, latest), Explanation::Held(_)));
+    assert!(matches!(
+        told.explain(NODE, starts[0]),
+        Explanation::Unknown { .. }
+    ));
+    // Nobody has removed anything of the others.
+    assert_eq!(world.store.history(NODE + 1..=NODE + 1).unwrap().gaps(), []);
+}
+
+#[test]
 fn leases_are_removed_400_days_after_their_end() {
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 150);

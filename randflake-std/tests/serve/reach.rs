@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use crate::server::Home;
+use crate::server::{Home, Server};
 
 /// How the tool ends, and what it says.
 fn refused(home: &Home, arguments: &[&str]) -> (i32, String) {
@@ -104,6 +104,7 @@ fn wrong_settings_are_told() {
             "no certificate in PEM",
         ),
         (&["--node-ids", "8..=1"], 2, "a number from 1 on is allowed"),
+        (&["--idle", "0"], 2, "more than 0 is allowed"),
     ] {
         let needs_address = !arguments.is_empty() && arguments[0] != "--resp";
         let all = if needs_address {
@@ -117,4 +118,23 @@ fn wrong_settings_are_told() {
         // A secret that stands in the wrong place is not repeated.
         assert!(!told.contains("rft_"), "{told}");
     }
+}
+
+#[test]
+fn a_namespace_that_cannot_be_served_is_named() {
+    let home = Home::new();
+    home.write(
+        "namespaces",
+        "name=a layout=snowflake\nname=b layout=snowflake\n",
+    );
+    let server = Server::start_with(home, &["--namespaces", "namespaces"]);
+    let namespaces = "name=a layout=snowflake\nname=b layout=sonyflake\n";
+    server.home().write("namespaces", namespaces);
+    let arguments = ["--resp", "127.0.0.1:0", "--namespaces", "namespaces"];
+    let (status, told) = refused(server.home(), &arguments);
+    assert_eq!(status, 1, "{told}");
+    assert!(
+        told.contains("namespace \"b\": the namespace has other terms"),
+        "{told}"
+    );
 }

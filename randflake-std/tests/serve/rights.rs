@@ -166,6 +166,24 @@ fn quotas_are_of_a_token_and_not_of_a_connection() {
 #[test]
 fn a_quota_of_leases_is_for_new_ones() {
     let home = Home::new();
+    let none = [
+        "token",
+        "new",
+        "--name",
+        "none",
+        "--scopes",
+        "leases",
+        "--namespaces",
+        "default",
+        "--leases-per-second",
+        "0",
+    ];
+    let output = home.tool(&none).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("1 to 18446744073709551615 are allowed"),
+        "{told}"
+    );
     let quota = ["--leases-per-second", "2"];
     let few = home.token("few", "leases", "default", &quota);
     let server = Server::start_with(home, &["--tokens", "tokens"]);
@@ -212,4 +230,50 @@ fn a_file_of_another_s_length_and_time_is_read() {
         client.ask(&["INCR", "default"]).starts_with("-NOAUTH ")
     });
     server.connect_as(&second);
+}
+
+/// `explain` names who held a lease: a token that calls itself another, or a process of this machine, is still told.
+#[test]
+fn a_holder_cannot_pass_for_another() {
+    let home = Home::new();
+    let token = home.token("shop", "leases", "default", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut shop = server.connect_as(&token);
+    let process = format!("machine/{}", std::process::id());
+    for (asked, shown) in [
+        (None, "token/shop/"),
+        (Some("import"), "token/shop:import/"),
+        (Some("token/billing"), "token/shop:token/billing/"),
+        (Some(&*process), &*format!("token/shop:{process}/")),
+    ] {
+        let name = asked.map_or(Vec::new(), |name| vec!["HOLDER", name]);
+        let words = [&["LEASE.ACQUIRE", "default"], &name[..]].concat();
+        let granted = shop.ask(&words).replace("\\\"", "\"");
+        let holder = format!("\"holder\":\"{shown}");
+        assert!(granted.contains(&holder), "{asked:?}: {granted}");
+    }
+    let long = "x".repeat(49);
+    let told = shop.ask(&["LEASE.ACQUIRE", "default", "HOLDER", &long]);
+    assert!(told.contains("1 to 48 bytes"), "{told}");
+}
+
+/// Who removes the file means to revoke what is in it.
+#[test]
+fn that_the_file_is_gone_is_said() {
+    let home = Home::new();
+    let token = home.token("shop", "ids", "default", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let path = server.home().path("tokens");
+    fs::rename(&path, server.home().path("away")).unwrap();
+    let told = "warning: the tokens stay as they were: the tokens, tokens: ";
+    server.home().wait_for(told);
+    assert!(
+        server
+            .connect_as(&token)
+            .ask(&["INCR", "default"])
+            .starts_with(':')
+    );
+    fs::rename(server.home().path("away"), &path).unwrap();
+    server.home().wait_for("the tokens were read again: 1");
+    assert_eq!(server.home().log().matches(told).count(), 1);
 }

@@ -151,6 +151,11 @@ fn what_cannot_be_leased_is_said() {
             "device/1",
             "do not begin with device/",
         ),
+        (
+            r#"{"count":2,"node_ids":[7]}"#,
+            "a count and node ids",
+            "one of them",
+        ),
         (r#"{"many":1}"#, "many", "`count`"),
     ] {
         let detail = server.post("/v1/leases", body).problem(400, "invalid");
@@ -159,4 +164,9 @@ fn what_cannot_be_leased_is_said() {
             "{body}: {detail}"
         );
     }
+    let granted = taken.text();
+    let path = "/v1/leases/release?unused_from_unix_ms=1000";
+    let detail = server.post(path, granted).problem(400, "invalid");
+    assert!(detail.contains("Unix time in milliseconds is allowed"));
+    assert!(!detail.contains("--"), "no option of a command: {detail}");
 }

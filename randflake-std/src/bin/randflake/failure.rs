@@ -58,6 +58,18 @@ impl Failure {
         }
     }
 
+    /// The same, with what it is about before it.
+    #[must_use]
+    pub(crate) fn of(self, what: impl Display) -> Self {
+        let told = |message| format!("{what}: {message}");
+        match self {
+            Self::Failed(message) => Self::Failed(told(message)),
+            Self::Usage(message) => Self::Usage(told(message)),
+            Self::Later(message) => Self::Later(told(message)),
+            other => other,
+        }
+    }
+
     /// Says why, in one line, and gives the exit status.
     pub(crate) fn report(self) -> ExitCode {
         let status = match &self {

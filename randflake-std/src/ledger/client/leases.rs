@@ -209,10 +209,18 @@ impl<E: Engine> LeaseStore for Ledger<E> {
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         let standing = self.look()?;
         let mut history = History::begin(&standing);
+        let one = Some(*node_ids.start()).filter(|first| first == node_ids.end());
         for latest in self.records.list(node_ids, usize::MAX)? {
             let past = self.records.past_of(&latest, standing.now);
             let (past, gap) = past.inspect_err(|_| self.records.engine.abandon())?;
             history.add(past, gap, latest);
+        }
+        if let Some(node_id) = one {
+            // Of all node ids that would be a read for each.
+            let is_lost = self.records.is_latest_lost(node_id, history.count(node_id));
+            if is_lost.inspect_err(|_| self.records.engine.abandon())? {
+                history.lost(node_id, standing.now.tick);
+            }
         }
         self.records.engine.abandon();
         Ok(history)

@@ -116,9 +116,13 @@ impl Histories {
             } else {
                 "is missing"
             };
+            let which = match gap.fencing_token {
+                0 => "its latest lease".to_owned(),
+                token => format!("a lease before fencing token {token}"),
+            };
             say(&format!(
-                "the history of node id {} was tampered with: a lease before fencing token {} {what}",
-                gap.node_id, gap.fencing_token
+                "the history of node id {} was tampered with: {which} {what}",
+                gap.node_id
             ));
         }
     }

@@ -166,8 +166,8 @@ impl Document {
         let spec = store.namespace().spec();
         let Some(tick) = spec.tick_at(unused_from) else {
             return Err(Failure::usage(format!(
-                "--unused-from-ms is {}, before the epoch of the namespace's layout, {}: Unix time in milliseconds is \
-                 allowed",
+                "the time from which on nothing was issued is {}, before the epoch of the namespace's layout, {}: Unix \
+                 time in milliseconds is allowed",
                 utc(unused_from),
                 utc(Duration::from_millis(spec.epoch_unix_ms()))
             )));

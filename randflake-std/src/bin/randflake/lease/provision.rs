@@ -123,7 +123,17 @@ impl Args {
     ) -> Result<Lease<LayoutSpec>, Failure> {
         let node_id = self.layout.layout.node_id(self.node_id.as_deref())?;
         let tick = |time| spec.tick_at(time).unwrap_or(0);
-        Lease::new(spec, node_id.unwrap_or(0), tick(from), tick(until)).map_err(Failure::usage)
+        let grant = Lease::new(spec, node_id.unwrap_or(0), tick(from), tick(until));
+        grant.map_err(|_| {
+            let [first, last] = [spec.epoch_unix_ms(), spec.unix_ms(spec.max_tick())]
+                .map(|unix_ms| utc(Duration::from_millis(unix_ms)));
+            Failure::usage(format!(
+                "the grant is from {} until {}: --until must be after --from, and the layout has the times from {first} \
+                 to {last}",
+                utc(from),
+                utc(until)
+            ))
+        })
     }
 
     /// What firmware reads: see the examples of `randflake-embedded`.

@@ -101,7 +101,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = within::<u32>(1..=1_000_000))]
     max_connections_per_address: Option<u32>,
     /// Close connections on which nothing is asked for so long
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = date::duration)]
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = idle)]
     idle: Duration,
     /// Note each request on standard error: a JSON object on a line, without tokens
     #[arg(long)]
@@ -144,6 +144,11 @@ impl Args {
             holder: self.holder.clone(),
         })
     }
+}
+
+fn idle(text: &str) -> Result<Duration, String> {
+    let asked = Some(date::duration(text)?).filter(|asked| !asked.is_zero());
+    asked.ok_or_else(|| "more than 0 is allowed: no client could ask anything".to_owned())
 }
 
 fn node_ids(text: &str) -> Result<RangeInclusive<u32>, String> {

@@ -3,7 +3,6 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_std::BuildError;
 use randflake_std::date::span;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -105,7 +104,7 @@ impl Args {
                 },
                 _ = looks.tick() => reload(service, tls.as_deref(), false),
                 Some(started) = starting.join_next() => match started {
-                    Ok(Err(error)) => break Some(error.into()),
+                    Ok(Err(failure)) => break Some(failure),
                     Err(panic) => break Some(Failure::failed(panic)),
                     _ if starting.is_empty() => {
                         system::ready(ISSUING);
@@ -189,7 +188,7 @@ fn check_reach(sockets: &Sockets, has_tokens: bool, has_tls: bool) -> Result<(),
 }
 
 /// Acquires the first leases of each namespace.
-fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), BuildError>> {
+fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), Failure>> {
     let mut starting = JoinSet::new();
     for space in service.spaces() {
         let (space, leasing) = (Arc::clone(space), leasing.clone());
@@ -200,7 +199,10 @@ fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), BuildError>
                 system::status(&told);
                 say(&told);
             };
-            space.start(&leasing, tell).await
+            let started = space.start(&leasing, tell).await;
+            started.map_err(|error| {
+                Failure::from(error).of(format_args!("namespace {:?}", space.name()))
+            })
         });
     }
     starting

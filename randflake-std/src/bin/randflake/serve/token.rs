@@ -9,6 +9,7 @@ use clap::Subcommand;
 
 use super::access::{self, Line, Pattern, Scope, TokenSecret};
 use crate::failure::Failure;
+use crate::number::within;
 use crate::output::stdout;
 
 /// Make tokens for the clients of `randflake serve`
@@ -50,13 +51,13 @@ struct New {
     #[arg(long, value_delimiter = ',', required = true, value_name = "PATTERN")]
     namespaces: Vec<Pattern>,
     /// How many ids it may get in a second [default: any number]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = within::<NonZeroU64>(1..=u64::MAX))]
     ids_per_second: Option<NonZeroU64>,
     /// How many requests it may make in a second [default: any number]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = within::<NonZeroU64>(1..=u64::MAX))]
     requests_per_second: Option<NonZeroU64>,
     /// How many leases it may acquire in a second [default: any number]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = within::<NonZeroU64>(1..=u64::MAX))]
     leases_per_second: Option<NonZeroU64>,
     /// Add the line to this file, which is made if it is not there
     #[arg(long, value_name = "FILE")]

@@ -3,7 +3,7 @@
 use std::fs::{self, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use randflake_std::private_file;
 
@@ -33,15 +33,21 @@ impl Watched {
         }
     }
 
-    /// Whether it differs from what was read last. One that cannot be looked at now does not.
+    /// Whether it differs from what was last found, also in that it is gone or there again.
     pub(super) fn has_changed(&self) -> bool {
         let now = fs::metadata(&self.path).ok().and_then(|found| seen(&found));
-        now.is_some() && now != *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        now != *self.seen()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn read(&self, what: &str) -> Result<String, String> {
+        // What is wrong with it is said once.
+        *self.seen() = fs::metadata(&self.path).ok().and_then(|found| seen(&found));
         let (text, found) = read(&self.path, what)?;
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen(&found);
+        *self.seen() = seen(&found);
         Ok(text)
     }
 

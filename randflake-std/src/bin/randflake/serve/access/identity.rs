@@ -63,6 +63,11 @@ impl Identity {
         &self.name
     }
 
+    /// Whether it was asked who it is.
+    pub(crate) fn has_token(&self) -> bool {
+        self.hash.is_some()
+    }
+
     pub(crate) fn hash(&self) -> Option<&Hash> {
         self.hash.as_ref()
     }

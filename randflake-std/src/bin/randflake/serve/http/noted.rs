@@ -13,6 +13,19 @@ use crate::serve::log::{self, Entry};
 use crate::serve::service::Service;
 use crate::serve::service::refusal::Kind;
 
+/// Any other word may be a secret in the wrong place.
+const KNOWN: [Method; 9] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::DELETE,
+    Method::CONNECT,
+    Method::OPTIONS,
+    Method::TRACE,
+    Method::PATCH,
+];
+
 /// Where a request comes from.
 #[derive(Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
@@ -57,13 +70,15 @@ impl Noted {
         // Whatever stands in a path that is none of the server's may be anything.
         let is_known = response.status() != StatusCode::NOT_FOUND;
         let path = if is_known { &*self.path } else { "?" };
+        let is_known = KNOWN.contains(&self.method);
+        let method = if is_known { self.method.as_str() } else { "?" };
         let refused = response.extensions().get::<Kind>();
         let status = response.status();
         let entry = Entry {
             protocol: "http",
             peer: self.peer,
             token: self.seen.0.get().map(|identity| identity.name()),
-            request: &format!("{} {path}", self.method),
+            request: &format!("{method} {path}"),
             namespace: None,
             answer: match refused {
                 Some(kind) => log::answer(Some(*kind)),

@@ -18,11 +18,11 @@ use crate::serve::access::{Identity, Scope};
 pub(crate) struct Acquire {
     /// How many node ids; 1 unless given.
     pub(crate) count: Option<u32>,
-    /// These and no others.
+    /// These and no others, without a count.
     pub(crate) node_ids: Option<Vec<u32>>,
     /// How long they last unless renewed, in milliseconds; 60 s unless given.
     pub(crate) ttl_ms: Option<u64>,
-    /// Who has them, for people; the name of the token unless given.
+    /// Who has them, for people. It follows on the name of the token, which stands there in any case.
     pub(crate) holder: Option<String>,
 }
 
@@ -66,9 +66,13 @@ impl Service {
         let space = self.space(who, Scope::Leases, namespace)?;
         who.take_request()?;
         let holder = holder(who, asked.holder)?;
-        let count = match &asked.node_ids {
-            Some(node_ids) => u32::try_from(node_ids.len()).unwrap_or(u32::MAX),
-            None => asked.count.unwrap_or(1),
+        let count = match (&asked.node_ids, asked.count) {
+            (Some(_), Some(_)) => {
+                let told = "a count and node ids were both asked for: one of them is allowed";
+                return Err(Refusal::invalid(told));
+            }
+            (Some(node_ids), None) => u32::try_from(node_ids.len()).unwrap_or(u32::MAX),
+            (None, count) => count.unwrap_or(1),
         };
         check_leases(count)?;
         who.take_leases(count)?;
@@ -168,16 +172,25 @@ fn check_leases(count: u32) -> Result<(), Refusal> {
 
 /// The name in the store's records, with a random number: two programs of one name are not taken for copies.
 fn holder(who: &Identity, asked: Option<String>) -> Result<String, Refusal> {
-    const MOST: usize = 96;
-    let name = asked.unwrap_or_else(|| format!("token/{}", who.name()));
-    let is_device = name == "device" || name.starts_with("device/");
-    if name.is_empty() || name.len() > MOST || name.contains(char::is_control) || is_device {
-        let told = format!(
-            "the holder's name {name:?} is not allowed: 1 to {MOST} bytes without control characters that do not begin \
-             with device/ are"
-        );
-        return Err(Refusal::invalid(told));
+    /// With the longest name of a token it is no longer than what a store keeps.
+    const MOST: usize = 48;
+    if let Some(name) = &asked {
+        let is_device = name == "device" || name.starts_with("device/");
+        if name.is_empty() || name.len() > MOST || name.contains(char::is_control) || is_device {
+            let told = format!(
+                "the holder's name {name:?} is not allowed: 1 to {MOST} bytes without control characters that do not \
+                 begin with device/ are"
+            );
+            return Err(Refusal::invalid(told));
+        }
     }
+    let token = who.name();
+    let name = match asked {
+        // No token's name has a colon: nobody passes for another one's owner, nor for a program that has no token.
+        Some(name) if who.has_token() => format!("token/{token}:{name}"),
+        Some(name) => name,
+        None => format!("token/{token}"),
+    };
     let random = getrandom::u32().map_err(|error| Refusal::new(Kind::Failed, error))?;
     Ok(format!("{name}/{random:08x}"))
 }
