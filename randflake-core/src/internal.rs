@@ -2,6 +2,7 @@
 
 pub use crate::block::{Block, Held};
 pub use crate::generator::{Strict, Tolerance};
+pub use crate::layout::LAYOUTS;
 pub use crate::pool::{first_ready, first_ready_within};
 pub use crate::run::Run;
 pub use crate::segment::buffer::SegmentBuffer;

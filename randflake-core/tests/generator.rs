@@ -182,9 +182,9 @@ fn tolerance<W: AtomicWord>() {
             .unwrap()
             .with_tolerance(ticks);
         generator.generate().unwrap();
-        clock.turn_back_ms(1_000 * u64::from(ticks));
+        clock.step_ms(-1_000 * i64::from(ticks));
         generator.generate().unwrap();
-        clock.turn_back_ms(1_000);
+        clock.step_ms(-1_000);
         let behind = GenerateError::ClockBehind { behind_ms: 1_000 };
         assert_eq!(generator.generate(), Err(behind));
 

@@ -176,7 +176,7 @@ fn clock_one_second_back_after_a_rollover<W: AtomicWord>() {
         .collect();
     clock.advance_ms(1_000);
     raws.push(sequencer.take(&clock, 0).unwrap());
-    clock.turn_back_ms(1_000);
+    clock.step_ms(-1_000);
     let behind = GenerateError::ClockBehind { behind_ms: 1_000 };
     assert_eq!(sequencer.take(&clock, 0), Err(behind));
     clock.advance_ms(1_000);

@@ -21,10 +21,7 @@ fn issue_distinct_ids<L: Layout<Permutation = Plain>, const N: usize>(moves: &Mo
     let codec = Codec::new(L::default(), Plain);
     let mut ids = HashSet::new();
     for (lane, ms) in moves {
-        match u64::try_from(*ms) {
-            Ok(ms) => clock.advance_ms(ms),
-            Err(_) => clock.turn_back_ms(ms.unsigned_abs()),
-        }
+        clock.step_ms(*ms);
         let lane = lane % N;
         if let Ok(id) = lanes[lane].generate() {
             assert!(ids.insert(id), "{id} twice");
@@ -82,7 +79,7 @@ fn all_lanes_together_issue_each_sequence_of_a_tick() {
         lanes[3].generate(),
         Err(GenerateError::LeaseOver { since_ms: 0 })
     );
-    clock.turn_back_ms(12_000);
+    clock.step_ms(-12_000);
     assert_eq!(
         lanes[0].generate(),
         Err(GenerateError::ClockBehind { behind_ms: 3_000 })

@@ -81,7 +81,7 @@ fn a_member_ahead_of_the_clock_is_passed_over() {
     let clock = ManualClock::at_unix_ms(150_000);
     let pool = pool::<AtomicU32>(&clock, &[(100, 200), (100, 200)]);
     pool.generate().unwrap();
-    clock.turn_back_ms(10_000);
+    clock.step_ms(-10_000);
     let (issued, error) = drain(&pool);
     assert_eq!(issued, [(2, 140), (2, 140)], "the clock step was survived");
     assert_eq!(

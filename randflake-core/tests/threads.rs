@@ -41,7 +41,7 @@ fn jump_about(clock: &ManualClock, mut at_each_jump: impl FnMut()) {
             at_each_jump();
             thread::yield_now();
         }
-        clock.turn_back_ms(2);
+        clock.step_ms(-2);
         thread::yield_now();
     }
 }

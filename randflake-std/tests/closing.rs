@@ -8,8 +8,9 @@ use randflake_core::{Clock, Field, LayoutFields, LayoutSpec, Plain};
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, GenerateError, Health, Layout, Randflake};
 
+const TICK: Duration = Duration::from_secs(40 * 365 * 24 * 3_600);
 /// Far longer than any of this takes.
-const LIMIT: Duration = Duration::from_secs(36_000);
+const LIMIT: Duration = TICK.saturating_mul(10);
 
 /// The store answers when nobody has the lock.
 #[derive(Default)]
@@ -22,7 +23,7 @@ impl Clock for Gate {
     }
 }
 
-/// Four ids in a tick of an hour: exhausted for the rest of a test, which hardly any turn of a tick will meet.
+/// Four ids in a tick of 40 years, from 2009 to 2049: exhausted for the rest of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Slow;
 
@@ -30,7 +31,11 @@ impl Layout for Slow {
     type Permutation = Plain;
     const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         sequence: Field { bits: 2, shift: 0 },
-        tick_ms: 3_600_000,
+        timestamp: Field {
+            bits: 16,
+            shift: 34,
+        },
+        tick_ms: 1_000 * TICK.as_secs(),
         epoch_unix_ms: 0,
         ..Randflake::SPEC.fields()
     });

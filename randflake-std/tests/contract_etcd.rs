@@ -19,16 +19,17 @@ mod segment_contract;
 #[path = "etcd/trouble.rs"]
 mod trouble;
 
+use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use randflake_core::ManualClock;
-use randflake_std::lease::{self, EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
+use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract};
+use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::etcd::EtcdCluster;
 use segment_contract::{Counters, segment_contract};
 
@@ -59,22 +60,12 @@ impl Backend for Etcd {
         Ok(Box::new(store))
     }
 
-    fn names(&self) -> Vec<String> {
-        lease::namespaces(&self.cluster.url())
-            .unwrap()
-            .unwrap_or_default()
-    }
-
-    fn find(&self, name: &str) -> Option<Namespace> {
-        lease::find(&self.cluster.url(), name).unwrap()
+    fn url(&self) -> String {
+        self.cluster.url()
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
-        if ms < 0 {
-            self.clock.turn_back_ms(ms.unsigned_abs());
-        } else {
-            self.clock.advance_ms(ms.unsigned_abs());
-        }
+        self.clock.step_ms(ms);
     }
 
     /// As a snapshot from before the first lease that is restored into another cluster.
@@ -89,12 +80,8 @@ impl Backend for Etcd {
         100
     }
 
-    fn history_steps(&self) -> usize {
-        10_000
-    }
-
-    fn history_clock_steps_ms(&self) -> u64 {
-        u64::try_from(MAX_SKEW.as_millis()).unwrap()
+    fn history_clock_steps(&self) -> Duration {
+        MAX_SKEW
     }
 }
 
@@ -124,18 +111,12 @@ fn restore_empty(cluster: &EtcdCluster, name: &str) {
 }
 
 contract!(Etcd::new());
-
-#[cfg(feature = "ticket")]
-mod devices {
-    use super::{Etcd, contract};
-
-    contract!(Etcd::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
-}
+segment_contract!(Etcd::new());
 
 /// Counters do not begin by themselves here: an administrator has begun each, while nothing was lost.
 impl Counters for Etcd {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        let mut store = EtcdStore::open(&self.cluster.url(), namespace).unwrap();
+        let mut store = patiently(|| EtcdStore::open(&self.cluster.url(), namespace)).unwrap();
         let mut seen = self.seen.lock().unwrap();
         if !seen.contains(LOST) && seen.insert(namespace.name().to_owned()) {
             store.resume(1).unwrap();
@@ -162,9 +143,3 @@ impl Counters for Etcd {
 
 /// No namespace has that name.
 const LOST: &str = "(lost)";
-
-mod segments {
-    use super::{Etcd, segment_contract};
-
-    segment_contract!(Etcd::new());
-}

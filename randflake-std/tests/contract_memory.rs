@@ -46,7 +46,7 @@ impl Backend for Memory {
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
-        step(&self.clock, ms);
+        self.clock.step_ms(ms);
     }
 
     fn lose_memory(&self) {
@@ -58,21 +58,9 @@ impl Backend for Memory {
     }
 }
 
-fn step(clock: &ManualClock, ms: i64) {
-    if ms < 0 {
-        clock.turn_back_ms(ms.unsigned_abs());
-    } else {
-        clock.advance_ms(ms.unsigned_abs());
-    }
-}
-
 impl Counters for Memory {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
         Box::new(self.store.open(namespace.clone()).unwrap())
-    }
-
-    fn lose_counters(&self) {
-        self.store.forget();
     }
 
     fn counter_steps(&self) -> usize {
@@ -81,13 +69,7 @@ impl Counters for Memory {
 }
 
 contract!(Memory::new());
-
-#[cfg(feature = "ticket")]
-mod devices {
-    use super::{Memory, contract};
-
-    contract!(Memory::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
-}
+segment_contract!(Memory::new());
 
 /// Those of a try whose reply was lost are read beside those that are free.
 #[test]
@@ -126,10 +108,10 @@ impl Backend for Unread {
 
     fn pass(&self, span: Duration) {
         self.memory.pass(span);
-        step(&self.monotonic, i64::try_from(span.as_millis()).unwrap());
+        self.monotonic
+            .advance_ms(u64::try_from(span.as_millis()).unwrap());
     }
 
-    /// Of the store, and of the machine's wall clock with it.
     fn names(&self) -> Vec<String> {
         self.memory.names()
     }
@@ -138,6 +120,7 @@ impl Backend for Unread {
         self.memory.find(name)
     }
 
+    /// Of the store, and of the machine's wall clock with it.
     fn step_clock(&self, client: usize, ms: i64) {
         self.memory.step_clock(client, ms);
     }
@@ -155,10 +138,4 @@ mod unread {
     use super::{Unread, contract};
 
     contract!(Unread::new());
-}
-
-mod segments {
-    use super::{Memory, segment_contract};
-
-    segment_contract!(Memory::new());
 }

@@ -15,13 +15,14 @@ mod mysql;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{self, LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
+use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract};
+use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::Shared;
 use engines::mariadb::{Client, MariadbServer};
 use segment_contract::{Counters, segment_contract};
@@ -68,22 +69,12 @@ impl Backend for Mysql {
         Ok(Box::new(self.store(namespace)?))
     }
 
-    fn names(&self) -> Vec<String> {
-        lease::namespaces(&self.server.url(&self.database))
-            .unwrap()
-            .unwrap_or_default()
-    }
-
-    fn find(&self, name: &str) -> Option<Namespace> {
-        lease::find(&self.server.url(&self.database), name).unwrap()
+    fn url(&self) -> String {
+        self.server.url(&self.database)
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
-        if ms < 0 {
-            self.clock.turn_back_ms(ms.unsigned_abs());
-        } else {
-            self.clock.advance_ms(ms.unsigned_abs());
-        }
+        self.clock.step_ms(ms);
     }
 
     /// As when a replica is promoted that has received no lease yet.
@@ -101,40 +92,16 @@ impl Backend for Mysql {
         1_024
     }
 
-    fn history_steps(&self) -> usize {
-        10_000
-    }
-
-    fn history_clock_steps_ms(&self) -> u64 {
-        u64::try_from(MAX_SKEW.as_millis()).unwrap()
+    fn history_clock_steps(&self) -> Duration {
+        MAX_SKEW
     }
 }
 
 contract!(Mysql::new());
-
-#[cfg(feature = "ticket")]
-mod devices {
-    use super::{Mysql, contract};
-
-    contract!(Mysql::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
-}
+segment_contract!(Mysql::new());
 
 impl Counters for Mysql {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        Box::new(self.store(namespace).unwrap())
+        Box::new(patiently(|| self.store(namespace)).unwrap())
     }
-
-    fn lose_counters(&self) {
-        self.lose_memory();
-    }
-
-    fn counter_steps(&self) -> usize {
-        500
-    }
-}
-
-mod segments {
-    use super::{Mysql, segment_contract};
-
-    segment_contract!(Mysql::new());
 }

@@ -14,16 +14,17 @@ mod engines;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use postgres::Client;
 use randflake_std::lease::{
-    self, Database as Engine, LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError,
+    Database as Engine, LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError,
 };
 use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract};
+use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::Shared;
 use engines::postgres::PostgresServer;
 use segment_contract::{Counters, segment_contract};
@@ -72,14 +73,8 @@ impl Backend for Database {
         Ok(Box::new(self.client(namespace)?))
     }
 
-    fn names(&self) -> Vec<String> {
-        lease::namespaces(&self.server.url(&self.name))
-            .unwrap()
-            .unwrap_or_default()
-    }
-
-    fn find(&self, name: &str) -> Option<Namespace> {
-        lease::find(&self.server.url(&self.name), name).unwrap()
+    fn url(&self) -> String {
+        self.server.url(&self.name)
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
@@ -97,40 +92,16 @@ impl Backend for Database {
         behind.batch_execute(lost).unwrap();
     }
 
-    fn history_steps(&self) -> usize {
-        10_000
-    }
-
-    fn history_clock_steps_ms(&self) -> u64 {
-        u64::try_from(MAX_SKEW.as_millis()).unwrap()
+    fn history_clock_steps(&self) -> Duration {
+        MAX_SKEW
     }
 }
 
 contract!(Database::new());
-
-#[cfg(feature = "ticket")]
-mod devices {
-    use super::{Database, contract};
-
-    contract!(Database::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
-}
+segment_contract!(Database::new());
 
 impl Counters for Database {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        Box::new(self.client(namespace).unwrap())
+        Box::new(patiently(|| self.client(namespace)).unwrap())
     }
-
-    fn lose_counters(&self) {
-        self.lose_memory();
-    }
-
-    fn counter_steps(&self) -> usize {
-        500
-    }
-}
-
-mod segments {
-    use super::{Database, segment_contract};
-
-    segment_contract!(Database::new());
 }

@@ -21,14 +21,15 @@ mod replies;
 mod rights;
 mod segment_contract;
 
+use core::time::Duration;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{self, LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
+use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract};
+use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::redis::RedisServer;
 use segment_contract::{Counters, segment_contract};
 
@@ -60,50 +61,30 @@ impl Backend for Redis {
         Ok(Box::new(store))
     }
 
-    fn names(&self) -> Vec<String> {
-        lease::namespaces(&self.server.url())
-            .unwrap()
-            .unwrap_or_default()
-    }
-
-    fn find(&self, name: &str) -> Option<Namespace> {
-        lease::find(&self.server.url(), name).unwrap()
+    fn url(&self) -> String {
+        self.server.url()
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
-        if ms < 0 {
-            self.clock.turn_back_ms(ms.unsigned_abs());
-        } else {
-            self.clock.advance_ms(ms.unsigned_abs());
-        }
+        self.clock.step_ms(ms);
     }
 
     fn lose_memory(&self) {
         assert_eq!(self.server.ask("FLUSHALL"), "+OK\r\n");
     }
 
-    fn history_steps(&self) -> usize {
-        10_000
-    }
-
-    fn history_clock_steps_ms(&self) -> u64 {
-        u64::try_from(MAX_SKEW.as_millis()).unwrap()
+    fn history_clock_steps(&self) -> Duration {
+        MAX_SKEW
     }
 }
 
 contract!(Redis::new());
-
-#[cfg(feature = "ticket")]
-mod devices {
-    use super::{Redis, contract};
-
-    contract!(Redis::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
-}
+segment_contract!(Redis::new());
 
 /// Counters do not begin by themselves here: an administrator has begun each, while nothing was lost.
 impl Counters for Redis {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        let mut store = RedisStore::open(&self.server.url(), namespace).unwrap();
+        let mut store = patiently(|| RedisStore::open(&self.server.url(), namespace)).unwrap();
         let mut seen = self.seen.lock().unwrap();
         if !seen.contains(LOST) && seen.insert(namespace.name().to_owned()) {
             store.resume(1).unwrap();
@@ -123,9 +104,3 @@ impl Counters for Redis {
 
 /// No namespace has that name.
 const LOST: &str = "(lost)";
-
-mod segments {
-    use super::{Redis, segment_contract};
-
-    segment_contract!(Redis::new());
-}

@@ -13,14 +13,15 @@ mod segment_contract;
 use core::mem;
 use core::time::Duration;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError};
+use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
 use randflake_std::segment::SegmentStore;
 use tempfile::TempDir;
 
-use contract::{BEGIN_UNIX_MS, Backend, contract};
+use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use segment_contract::{Counters, segment_contract};
 
 struct Sqlite {
@@ -44,6 +45,10 @@ impl Sqlite {
             clocks: Mutex::new(clocks),
         }
     }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("leases.db")
+    }
 }
 
 impl Backend for Sqlite {
@@ -51,27 +56,12 @@ impl Backend for Sqlite {
         let mut clocks = self.clocks.lock().unwrap();
         let clock = Arc::new(ManualClock::at_unix_ms(clocks.begin_unix_ms));
         clocks.of_clients.push(Arc::clone(&clock));
-        let path = self.folder.path().join("leases.db");
-        Ok(Box::new(SqliteStore::open_with_clock(
-            path, namespace, clock,
-        )?))
+        let store = SqliteStore::open_with_clock(self.path(), namespace, clock)?;
+        Ok(Box::new(store))
     }
 
-    fn names(&self) -> Vec<String> {
-        lease::namespaces(&format!(
-            "sqlite:{}",
-            self.folder.path().join("leases.db").display()
-        ))
-        .unwrap()
-        .unwrap_or_default()
-    }
-
-    fn find(&self, name: &str) -> Option<Namespace> {
-        lease::find(
-            &format!("sqlite:{}", self.folder.path().join("leases.db").display()),
-            name,
-        )
-        .unwrap()
+    fn url(&self) -> String {
+        format!("sqlite:{}", self.path().display())
     }
 
     fn pass(&self, span: Duration) {
@@ -86,54 +76,25 @@ impl Backend for Sqlite {
 
     fn step_clock(&self, client: usize, ms: i64) {
         let clock = &self.clocks.lock().unwrap().of_clients[client];
-        if ms < 0 {
-            clock.turn_back_ms(ms.unsigned_abs());
-        } else {
-            clock.advance_ms(ms.unsigned_abs());
-        }
+        clock.step_ms(ms);
     }
 
     fn lose_memory(&self) {
-        let path = self.folder.path().join("leases.db");
+        let path = self.path();
         if path.exists() {
             fs::remove_file(path).unwrap();
         }
-    }
-
-    fn history_steps(&self) -> usize {
-        10_000
     }
 }
 
 impl Counters for Sqlite {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        let path = self.folder.path().join("leases.db");
-        Box::new(SqliteStore::open(path, namespace).unwrap())
-    }
-
-    fn lose_counters(&self) {
-        self.lose_memory();
-    }
-
-    fn counter_steps(&self) -> usize {
-        500
+        Box::new(patiently(|| SqliteStore::open(self.path(), namespace)).unwrap())
     }
 }
 
 contract!(Sqlite::new());
-
-#[cfg(feature = "ticket")]
-mod devices {
-    use super::{Sqlite, contract};
-
-    contract!(Sqlite::new(); a_device_is_served_by_one_server_after_the_other, a_released_lease_of_a_device_is_free,);
-}
-
-mod segments {
-    use super::{Sqlite, segment_contract};
-
-    segment_contract!(Sqlite::new());
-}
+segment_contract!(Sqlite::new());
 
 /// Loses its memory when a backup is restored: the state at the time of the loss before.
 struct Restored {
@@ -151,12 +112,8 @@ impl Restored {
 }
 
 impl Backend for Restored {
-    fn names(&self) -> Vec<String> {
-        self.sqlite.names()
-    }
-
-    fn find(&self, name: &str) -> Option<Namespace> {
-        self.sqlite.find(name)
+    fn url(&self) -> String {
+        self.sqlite.url()
     }
 
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
@@ -172,7 +129,7 @@ impl Backend for Restored {
     }
 
     fn lose_memory(&self) {
-        let path = self.sqlite.folder.path().join("leases.db");
+        let path = self.sqlite.path();
         let now = fs::read(&path).unwrap();
         let before = mem::replace(&mut *self.backup.lock().unwrap(), now);
         if before.len().is_multiple_of(8_192) {
@@ -183,23 +140,11 @@ impl Backend for Restored {
             fs::rename(new, &path).unwrap();
         }
     }
-
-    fn history_steps(&self) -> usize {
-        self.sqlite.history_steps()
-    }
 }
 
 impl Counters for Restored {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
         self.sqlite.open_counter(namespace)
-    }
-
-    fn lose_counters(&self) {
-        self.lose_memory();
-    }
-
-    fn counter_steps(&self) -> usize {
-        self.sqlite.counter_steps()
     }
 }
 

@@ -20,8 +20,8 @@ use randflake_core::ManualClock;
 use randflake_std::Layout;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{
-    self, AcquireRequest, Explanation, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource,
-    NodeIds, StaticStore, StoreError, StoreErrorKind, Verdict,
+    AcquireRequest, Explanation, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIdSource, NodeIds,
+    StaticStore, StoreError, StoreErrorKind, Verdict,
 };
 use randflake_std::segment::{CounterErrorKind, SegmentStore};
 use tempfile::TempDir;
@@ -84,26 +84,12 @@ impl Backend for Place {
         Ok(Box::new(self.try_store(NODE, namespace)?))
     }
 
-    fn names(&self) -> Vec<String> {
-        lease::namespaces(&format!("static:{}?node={NODE}", self.path().display()))
-            .unwrap()
-            .unwrap_or_default()
-    }
-
-    fn find(&self, name: &str) -> Option<Namespace> {
-        lease::find(
-            &format!("static:{}?node={NODE}", self.path().display()),
-            name,
-        )
-        .unwrap()
+    fn url(&self) -> String {
+        format!("static:{}?node={NODE}", self.path().display())
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
-        if ms < 0 {
-            self.clock.turn_back_ms(ms.unsigned_abs());
-        } else {
-            self.clock.advance_ms(ms.unsigned_abs());
-        }
+        self.clock.step_ms(ms);
     }
 
     fn lose_memory(&self) {

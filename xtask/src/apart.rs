@@ -37,7 +37,7 @@ pub(crate) const APART: &[Apart] = &[
     },
     Apart {
         name: "chaos",
-        about: "a fleet of servers, Python and Rust on PostgreSQL, killed and suspended for ten minutes, or --minutes N",
+        about: "a fleet of servers, Python and Rust, killed and suspended for eight minutes, a quarter on each engine, or --minutes N",
         usage: "usage: cargo xtask chaos [--minutes N]\n",
         main: chaos::main,
     },

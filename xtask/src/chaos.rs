@@ -1,39 +1,51 @@
-//! `chaos`: what processes, servers and the engine of a whole fleet go through. The part `serve` does each once.
+//! `chaos`: what processes, servers and the engine of a whole fleet go through. The part `serve` does each once, on one
+//! engine.
 
 use std::process::ExitCode;
 
 use crate::apart;
-use crate::engines::CHAOS;
+use crate::engines::{CHAOS, CHAOS_ON_POSTGRES, Test};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::PYTHON;
-use crate::venv::Venv;
+use crate::venv::{RANDFLAKE, Venv};
 
-const PACKAGE: &str = "randflake==2.1.0";
-const MINUTES: u32 = 10;
+const ENGINES: u32 = 4;
+const MINUTES: u32 = 8;
 
+/// Of the part `serve`.
 pub(crate) fn needs() -> Vec<Need> {
-    let mut needs = CHAOS.needs();
+    needs_of(&CHAOS_ON_POSTGRES)
+}
+
+/// The same.
+pub(crate) fn run(report: &mut Report) {
+    run_for(report, &CHAOS_ON_POSTGRES, &["postgres::"], 0);
+}
+
+fn needs_of(test: &Test) -> Vec<Need> {
+    let mut needs = test.needs();
     needs.push(Need::Tool(&PYTHON));
     needs
 }
 
-/// For so long at least.
-pub(crate) fn run(report: &mut Report, seconds: u32) {
+/// For so long at least on each engine.
+fn run_for(report: &mut Report, test: &Test, only: &[&str], seconds: u32) {
     let what = "a fleet that is killed and suspended";
-    let Some(venv) = Venv::with(report, "chaos", what, &[PACKAGE]) else {
+    let Some(venv) = Venv::with(report, "chaos", what, &[RANDFLAKE]) else {
         return;
     };
-    CHAOS.run_with(report, |command| {
+    test.run_with(report, |command| {
         command.env("RANDFLAKE_SERVE_PYTHON", venv.program("python"));
         command.env("RANDFLAKE_CHAOS_SECONDS", seconds.to_string());
+        command.arg("--").args(only);
     });
 }
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
     let minutes = apart::number(arguments, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
     let report = Report::new(false);
-    Ok(apart::run("chaos", &needs(), report, |report| {
-        run(report, minutes * 60);
+    Ok(apart::run("chaos", &needs_of(&CHAOS), report, |report| {
+        run_for(report, &CHAOS, &[], minutes * 60 / ENGINES);
     }))
 }

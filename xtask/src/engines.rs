@@ -13,151 +13,89 @@ use crate::tools::{
 /// A tool, and the environment variable that tells tests where it is.
 type Told = (&'static Tool, &'static str);
 
-const REDIS_SERVER: Told = (&REDIS, "RANDFLAKE_REDIS_SERVER");
-const ETCD_SERVER: Told = (&ETCD, "RANDFLAKE_ETCD");
-const POSTGRES_PROGRAMS: Told = (&POSTGRES, "RANDFLAKE_POSTGRES");
-const MARIADB_SERVER: Told = (&MARIADB, "RANDFLAKE_MARIADBD");
-const MARIADB_SETUP: Told = (&MARIADB_INSTALL, "RANDFLAKE_MARIADB_INSTALL_DB");
-const WALL_CLOCK: Told = (&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME");
+const REDIS_SERVER: &[Told] = &[(&REDIS, "RANDFLAKE_REDIS_SERVER")];
+const ETCD_SERVER: &[Told] = &[(&ETCD, "RANDFLAKE_ETCD")];
+const POSTGRES_PROGRAMS: &[Told] = &[(&POSTGRES, "RANDFLAKE_POSTGRES")];
+const MARIADB_SERVER: &[Told] = &[
+    (&MARIADB, "RANDFLAKE_MARIADBD"),
+    (&MARIADB_INSTALL, "RANDFLAKE_MARIADB_INSTALL_DB"),
+];
+const WALL_CLOCK: &[Told] = &[(&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME")];
 /// Whoever mounts a file system must be root too.
-const FILE_SYSTEM: Told = (&MKFS_EXT4, "RANDFLAKE_MKFS_EXT4");
-
+const FILE_SYSTEM: &[Told] = &[(&MKFS_EXT4, "RANDFLAKE_MKFS_EXT4")];
 /// The same for networks.
-const NETWORKS: Told = (&IP, "RANDFLAKE_IP");
+const NETWORKS: &[Told] = &[(&IP, "RANDFLAKE_IP")];
+const MACHINE: &[Told] = &[(&QEMU_X86, "RANDFLAKE_QEMU"), (&LINUX, "RANDFLAKE_LINUX")];
 
-const ALL_ENGINES: &[Told] = &[
+const ALL_ENGINES: &[&[Told]] = &[REDIS_SERVER, ETCD_SERVER, POSTGRES_PROGRAMS, MARIADB_SERVER];
+const ALL_ENGINES_AND_WALL_CLOCK: &[&[Told]] = &[
     REDIS_SERVER,
     ETCD_SERVER,
     POSTGRES_PROGRAMS,
     MARIADB_SERVER,
-    MARIADB_SETUP,
+    WALL_CLOCK,
 ];
 
 /// A test program, and the tools that it needs.
 pub(crate) struct Test {
     name: &'static str,
-    tools: &'static [Told],
+    tools: &'static [&'static [Told]],
+}
+
+const fn test(name: &'static str, tools: &'static [&'static [Told]]) -> Test {
+    Test { name, tools }
 }
 
 const TESTS: &[Test] = &[
-    Test {
-        name: "servers",
-        tools: &[
-            REDIS_SERVER,
-            ETCD_SERVER,
-            POSTGRES_PROGRAMS,
-            MARIADB_SERVER,
-            MARIADB_SETUP,
-            WALL_CLOCK,
-        ],
-    },
-    Test {
-        name: "volumes",
-        tools: &[FILE_SYSTEM],
-    },
-    Test {
-        name: "contract_redis",
-        tools: &[REDIS_SERVER],
-    },
-    Test {
-        name: "contract_etcd",
-        tools: &[ETCD_SERVER],
-    },
-    Test {
-        name: "contract_postgres",
-        tools: &[POSTGRES_PROGRAMS],
-    },
-    Test {
-        name: "postgresql",
-        tools: &[POSTGRES_PROGRAMS, WALL_CLOCK],
-    },
-    Test {
-        name: "segment_faults",
-        tools: ALL_ENGINES,
-    },
-    Test {
-        name: "encryption",
-        tools: ALL_ENGINES,
-    },
-    Test {
-        name: "doctors",
-        tools: ALL_ENGINES,
-    },
-    Test {
-        name: "starters",
-        tools: ALL_ENGINES,
-    },
-    Test {
-        name: "contract_mysql",
-        tools: &[MARIADB_SERVER, MARIADB_SETUP, WALL_CLOCK],
-    },
+    test("servers", ALL_ENGINES_AND_WALL_CLOCK),
+    test("volumes", &[FILE_SYSTEM]),
+    test("contract_redis", &[REDIS_SERVER]),
+    test("contract_etcd", &[ETCD_SERVER]),
+    test("contract_postgres", &[POSTGRES_PROGRAMS]),
+    test("postgresql", &[POSTGRES_PROGRAMS, WALL_CLOCK]),
+    test("segment_faults", ALL_ENGINES),
+    test("encryption", ALL_ENGINES),
+    test("doctors", ALL_ENGINES),
+    test("starters", ALL_ENGINES),
+    test("contract_mysql", &[MARIADB_SERVER, WALL_CLOCK]),
 ];
 
 /// Run by the part `integrations`, in another workspace.
-pub(crate) const DATABASES: Test = Test {
-    name: "integrations",
-    tools: &[
-        REDIS_SERVER,
-        POSTGRES_PROGRAMS,
-        MARIADB_SERVER,
-        MARIADB_SETUP,
-    ],
-};
+pub(crate) const DATABASES: Test = test(
+    "integrations",
+    &[REDIS_SERVER, POSTGRES_PROGRAMS, MARIADB_SERVER],
+);
 
 /// Run by the part `faults`.
-pub(crate) const FAULTS: Test = Test {
-    name: "faults",
-    tools: &[
-        REDIS_SERVER,
-        ETCD_SERVER,
-        POSTGRES_PROGRAMS,
-        MARIADB_SERVER,
-        MARIADB_SETUP,
-        WALL_CLOCK,
-    ],
-};
+pub(crate) const FAULTS: Test = test("faults", ALL_ENGINES_AND_WALL_CLOCK);
 
 /// Run by the part `faults`. Without root it is left out by name.
-pub(crate) const OUTAGES: Test = Test {
-    name: "outages",
-    tools: &[
+pub(crate) const OUTAGES: Test = test(
+    "outages",
+    &[
         REDIS_SERVER,
         ETCD_SERVER,
         POSTGRES_PROGRAMS,
         MARIADB_SERVER,
-        MARIADB_SETUP,
         FILE_SYSTEM,
         NETWORKS,
     ],
-};
+);
 
-/// Run by the part `serve` and the subcommand `chaos`.
-pub(crate) const CHAOS: Test = Test {
-    name: "chaos",
-    tools: &[POSTGRES_PROGRAMS],
-};
+/// Run by the subcommand `chaos`.
+pub(crate) const CHAOS: Test = test("chaos", ALL_ENGINES);
+
+/// Run by the part `serve`, on one engine.
+pub(crate) const CHAOS_ON_POSTGRES: Test = test("chaos", &[POSTGRES_PROGRAMS]);
 
 /// Run by the subcommand `soak`.
-pub(crate) const SOAK: Test = Test {
-    name: "soak",
-    tools: ALL_ENGINES,
-};
+pub(crate) const SOAK: Test = test("soak", ALL_ENGINES);
 
 /// Run by the subcommand `copies`.
-pub(crate) const COPIED_MACHINES: Test = Test {
-    name: "copied_machines",
-    tools: &[
-        REDIS_SERVER,
-        (&QEMU_X86, "RANDFLAKE_QEMU"),
-        (&LINUX, "RANDFLAKE_LINUX"),
-    ],
-};
+pub(crate) const COPIED_MACHINES: Test = test("copied_machines", &[REDIS_SERVER, MACHINE]);
 
 /// Run by `bench`.
-pub(crate) const LEASES: Test = Test {
-    name: "leases",
-    tools: ALL_ENGINES,
-};
+pub(crate) const LEASES: Test = test("leases", ALL_ENGINES);
 
 pub(crate) fn needs() -> Vec<Need> {
     TESTS.iter().flat_map(Test::needs).collect()
@@ -177,9 +115,12 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 impl Test {
+    fn tools(&self) -> impl Iterator<Item = Told> {
+        self.tools.iter().copied().flatten().copied()
+    }
+
     pub(crate) fn needs(&self) -> Vec<Need> {
-        let tools = self.tools.iter();
-        tools.map(|(tool, _)| Need::Tool(tool)).collect()
+        self.tools().map(|(tool, _)| Need::Tool(tool)).collect()
     }
 
     pub(crate) fn run(&self, report: &mut Report) {
@@ -205,13 +146,12 @@ impl Test {
     }
 
     fn mounts(&self) -> bool {
-        let mut variables = self.tools.iter().map(|(_, variable)| *variable);
-        variables.any(|variable| variable == FILE_SYSTEM.1)
+        self.tools().any(|(tool, _)| tool.name == MKFS_EXT4.name)
     }
 
     /// Tells a program where the tools are, if all are there.
     pub(crate) fn tell(&self, report: &mut Report, command: &mut Command) -> bool {
-        for (tool, variable) in self.tools {
+        for (tool, variable) in self.tools() {
             let Some(path) = report.tool(tool, self.name) else {
                 return false;
             };

@@ -4,9 +4,7 @@ use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::PYTHON;
-use crate::venv::Venv;
-
-const PACKAGE: &str = "randflake==2.1.0";
+use crate::venv::{RANDFLAKE, Venv};
 
 pub(crate) fn needs() -> Vec<Need> {
     vec![Need::Tool(&PYTHON)]
@@ -14,7 +12,7 @@ pub(crate) fn needs() -> Vec<Need> {
 
 pub(crate) fn run(report: &mut Report) {
     let what = "ids exchanged with the Python package";
-    let Some(venv) = Venv::with(report, "interop", what, &[PACKAGE]) else {
+    let Some(venv) = Venv::with(report, "interop", what, &[RANDFLAKE]) else {
         return;
     };
     let mut command = separate_test("interop");

@@ -23,12 +23,8 @@ const BESIDE: &[&[&str]] = &[
 const BESIDE_AT_EACH_EDIT: &[&[&str]] = &[&["unit"]];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {
-    let scratch = match Scratch::new("output") {
-        Ok(scratch) => scratch,
-        Err(error) => {
-            report.verdict("temporary directory", Err(error.to_string()));
-            return;
-        }
+    let Some(scratch) = Scratch::reported(report, "output") else {
+        return;
     };
     let empty = report.beside(Output::default());
     let lanes = if report.is_at_each_edit() {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io, process};
 
+use crate::report::Report;
+
 /// A fresh directory, removed on drop.
 pub(crate) struct Scratch(PathBuf);
 
@@ -12,6 +14,13 @@ impl Scratch {
         let path = env::temp_dir().join(format!("randflake-{name}-{}", process::id()));
         fs::create_dir(&path)?;
         Ok(Self(path))
+    }
+
+    /// The same, or a report of why there is none.
+    pub(crate) fn reported(report: &mut Report, name: &str) -> Option<Self> {
+        let made = Self::new(name);
+        made.map_err(|error| report.verdict("temporary directory", Err(error.to_string())))
+            .ok()
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -7,6 +7,9 @@ use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::tools::PYTHON;
 
+/// The published package.
+pub(crate) const RANDFLAKE: &str = "randflake==2.1.0";
+
 /// A folder that is removed with it.
 pub(crate) struct Venv(Scratch);
 
@@ -19,13 +22,7 @@ impl Venv {
         packages: &[&str],
     ) -> Option<Self> {
         let python = report.tool(&PYTHON, what)?;
-        let scratch = match Scratch::new(name) {
-            Ok(scratch) => scratch,
-            Err(error) => {
-                report.verdict("temporary directory", Err(error.to_string()));
-                return None;
-            }
-        };
+        let scratch = Scratch::reported(report, name)?;
         let folder = scratch.path().to_string_lossy();
         let mut make = program(&python.to_string_lossy(), &["-m", "venv", &folder]);
         if !report.check("virtual environment", &mut make) {

@@ -102,9 +102,9 @@ mod manual {
             self.change(|now| now.saturating_add(ms));
         }
 
-        /// Turns time back; without effect while it is unknown.
-        pub fn turn_back_ms(&self, ms: u64) {
-            self.change(|now| now.saturating_sub(ms));
+        /// Sets the time ahead, or back if `ms` is negative; without effect while it is unknown.
+        pub fn step_ms(&self, ms: i64) {
+            self.change(|now| now.saturating_add_signed(ms));
         }
 
         fn change(&self, to: impl Fn(u64) -> u64) {

@@ -18,6 +18,17 @@ pub use spec::{Field, LayoutFields, LayoutSpec};
 
 use crate::Permutation;
 
+/// The layouts here, by the names of their programs or companies.
+pub const LAYOUTS: [(&str, LayoutSpec); 7] = [
+    ("randflake", Randflake::SPEC),
+    ("snowflake", Snowflake::SPEC),
+    ("sonyflake", Sonyflake::SPEC),
+    ("discord", Discord::SPEC),
+    ("instagram", Instagram::SPEC),
+    ("mastodon", Mastodon::SPEC),
+    ("baidu", Baidu::SPEC),
+];
+
 /// A layout as a type: where the fields are, what a tick is, and how a raw id becomes public.
 ///
 /// A layout of one's own takes a few lines. Nothing assumes an order of the fields, and one that

@@ -28,8 +28,9 @@ impl Ids {
             .clone()
     }
 
-    fn count(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    fn newest(&self) -> Option<u64> {
+        let ids = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ids.last().copied()
     }
 
     /// The number of a line, unless the line was cut short.
@@ -87,10 +88,10 @@ impl Process {
         self.child.wait().unwrap();
     }
 
-    /// Waits until it has issued once more.
-    pub(crate) fn goes_on(&mut self) {
-        let (before, begun) = (self.ids.count(), Instant::now());
-        while self.ids.count() == before {
+    /// Waits for an id that is later. Those from before may still be in the pipe.
+    pub(crate) fn goes_on(&mut self, is_later: impl Fn(u64) -> bool) {
+        let begun = Instant::now();
+        while !self.ids.newest().is_some_and(&is_later) {
             if self.child.try_wait().unwrap().is_some() {
                 // It gave up, as a process may when its store is away.
                 self.child = launch((self.command)(), &self.ids);
@@ -159,9 +160,9 @@ impl Client {
         client
     }
 
-    pub(crate) fn goes_on(&self) {
-        let (before, begun) = (self.ids.count(), Instant::now());
-        while self.ids.count() == before {
+    pub(crate) fn goes_on(&self, is_later: impl Fn(u64) -> bool) {
+        let begun = Instant::now();
+        while !self.ids.newest().is_some_and(&is_later) {
             assert!(begun.elapsed() < LIMIT, "a client does not go on");
             thread::sleep(PAUSE);
         }

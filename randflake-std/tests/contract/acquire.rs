@@ -12,7 +12,8 @@ use randflake_std::{Layout, LayoutSpec, Randflake, Snowflake};
 
 use super::referee::Referee;
 use super::{
-    Backend, Eight, TTL, acquire, acquire_one, acquire_some, eight, tick_at, ticks, token,
+    Backend, Eight, TTL, acquire, acquire_one, acquire_some, eight, patiently, tick_at, ticks,
+    token,
 };
 
 fn node_ids(grants: &[Grant]) -> BTreeSet<u32> {
@@ -327,7 +328,7 @@ fn refuses(store: &mut dyn LeaseStore, number: u128) {
 pub(crate) fn many_clients_at_once(backend: &impl Backend) {
     const CLIENTS: u32 = 16;
     let namespace = Namespace::new("orders", Randflake).unwrap();
-    let clients = (0..CLIENTS).map(|_| backend.open(&namespace).unwrap());
+    let clients = (0..CLIENTS).map(|_| patiently(|| backend.open(&namespace)).unwrap());
     let clients: Vec<_> = clients.enumerate().collect();
     let grants = thread::scope(|scope| {
         let work = |(client, mut store): (usize, Box<dyn LeaseStore>)| {

@@ -99,7 +99,7 @@ impl<'b, B: Backend> World<'b, B> {
         let number = self.opened;
         self.opened += 1;
         Client {
-            store: self.backend.open(&self.namespace).unwrap(),
+            store: patiently(|| self.backend.open(&self.namespace)).unwrap(),
             number,
             holder: format!("holder-{number}"),
             held: Vec::new(),
@@ -122,7 +122,8 @@ impl<'b, B: Backend> World<'b, B> {
             }
             94..98 => self.step_clock(client),
             98 => {
-                self.clients[client].store.quarantine().unwrap();
+                let store = &mut self.clients[client].store;
+                patiently(|| store.quarantine()).unwrap();
                 self.pass_the_quarantine();
             }
             _ => {
@@ -248,8 +249,9 @@ impl<'b, B: Backend> World<'b, B> {
     }
 
     fn step_clock(&mut self, client: usize) {
-        let most = self.backend.history_clock_steps_ms();
-        let ms = self.random.u64(1..=2 * most).cast_signed() - most.cast_signed();
+        let most = self.backend.history_clock_steps().as_millis();
+        let most = i64::try_from(most).unwrap();
+        let ms = self.random.i64(1 - most..=most);
         self.backend.step_clock(self.clients[client].number, ms);
     }
 

@@ -18,8 +18,8 @@ use core::time::Duration;
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed, StoreError,
-    Token,
+    self, AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed,
+    StoreError, Token,
 };
 use randflake_std::{Layout, Plain};
 
@@ -38,11 +38,20 @@ pub(crate) trait Backend {
     /// Another client, of any namespace.
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError>;
 
+    /// Where it is, unless in memory.
+    fn url(&self) -> String {
+        String::new()
+    }
+
     /// The names of its namespaces, without opening one.
-    fn names(&self) -> Vec<String>;
+    fn names(&self) -> Vec<String> {
+        lease::namespaces(&self.url()).unwrap().unwrap_or_default()
+    }
 
     /// A namespace as it is stored.
-    fn find(&self, name: &str) -> Option<Namespace>;
+    fn find(&self, name: &str) -> Option<Namespace> {
+        lease::find(&self.url(), name).unwrap()
+    }
 
     /// Lets time pass for all clients: they have one clock, unless told otherwise.
     fn pass(&self, span: Duration) {
@@ -62,12 +71,14 @@ pub(crate) trait Backend {
     }
 
     /// How many steps a random history has: thousands where they are cheap.
-    fn history_steps(&self) -> usize;
+    fn history_steps(&self) -> usize {
+        10_000
+    }
 
     /// How far a clock steps in a random history. Within the allowed skew where nothing but the clock
     /// is left to a store that has lost its memory.
-    fn history_clock_steps_ms(&self) -> u64 {
-        3_600_000
+    fn history_clock_steps(&self) -> Duration {
+        Duration::from_secs(3_600)
     }
 }
 
@@ -108,6 +119,11 @@ macro_rules! contract {
             the_history_says_who_held_a_node_id,
             a_tick_that_nobody_held_is_told,
             random_histories_grant_no_tick_twice,
+        }
+        #[cfg(feature = "ticket")]
+        $crate::contract! { $backend;
+            a_device_is_served_by_one_server_after_the_other,
+            a_released_lease_of_a_device_is_free,
         }
     };
     ($backend:expr; $($name:ident,)*) => {

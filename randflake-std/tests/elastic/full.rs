@@ -1,7 +1,6 @@
 //! Namespaces and stores that give no more.
 
 use core::sync::atomic::Ordering;
-use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,8 +9,8 @@ use randflake_std::lease::StoreErrorKind;
 
 use crate::watched::{Watch, Watched};
 use crate::{
-    NODE_IDS, Server, TTL, assert_distinct, builder, burst, held, is_ready, is_short, memory,
-    pause, until,
+    LONG_TTL, LONGER_TTL, NODE_IDS, Server, TTL, assert_distinct, builder, burst, held, is_ready,
+    is_short, memory, pause, until,
 };
 
 /// The pause after a refusal is at least this, less a tenth; and a request is halved twice at most.
@@ -20,18 +19,22 @@ const CALLS_OF_A_TRY: u128 = 3;
 
 pub(crate) fn full(open: &Server) {
     let count = NODE_IDS - 1;
-    let others = builder(open(), count..=count).build().unwrap();
+    let others = builder(open(), count..=count);
+    let others = others.ttl(LONG_TTL).build().unwrap();
     let watch = Arc::new(Watch::default());
     let store = Watched {
         store: open(),
         watch: Arc::clone(&watch),
     };
-    let ids = builder(store, 1..=4).build().unwrap();
+    let ids = builder(store, 1..=4).ttl(LONGER_TTL).build().unwrap();
     let started = Instant::now();
     let mut issued = Vec::new();
+    let is_exhausted = || {
+        let error = ids.lease().shortage;
+        error.is_some_and(|error| error.kind() == StoreErrorKind::Exhausted)
+    };
+    until("a shortage", || burst(&ids, &mut issued), is_exhausted);
     until("a shortage", || burst(&ids, &mut issued), || is_short(&ids));
-    let error = ids.lease().shortage.unwrap();
-    assert_eq!(error.kind(), StoreErrorKind::Exhausted);
     assert!(ids.lease().last_error.is_none() && ids.health().is_ready());
     // It goes on with what it has.
     let before = issued.len();
@@ -59,8 +62,8 @@ pub(crate) fn full(open: &Server) {
 #[test]
 fn what_is_free_is_taken_when_it_is_less_than_was_asked_for() {
     let store = memory();
-    let fixed = builder(store.clone(), 3..=3).build().unwrap();
-    let ids = builder(store, 2..=8).build().unwrap();
+    let fixed = builder(store.clone(), 3..=3).ttl(LONG_TTL).build().unwrap();
+    let ids = builder(store, 2..=8).ttl(LONGER_TTL).build().unwrap();
     let mut issued = Vec::new();
     until("a shortage", || burst(&ids, &mut issued), || is_short(&ids));
     assert_eq!(held(&ids), 5);
@@ -73,7 +76,7 @@ fn what_is_free_is_taken_when_it_is_less_than_was_asked_for() {
 #[test]
 fn without_the_store_it_goes_on_with_what_it_has_and_takes_more_when_the_store_is_back() {
     let store = memory();
-    let ids = builder(store.clone(), 1..=4).build().unwrap();
+    let ids = builder(store.clone(), 1..=4).ttl(LONG_TTL).build().unwrap();
     let mut issued = Vec::new();
     store.fail_next(u32::MAX);
     let is_told = || matches!(ids.health(), Health::Degraded { .. });
@@ -97,7 +100,7 @@ fn without_the_store_it_goes_on_with_what_it_has_and_takes_more_when_the_store_i
 #[test]
 fn a_lost_reply_costs_no_node_id() {
     let store = memory();
-    let builder = builder(store.clone(), 1..=8).ttl(Duration::from_secs(300));
+    let builder = builder(store.clone(), 1..=8).ttl(LONG_TTL);
     let ids = builder.build().unwrap();
     let mut issued = Vec::new();
     store.lose_replies(2);

@@ -1,16 +1,17 @@
 //! Taking more and giving them back.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
 use randflake_core::{Layout, LayoutFields, LayoutSpec, Plain};
-use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
+use randflake_std::lease::{MemoryStore, Namespace, Record};
 use randflake_std::{BuildError, Builder, ExactSystemClock, GenerateError, Id, Snowflake};
 
 use crate::{
-    Few, PER_TICK, Server, TTL, assert_distinct, builder, burst, held, is_ready, memory, node_ids,
-    pause, trickle, until,
+    Few, LONG_TTL, PATIENCE, PER_TICK, Server, TTL, assert_distinct, builder, burst, held,
+    is_ready, memory, node_ids, pause, trickle, until,
 };
 
 pub(crate) fn burst_and_quiet(open: &Server) {
@@ -38,28 +39,28 @@ pub(crate) fn burst_and_quiet(open: &Server) {
             || trickle(&ids, &mut all),
             || held(&ids) == 1,
         );
-        all.push(ids.generate_wait(TTL).unwrap());
-        assert!(is_ready(&ids));
+        all.push(ids.generate_wait(PATIENCE).unwrap());
+        until("readiness", pause, || is_ready(&ids));
     }
     until("a burst", || burst(&ids, &mut all), || held(&ids) == 6);
     ids.close().unwrap();
+    let mut unused_from = BTreeMap::new();
+    for id in all.iter().map(|&id| ids.inspect(id)) {
+        let from = unused_from.entry(id.node_id).or_insert(0);
+        *from = (*from).max(id.tick + 1);
+    }
     assert_distinct(all);
-    let mut store = open();
-    let now = store
-        .namespace()
-        .spec()
-        .tick_at(store.now().unwrap())
-        .unwrap();
-    for record in store.list().unwrap() {
-        let end = record.grant.end;
-        assert!(end <= now + 1, "held until {end}, at {now}");
+    for Record { grant, .. } in open().list().unwrap() {
+        let unused_from = unused_from.get(&grant.node_id).copied();
+        let is_released = grant.end <= unused_from.unwrap_or(0).max(grant.start);
+        assert!(is_released, "{grant:?}, not used from {unused_from:?} on");
     }
 }
 
 /// Without a single refusal.
 #[test]
 fn half_of_a_tick_is_enough_to_take_more() {
-    let ids = builder(memory(), 1..=2).build().unwrap();
+    let ids = builder(memory(), 1..=2).ttl(LONG_TTL).build().unwrap();
     let mut issued = Vec::new();
     let mut tick = 0;
     let mut of_tick = 0;
@@ -122,7 +123,7 @@ fn a_wait_that_is_shorter_than_the_rest_of_the_tick_ends_with_another_node_id() 
 
 #[test]
 fn a_buffer_takes_more_too() {
-    let ids = builder(memory(), 1..=4).build().unwrap();
+    let ids = builder(memory(), 1..=4).ttl(LONG_TTL).build().unwrap();
     let mut buffer = vec![Id::from_u64(0); PER_TICK * 2];
     let mut issued = Vec::new();
     let fill = || match ids.fill(&mut buffer) {
@@ -157,8 +158,9 @@ fn ticks_of_a_millisecond_run_out_too() {
 
 #[test]
 fn chosen_node_ids_and_a_number_are_kept() {
-    let chosen = builder(memory(), 1..=4).choose([5, 6]).build().unwrap();
-    let fixed = builder(memory(), 2..=2).build().unwrap();
+    let long = |count| builder(memory(), count).ttl(LONG_TTL);
+    let chosen = long(1..=4).choose([5, 6]).build().unwrap();
+    let fixed = long(2..=2).build().unwrap();
     for ids in [chosen, fixed] {
         let before = node_ids(&ids);
         let mut issued = Vec::new();

@@ -6,12 +6,14 @@ use randflake_std::Id;
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore};
 
 use crate::{
-    Ids, TTL, assert_distinct, builder, burst, held, memory, node_ids, pause, trickle, until,
+    Ids, LONG_TTL, LONGER_TTL, PATIENCE, assert_distinct, builder, burst, held, memory, node_ids,
+    pause, trickle, until,
 };
 
 /// A handle with four node ids, and what it has issued.
 fn four(store: &MemoryStore) -> (Ids, Vec<Id>) {
-    let ids = builder(store.clone(), 1..=4).build().unwrap();
+    let ids = builder(store.clone(), 1..=4);
+    let ids = ids.ttl(LONGER_TTL).build().unwrap();
     let mut issued = Vec::new();
     until(
         "four node ids",
@@ -40,7 +42,7 @@ fn one_lost_lease_of_many_ends_alone() {
         || !node_ids(&ids).contains(&lost),
     );
     assert!(!node_ids(&ids).is_disjoint(&before));
-    issued.push(ids.generate_wait(TTL).unwrap());
+    issued.push(ids.generate_wait(PATIENCE).unwrap());
     assert_eq!(ids.lease().contested, 0);
     assert_distinct(issued);
 }
@@ -51,7 +53,7 @@ fn one_contested_lease_of_many_ends_alone() {
     let store = memory();
     let (ids, mut issued) = four(&store);
     let before = node_ids(&ids);
-    let last = ids.generate_wait(TTL).unwrap();
+    let last = ids.generate_wait(PATIENCE).unwrap();
     let contested = ids.inspect(last).node_id;
     let mut copy = store.clone();
     copy.renew(&[grant_of(&store, contested)], 3).unwrap();
@@ -61,7 +63,7 @@ fn one_contested_lease_of_many_ends_alone() {
         // So few that the one in use is not used up.
         for _ in 0..15 {
             let is_lost = ids.lease().contested == 1;
-            let id = ids.generate_wait(TTL).unwrap();
+            let id = ids.generate_wait(PATIENCE).unwrap();
             assert!(!is_lost || ids.inspect(id).node_id != contested);
             issued.push(id);
             later += u32::from(is_lost);
@@ -90,7 +92,7 @@ fn all_that_were_lost_leave_the_smallest_number_to_replace() {
         || trickle(&ids, &mut issued),
         || held(&ids) == 1 && node_ids(&ids).is_disjoint(&before),
     );
-    issued.push(ids.generate_wait(TTL).unwrap());
+    issued.push(ids.generate_wait(PATIENCE).unwrap());
     let records = store.clone().list().unwrap().into_iter();
     let others = records.filter(|record| !before.contains(&record.grant.node_id));
     // More than one if the burst's last tick was not over yet.
@@ -103,6 +105,7 @@ fn no_node_id_of_before_a_copy_is_issued_from() {
     let word: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(1)));
     let store = memory();
     let ids = builder(store.clone(), 1..=4)
+        .ttl(LONG_TTL)
         .generation(word)
         .build()
         .unwrap();
@@ -119,7 +122,7 @@ fn no_node_id_of_before_a_copy_is_issued_from() {
         .collect();
     word.fetch_add(1, Ordering::SeqCst);
     for _ in 0..500 {
-        let id = ids.generate_wait(TTL * 4).unwrap();
+        let id = ids.generate_wait(PATIENCE).unwrap();
         assert!(!before.contains(&ids.inspect(id).node_id));
         issued.push(id);
     }

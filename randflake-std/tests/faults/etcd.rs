@@ -11,7 +11,7 @@ use randflake_std::lease;
 use crate::engines::etcd::EtcdCluster;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
-use crate::scenarios::begin;
+use crate::scenarios::{begin, patiently};
 use crate::trial;
 
 pub(crate) fn trials() -> [Trial; 2] {
@@ -75,8 +75,8 @@ fn an_older_snapshot_is_restored() {
     fs::rename(&snapshot, &data).unwrap();
     server.restart();
     // The administrator's first act.
-    let mut store = lease::open(&url, &namespace("restore")).unwrap();
-    assert!(store.quarantine().unwrap() > Duration::from_secs(10));
+    let wait = patiently(|| lease::open(&url, &namespace("restore"))?.quarantine());
+    assert!(wait > Duration::from_secs(10), "{wait:?}");
     running.extend((0..4).map(|_| fleet.start(TTL * 11)));
     fleet.finish(running);
 }

@@ -11,6 +11,7 @@ use tokio::time::sleep;
 
 use crate::engine::Engine;
 use crate::issuer::{Few, TTL, namespace};
+use crate::scenarios::{end_quarantine, has_closed};
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -25,8 +26,7 @@ fn builder(url: &str) -> Builder<Few> {
 
 /// Ends the time without grants that a new Redis server begins with, and others after a loss.
 fn declare_new(url: &str) {
-    let mut store = lease::open(url, &namespace("late")).unwrap();
-    store.end_quarantine().unwrap();
+    end_quarantine(url, "late");
 }
 
 pub(crate) fn a_start_is_waited_for(engine: &mut dyn Engine) {
@@ -74,6 +74,6 @@ pub(crate) fn a_runtime_goes_on(engine: &mut dyn Engine) {
         runtime
             .block_on(handle.generate_wait_async(PATIENCE))
             .unwrap();
-        runtime.block_on(handle.close_async()).unwrap();
+        has_closed(runtime.block_on(handle.close_async()));
     });
 }

@@ -80,11 +80,15 @@ impl Database {
 }
 
 fn acquire(store: &mut dyn LeaseStore, count: u32) -> Result<Vec<Grant>, StoreError> {
+    acquire_for(store, count, TTL)
+}
+
+fn acquire_for(store: &mut dyn LeaseStore, count: u32, ttl: u64) -> Result<Vec<Grant>, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
         nodes: NodeIds::Any(count),
-        ttl: TTL,
+        ttl,
     });
     acquired.map(|acquired| acquired.grants)
 }

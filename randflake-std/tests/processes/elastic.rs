@@ -24,6 +24,7 @@ pub(crate) fn to_and_fro() -> Result<(), Failed> {
     let start = |output: &PathBuf| {
         Order::new(&store, "test", output, TIME)
             .elastic(MOST)
+            .patient()
             .start()
     };
     let mut processes: Vec<_> = outputs[..PROCESSES].iter().map(start).collect();

@@ -5,24 +5,12 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use libtest_mimic::Failed;
+use randflake_core::internal::LAYOUTS;
 use randflake_std::lease::forecast::{AHEAD, last_date};
-use randflake_std::{
-    Baidu, Discord, Instagram, Layout, LayoutSpec, Mastodon, Randflake, Snowflake, Sonyflake,
-};
 
 use crate::clocks::libfaketime;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-const LAYOUTS: [(&str, LayoutSpec); 7] = [
-    ("randflake", Randflake::SPEC),
-    ("snowflake", Snowflake::SPEC),
-    ("sonyflake", Sonyflake::SPEC),
-    ("discord", Discord::SPEC),
-    ("instagram", Instagram::SPEC),
-    ("mastodon", Mastodon::SPEC),
-    ("baidu", Baidu::SPEC),
-];
 
 pub(crate) fn are_announced() -> Result<(), Failed> {
     let library = libfaketime()?;

@@ -13,21 +13,26 @@ use randflake_std::lease::Namespace;
 use randflake_std::segment::CounterError;
 use randflake_std::segment::{Segment, SegmentStore};
 
+use crate::contract::Backend;
 pub(crate) use crate::contract::eight as namespace;
 pub(crate) use history::*;
 pub(crate) use loss::*;
 pub(crate) use reserve::*;
 
 /// A store that starts empty, and its clients.
-pub(crate) trait Counters: Sync {
+pub(crate) trait Counters: Backend + Sync {
     /// Another client, for the counter of any namespace.
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore>;
 
     /// Lets the store lose all its records, in a way that it should notice.
-    fn lose_counters(&self);
+    fn lose_counters(&self) {
+        self.lose_memory();
+    }
 
     /// How many steps a random history has: thousands where they are cheap.
-    fn counter_steps(&self) -> usize;
+    fn counter_steps(&self) -> usize {
+        500
+    }
 }
 
 macro_rules! segment_contract {

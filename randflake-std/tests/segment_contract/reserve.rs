@@ -1,8 +1,9 @@
 //! Reserving, with nothing that goes wrong.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use randflake_std::segment::{CounterStatus, MAX_NUMBER, Segment};
+use randflake_std::segment::{CounterError, CounterStatus, MAX_NUMBER, Segment};
 
 use super::{Counters, invalid, namespace, segment};
 
@@ -91,23 +92,39 @@ pub(crate) fn a_counter_is_never_told_to_go_back(backend: &impl Counters) {
 pub(crate) fn many_clients_at_once_reserve_each_number_once(backend: &impl Counters) {
     const CLIENTS: u64 = 8;
     const EACH: u64 = 20;
+    const TRIES: usize = 100;
+    // A reservation that a busy machine does not answer in time may leave a gap.
+    let unanswered = AtomicBool::new(false);
     let reserve = |client: u64| {
         let mut store = backend.open_counter(&namespace("orders"));
+        let mut reserve = |len| {
+            for _ in 0..TRIES {
+                match store.reserve(len) {
+                    Err(CounterError::Unavailable(_)) => unanswered.store(true, Ordering::SeqCst),
+                    reserved => return reserved.unwrap(),
+                }
+            }
+            store.reserve(len).unwrap()
+        };
         let lengths = (1..=EACH).map(|n| 1 + (n * client) % 5);
-        let segments = lengths.map(|len| store.reserve(len).unwrap());
-        segments.collect::<Vec<_>>()
+        lengths.map(&mut reserve).collect::<Vec<_>>()
     };
     let mut segments = thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|client| scope.spawn(move || reserve(client)))
+            .map(|client| {
+                let reserve = &reserve;
+                scope.spawn(move || reserve(client))
+            })
             .collect();
         let segments = clients.into_iter().map(|client| client.join().unwrap());
         segments.collect::<Vec<_>>().concat()
     });
     segments.sort_unstable_by_key(Segment::first);
+    let may_have_gaps = unanswered.into_inner();
     let mut next = 1;
     for segment in &segments {
-        assert_eq!(segment.first(), next, "they follow each other");
+        let follows = segment.first() == next || (may_have_gaps && segment.first() > next);
+        assert!(follows, "{segment:?} after {next}");
         next = segment.end();
     }
 }

@@ -93,6 +93,10 @@ const ANSWERED: &[(&[&str], &str)] = &[
         "-ERR COUNT takes a number, in digits only",
     ),
     (
+        &["ID.NEXT", "default", "COUNT", "+1"],
+        "-ERR COUNT takes a number, in digits only",
+    ),
+    (
         &["ID.NEXT", "default", "COUNT", "0"],
         "-ERR 0 ids were asked for: 1 to 100000 are allowed in one request",
     ),
@@ -108,13 +112,10 @@ const ANSWERED: &[(&[&str], &str)] = &[
         &["ID.NEXT", "default", "LIMIT", "1"],
         "-ERR syntax error: ID.NEXT namespace [COUNT n] [FORMAT text|int|raw] is allowed",
     ),
-    (
-        &["ID.INSPECT", "default", "!"],
-        "-ERR \"!\" is no id in text form: ",
-    ),
+    (&["ID.INSPECT", "default", "!"], "-ERR the id \"!\": "),
     (
         &["ID.INSPECT", "default", "x", "FORMAT", "int"],
-        "-ERR \"x\" is no signed number of 64 bits",
+        "-ERR the id \"x\": not a number from -9223372036854775808 to 9223372036854775807",
     ),
     (
         &["LEASE.ACQUIRE", "default", "COUNT", "0"],
@@ -123,6 +124,10 @@ const ANSWERED: &[(&[&str], &str)] = &[
     (
         &["LEASE.ACQUIRE", "default", "COUNT", "x"],
         "-ERR \"x\" is no value of COUNT: a number in digits is allowed",
+    ),
+    (
+        &["LEASE.ACQUIRE", "default", "EX", "+9"],
+        "-ERR \"+9\" is no value of EX: a number in digits is allowed",
     ),
     (
         &["LEASE.ACQUIRE", "default", "HOLDER", "device/1"],

@@ -156,7 +156,7 @@ fn a_second_loss_does_not_shorten_the_quarantine() {
     restore_in_place(&place.database(), &backup);
     let first = quarantined(&mut place.open());
     // The clock of who notices the second is behind.
-    place.clock.turn_back_ms(100_000);
+    place.clock.step_ms(-100_000);
     restore_anew(&place.database(), &fs::read(place.database()).unwrap());
     assert_eq!(
         quarantined(&mut place.open()).as_secs(),

@@ -26,7 +26,9 @@ use gate::Gate;
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Four ids in a tick of an hour, which hardly any turn of a tick will meet.
+const TICK: Duration = Duration::from_secs(40 * 365 * 24 * 3_600);
+
+/// Four ids in a tick of 40 years, from 2009 to 2049: no test meets the turn of a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Slow;
 
@@ -34,13 +36,17 @@ impl Layout for Slow {
     type Permutation = Plain;
     const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
         sequence: Field { bits: 2, shift: 0 },
-        tick_ms: 3_600_000,
+        timestamp: Field {
+            bits: 16,
+            shift: 34,
+        },
+        tick_ms: 1_000 * TICK.as_secs(),
         epoch_unix_ms: 0,
         ..Randflake::SPEC.fields()
     });
 }
 
-const TTL: Duration = Duration::from_secs(36_000);
+const TTL: Duration = TICK.saturating_mul(10);
 
 /// A store behind a gate that is open.
 fn store() -> (MemoryStore, Arc<Gate>) {

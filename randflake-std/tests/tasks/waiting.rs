@@ -89,7 +89,7 @@ fn a_wait_that_cannot_help_ends_at_once() {
     let handle = builder(store).build().unwrap();
     while handle.generate().is_ok() {}
     let runtime = current_thread();
-    // The next tick is up to an hour away.
+    // The next tick is decades away.
     let refused = runtime.block_on(handle.generate_wait_async(Duration::from_millis(1)));
     assert!(matches!(
         refused,

@@ -45,12 +45,8 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
         };
         options.extend([name.clone(), value]);
     }
-    let scratch = match Scratch::new("leases") {
-        Ok(scratch) => scratch,
-        Err(error) => {
-            report.verdict("temporary directory", Err(error.to_string()));
-            return Ok(());
-        }
+    let Some(scratch) = Scratch::reported(report, "leases") else {
+        return Ok(());
     };
     let mut measure = cargo(&[
         "bench",

@@ -25,6 +25,7 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench instructions
        cargo xtask bench index [--rows N]
        cargo xtask bench serve [--rounds N]
+       cargo xtask bench memory [--bursts N]
        cargo xtask bench leases [--rounds N] [--engine NAME] [--folder DIR] [--json FILE]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
@@ -38,9 +39,9 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
                 folders are; unless --engine or --folder is given into the record and DESIGN.md (eight minutes)
-
-  serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, into the record
-                (three minutes)
+  serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, and how long one
+                id takes at half of the highest rate, into the record (four minutes)
+  memory        what `randflake serve` keeps of bursts of 1,000 connections: fails unless it stops growing (20 minutes)
 
 flags:
   --host-only   leave out what needs tools other than Rust's, and say what was left out
@@ -53,7 +54,7 @@ struct Bench {
     run: fn(&mut Report, &[String]) -> Result<(), String>,
 }
 
-const BENCHES: [Bench; 9] = [
+const BENCHES: [Bench; 10] = [
     Bench {
         name: "",
         needs: Vec::new,
@@ -98,6 +99,11 @@ const BENCHES: [Bench; 9] = [
         name: "serve",
         needs: serve::needs,
         run: serve::run,
+    },
+    Bench {
+        name: "memory",
+        needs: serve::memory::needs,
+        run: serve::memory::run,
     },
 ];
 

@@ -11,8 +11,8 @@ use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
 use crate::tools::PYTHON;
+use crate::venv::{RANDFLAKE, Venv};
 
-const PACKAGE: &str = "randflake==2.1.0";
 /// Of a run without arguments.
 const CHART: &str = "docs/peers.svg";
 /// Has the table of all records between two marks.
@@ -35,17 +35,13 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     if !report.check("build", &mut build) {
         return Ok(());
     }
-    let scratch = match Scratch::new("bench") {
-        Ok(scratch) => scratch,
-        Err(error) => {
-            report.verdict("temporary directory", Err(error.to_string()));
-            return Ok(());
-        }
-    };
     let mut measure = Command::new(target("peers").join("release/peers"));
     measure
         .args(options)
         .args(["--caption", &caption("bench peers")]);
+    let Some(scratch) = Scratch::reported(report, "bench") else {
+        return Ok(());
+    };
     if let Some(figures) = python_figures(report, &folder, scratch.path()) {
         measure.arg("--with").arg(figures);
     }
@@ -90,27 +86,9 @@ fn options(arguments: &[String]) -> Result<Vec<String>, String> {
 
 /// The figures of the Python package, measured in a virtual environment made for it.
 fn python_figures(report: &mut Report, folder: &Path, scratch: &Path) -> Option<PathBuf> {
-    let python = report.tool(&PYTHON, "the Python package")?;
-    let venv = text(scratch);
-    let made = report.check(
-        "virtual environment",
-        &mut program(&text(&python), &["-m", "venv", &venv]),
-    );
-    let python = text(&scratch.join("bin/python"));
-    let install = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--only-binary",
-        ":all:",
-        PACKAGE,
-    ];
-    if !made || !report.check(PACKAGE, &mut program(&python, &install)) {
-        return None;
-    }
+    let venv = Venv::with(report, "bench-python", "the Python package", &[RANDFLAKE])?;
     let script = text(&folder.join("package.py"));
-    let figures = output_of(&mut program(&python, &[script]));
+    let figures = output_of(&mut program(&text(&venv.program("python")), &[&script]));
     let path = scratch.join("figures");
     let written = figures
         .ok_or_else(|| "it did not run".to_owned())

@@ -1,5 +1,7 @@
 //! `deploy`: what people copy from `docs/operations` and `docs/deploy`, each checked by the tool that it is for.
 
+mod manager;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
@@ -27,6 +29,7 @@ pub(crate) fn needs() -> Vec<Need> {
 
 pub(crate) fn run(report: &mut Report) {
     units(report);
+    manager::run(report);
     let promtool = alerts(report);
     let what = "the Grafana dashboard, the Dockerfile and the Kubernetes manifests";
     let Some(venv) = Venv::with(report, "deploy", what, PACKAGES) else {

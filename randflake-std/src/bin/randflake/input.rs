@@ -16,6 +16,29 @@ const PIECE: usize = 64 << 10;
 /// No id is nearly as long: what is longer is not read.
 const LONGEST_LINE: usize = 4 << 10;
 
+/// What is to be shown of ids, and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct IdArgs {
+    /// Ids; read from standard input, one on each line, when there are none
+    #[arg(value_name = "ID", allow_negative_numbers = true)]
+    pub(crate) ids: Vec<String>,
+    /// How the ids are written
+    #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
+    from: Form,
+    /// Print an object for each id
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl IdArgs {
+    pub(crate) fn for_each_block(
+        &self,
+        each: impl FnMut(&[Id]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for_each_block(&self.ids, self.from, each)
+    }
+}
+
 /// Reads ids and hands blocks of them on: those given, or when there are none, those on the lines of standard
 /// input.
 ///

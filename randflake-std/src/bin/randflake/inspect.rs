@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use crate::failure::Failure;
-use crate::form::Form;
-use crate::input::for_each_block;
+use crate::input::IdArgs;
 use crate::layout::LayoutArgs;
 use crate::output::stdout;
 use crate::record::{Records, Shape};
@@ -24,15 +23,8 @@ Examples:
   randflake inspect --layout discord --from int 175928847299117063
   psql -Atc 'SELECT id FROM orders' | randflake inspect --from int")]
 pub(crate) struct Args {
-    /// Ids; read from standard input, one on each line, when there are none
-    #[arg(value_name = "ID", allow_negative_numbers = true)]
-    ids: Vec<String>,
-    /// How the ids are written
-    #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
-    from: Form,
-    /// Print an object for each id
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    ids: IdArgs,
     /// Show the bits of each field, too, as a terminal does with one id; in an object, or with one id
     #[arg(long)]
     bits: bool,
@@ -45,21 +37,18 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let codec = self.layout.layout.codec(&self.secret)?;
-        let shape = match self.ids.len() {
-            _ if self.json => Shape::Json,
+        let shape = match self.ids.ids.len() {
+            _ if self.ids.json => Shape::Json,
             1 => Shape::Block,
             _ => Shape::Line,
         };
         let mut out = stdout();
         let mut records = Records::new(&codec, shape);
-        if self.bits || !self.json && out.is_terminal() {
-            records = records.with_bits(out.is_coloured() && !self.json);
+        if self.bits || !self.ids.json && out.is_terminal() {
+            records = records.with_bits(out.is_coloured() && !self.ids.json);
         }
-        for_each_block(
-            &self.ids,
-            self.from,
-            |ids| Ok(records.write(&mut out, ids)?),
-        )?;
+        self.ids
+            .for_each_block(|ids| Ok(records.write(&mut out, ids)?))?;
         Ok(out.flush()?)
     }
 }

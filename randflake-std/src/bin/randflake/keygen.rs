@@ -1,7 +1,5 @@
 //! `randflake keygen`
 
-use std::io::Write;
-
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -9,7 +7,7 @@ use randflake_std::lease::Namespace;
 use randflake_std::{Randflake, Secret, SecretError};
 
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::output::print_line;
 use crate::secret::SecretArgs;
 
 /// Make a secret: 32 hex digits
@@ -51,9 +49,7 @@ impl Args {
         if let Some(path) = &self.out {
             return secret.write_new(path).map_err(refusal);
         }
-        let mut out = stdout();
-        writeln!(out, "{}", secret.to_hex().as_str())?;
-        Ok(out.flush()?)
+        print_line(secret.to_hex().as_str())
     }
 }
 

@@ -6,8 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::utc;
 use randflake_std::lease::{Namespace, Seal};
+use randflake_std::randflake_core::internal::LAYOUTS;
 use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
-use randflake_std::{Baidu, Discord, Instagram, Layout, Mastodon, Randflake, Snowflake, Sonyflake};
+use randflake_std::{Layout, Randflake};
 
 use crate::date;
 use crate::failure::Failure;
@@ -36,16 +37,6 @@ pub(crate) struct Chosen {
     /// As it was written, without epoch and tick.
     shape: String,
 }
-
-const PRESETS: [(&str, LayoutSpec); 7] = [
-    ("randflake", Randflake::SPEC),
-    ("snowflake", Snowflake::SPEC),
-    ("sonyflake", Sonyflake::SPEC),
-    ("discord", Discord::SPEC),
-    ("instagram", Instagram::SPEC),
-    ("mastodon", Mastodon::SPEC),
-    ("baidu", Baidu::SPEC),
-];
 
 const ENCRYPTED: &str = "encrypted:";
 const CUSTOM: &str = "custom:";
@@ -111,10 +102,10 @@ fn read_times(text: &str) -> Result<Times, String> {
 }
 
 fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, LayoutSpec), String> {
-    let preset = PRESETS.iter().find(|(preset, _)| *preset == name);
+    let preset = LAYOUTS.iter().find(|(preset, _)| *preset == name);
     let Some(&(name, spec)) = preset else {
-        let names = PRESETS.map(|(preset, _)| preset).join(", ");
-        let known = PRESETS
+        let names = LAYOUTS.map(|(preset, _)| preset).join(", ");
+        let known = LAYOUTS
             .iter()
             .find(|(preset, _)| preset.eq_ignore_ascii_case(name));
         return Err(match known {
@@ -207,7 +198,7 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
 
 /// The name of these fields, if they have one.
 fn preset(fields: LayoutFields) -> Option<&'static str> {
-    let mut presets = PRESETS.iter();
+    let mut presets = LAYOUTS.iter();
     let preset = presets.find(|(_, spec)| spec.fields() == fields);
     preset.map(|(name, _)| *name)
 }

@@ -1,12 +1,15 @@
 //! Standard output, and text that others wrote.
 
-use core::fmt::Write as _;
+use core::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use memchr::memrchr;
 use randflake_std::Id;
 use randflake_std::randflake_core::BufferTooShort;
+use serde::Serialize;
+
+use crate::failure::Failure;
 
 const CAPACITY: usize = 64 * 1024;
 /// A pipe takes so much at once or nothing of it (POSIX: 512 at least, Linux: 4096). So what is written of whole lines
@@ -28,6 +31,13 @@ pub(crate) fn stdout() -> Output {
         text: vec![0; CAPACITY].into_boxed_slice(),
         len: 0,
     }
+}
+
+/// All that a command has to say.
+pub(crate) fn print_line(line: impl Display) -> Result<(), Failure> {
+    let mut out = stdout();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
 }
 
 #[cfg(unix)]
@@ -93,6 +103,12 @@ impl Output {
             })?;
         }
         self.end_of_piece()
+    }
+
+    /// A line of JSON.
+    pub(crate) fn object(&mut self, object: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut *self, object)?;
+        writeln!(self)
     }
 
     /// At most so many bytes, which `write` puts to the front of as many; it says how many there are.

@@ -37,23 +37,30 @@ pub(in crate::lease) struct Only<'w> {
     pub(in crate::lease) after: &'w str,
     /// The namespace's record, if that must still be so.
     pub(in crate::lease) kept: Option<&'w str>,
+    /// What is put elsewhere with it, whatever is there: history and hints.
+    pub(in crate::lease) beside: &'w [Entry],
 }
 
 impl<'w> Only<'w> {
-    /// Of a write with these entries, if it has no other change.
+    /// Of a write with these entries, if it replaces no other text.
     pub(in crate::lease) fn of(entries: &'w [Entry]) -> Option<Self> {
-        let (kept, entry) = match entries {
-            [entry] => (None, entry),
-            [kept, entry] if kept.key == Key::Namespace && kept.after.is_none() => {
-                (Some(expected(kept)?), entry)
+        let (kept, rest) = match entries {
+            [kept, rest @ ..] if kept.key == Key::Namespace && kept.after.is_none() => {
+                (Some(expected(kept)?), rest)
             }
-            _ => return None,
+            rest => (None, rest),
         };
+        let (entry, beside) = rest.split_first()?;
+        let is_blind = |entry: &Entry| entry.before == Before::Anything && entry.after.is_some();
+        if !beside.iter().all(is_blind) {
+            return None;
+        }
         Some(Self {
             key: entry.key,
             before: expected(entry)?,
             after: entry.after.as_deref()?,
             kept,
+            beside,
         })
     }
 }
@@ -76,4 +83,44 @@ pub(in crate::lease) fn window(write: &Write) -> (i64, i64) {
 /// A clock that stands before 1970 is refused by the rules as any other that is wrong.
 pub(in crate::lease) fn time(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_text_is_replaced_and_others_are_put_whatever_is_there() {
+        let entry = |key, before, after: Option<&str>| Entry {
+            key,
+            before,
+            after: after.map(str::to_owned),
+        };
+        let text = || Before::Text("old".to_owned());
+        let kept = entry(Key::Namespace, text(), None);
+        let node = entry(Key::Node(7), text(), Some("new"));
+        let past = entry(Key::Past(7, 0), Before::Anything, Some("old"));
+        let hint = entry(Key::Hint(1), Before::Anything, Some("7"));
+        let first = entry(Key::Node(8), Before::Nothing, Some("new"));
+        let page = entry(Key::Page(1), text(), Some("2"));
+
+        let beside = |entries: &[&Entry]| {
+            let entries: Vec<_> = entries.iter().map(|entry| (*entry).clone()).collect();
+            Only::of(&entries).map(|only| (only.key, only.kept.is_some(), only.beside.len()))
+        };
+        let key = node.key;
+        assert_eq!(beside(&[&node]), Some((key, false, 0)));
+        assert_eq!(beside(&[&kept, &node]), Some((key, true, 0)));
+        assert_eq!(beside(&[&kept, &node, &past, &hint]), Some((key, true, 2)));
+        for others in [
+            &[&kept][..],
+            &[&kept, &first],
+            &[&kept, &node, &first],
+            &[&kept, &node, &page],
+            &[&kept, &past, &hint],
+            &[],
+        ] {
+            assert_eq!(beside(others), None);
+        }
+    }
 }

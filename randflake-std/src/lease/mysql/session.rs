@@ -141,7 +141,7 @@ impl database::Session for Session {
     ) -> Result<Option<i64>, Failure> {
         let clock = self.clock()?;
         let mut statements = self.marks(write);
-        if let Some(only) = only {
+        if let Some(only) = only.filter(|only| only.beside.is_empty()) {
             // What `LAST_INSERT_ID` is given comes with the answer.
             let may = self.may(write, &format!("LAST_INSERT_ID({clock})"));
             statements.push(statements::update(&self.namespace, &only, &may));

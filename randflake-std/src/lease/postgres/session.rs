@@ -7,12 +7,14 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
 use super::rights::CHECK;
-use super::statements::{CHANGE, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS, is_used, mark};
+use super::statements::{
+    CHANGE, CHANGE_AND_PUT, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS, is_used, mark,
+};
 use super::tls::connect;
 use super::{Postgres, diagnosis};
 use crate::lease::database::{self, Failure, Only, State, Texts, emptied, expected, key, window};
 use crate::lease::{EngineError, Finding};
-use crate::ledger::{Before, Key, Keys, Write};
+use crate::ledger::{Before, Entry, Key, Keys, Write};
 
 /// A connection that was found fit, and the store behind it.
 #[derive(Debug)]
@@ -134,6 +136,7 @@ impl database::Session for Session {
         }
         let tables = self.tables.clone();
         let (from, to) = window(write);
+        let head: [&(dyn ToSql + Sync); 3] = [&tables, &from, &to];
         let rows = if let Some(only) = only {
             let (kind, number) = place(only.key);
             let Only {
@@ -142,26 +145,23 @@ impl database::Session for Session {
                 kept,
                 ..
             } = only;
-            let texts: [&(dyn ToSql + Sync); 3] = [&before, &after, &kept];
-            let places: [&(dyn ToSql + Sync); 5] = [&tables, &from, &to, &kind, &number];
-            self.execute(CHANGE, &[&places[..], &texts].concat())
-                .await?
+            let change: [&(dyn ToSql + Sync); 5] = [&kind, &number, &before, &after, &kept];
+            let values = [&head[..], &change].concat();
+            if only.beside.is_empty() {
+                self.execute(CHANGE, &values).await?
+            } else {
+                let (_, kinds, numbers, texts) = columns(only.beside);
+                let put: [&(dyn ToSql + Sync); 3] = [&kinds, &numbers, &texts];
+                self.execute(CHANGE_AND_PUT, &[&values[..], &put].concat())
+                    .await?
+            }
         } else {
-            // In one order, or two writes might wait for each other.
-            let mut entries: Vec<_> = write.entries.iter().collect();
-            entries.sort_unstable_by_key(|entry| entry.key);
-            let places = entries.iter().map(|entry| place(entry.key));
-            let (kinds, numbers): (Vec<_>, Vec<_>) = places.unzip();
-            let texts = entries
-                .iter()
-                .map(|entry| (expected(entry), entry.after.as_deref()));
-            let (befores, afters): (Vec<_>, Vec<_>) = texts.unzip();
-            let blind = entries.iter().map(|entry| entry.before == Before::Anything);
-            let blind: Vec<_> = blind.collect();
-            let values: [&(dyn ToSql + Sync); 8] = [
-                &tables, &from, &to, &kinds, &numbers, &befores, &afters, &blind,
-            ];
-            self.execute(PUT, &values).await?
+            let (entries, kinds, numbers, afters) = columns(&write.entries);
+            let befores: Vec<_> = entries.iter().map(|entry| expected(entry)).collect();
+            let is_blind = |entry: &&Entry| entry.before == Before::Anything;
+            let blind: Vec<_> = entries.iter().map(is_blind).collect();
+            let put: [&(dyn ToSql + Sync); 5] = [&kinds, &numbers, &befores, &afters, &blind];
+            self.execute(PUT, &[&head[..], &put].concat()).await?
         };
         let now = rows.first().map(|row| row.try_get(0)).transpose()?;
         let now = now.flatten();
@@ -238,6 +238,21 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.driver.abort();
     }
+}
+
+/// Entries in one order, or two writes might wait for each other; their places, and what is put there.
+#[expect(
+    clippy::type_complexity,
+    reason = "columns of one list, each used once"
+)]
+fn columns(entries: &[Entry]) -> (Vec<&Entry>, Vec<i16>, Vec<i64>, Vec<Option<&str>>) {
+    let mut entries: Vec<_> = entries.iter().collect();
+    entries.sort_unstable_by_key(|entry| entry.key);
+    let places = entries.iter().map(|entry| place(entry.key));
+    let (kinds, numbers) = places.unzip();
+    let afters = entries.iter().map(|entry| entry.after.as_deref());
+    let afters = afters.collect();
+    (entries, kinds, numbers, afters)
 }
 
 /// Those of a row, whose first columns are arrays of kinds, numbers and texts.

@@ -22,8 +22,9 @@ pub(super) const SETTINGS: &str = "
     SELECT pg_is_in_recovery()";
 
 /// What stands in statements between braces; each may stand in those before it.
-pub(super) const PARTS: [(&str, &str); 7] = [
+pub(super) const PARTS: [(&str, &str); 8] = [
     ("{texts}", TEXTS),
+    ("{change}", CHANGE),
     // What a write of the session is done in: the tables, and a window of time.
     ("{may}", "{fit} AND {tables} = $2 AND {now} BETWEEN $3 AND $4"),
     // The answers to writes are lost without these.
@@ -110,6 +111,17 @@ pub(super) const CHANGE: &str = "
         SELECT FROM randflake.record n WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND n.value = $9
     ))
     RETURNING {now}";
+
+/// The same, and what is put elsewhere with it: an acquire keeps the lease before it in the history, a release leaves
+/// hints. It takes the server less than two thirds of the time of the general statement.
+pub(super) const CHANGE_AND_PUT: &str = "
+    WITH changed AS ({change} AS now), put AS (
+        INSERT INTO randflake.record (namespace, kind, number, value)
+        SELECT $1, p.kind, p.number, p.value
+        FROM changed CROSS JOIN unnest($10::smallint[], $11::bigint[], $12::text[]) AS p (kind, number, value)
+        ON CONFLICT (namespace, kind, number) DO UPDATE SET value = excluded.value
+    )
+    SELECT now FROM changed";
 
 /// Everything else. If only a part can be written, the division fails and nothing is. Records are changed by their
 /// place: joined by their keys, a plan made for few of them would compare each with each. Where somebody else changes

@@ -101,8 +101,7 @@ impl Args {
         let width = findings.iter().map(|finding| finding.check.len()).max();
         for finding in &findings {
             if self.json {
-                serde_json::to_writer(&mut out, finding).map_err(io::Error::from)?;
-                writeln!(out)?;
+                out.object(finding)?;
             } else {
                 finding.write(&mut out, width.unwrap_or_default())?;
             }

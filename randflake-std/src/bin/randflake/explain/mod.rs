@@ -3,15 +3,14 @@
 mod row;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 use randflake_std::lease::{History, LeaseStore, Seal, StoreError};
 use randflake_std::{AnyLayout, Parts};
 
 pub(crate) use self::row::Row;
 use crate::failure::{Failure, say};
-use crate::form::Form;
-use crate::input::for_each_block;
+use crate::input::IdArgs;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
@@ -39,15 +38,8 @@ Examples:
   psql -Atc 'SELECT id FROM orders' | randflake explain --from int --store postgres://ids@db/ids"
 )]
 pub(crate) struct Args {
-    /// Ids; read from standard input, one on each line, when there are none
-    #[arg(value_name = "ID", allow_negative_numbers = true)]
-    ids: Vec<String>,
-    /// How the ids are written
-    #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
-    from: Form,
-    /// Print an object for each id
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    ids: IdArgs,
     #[command(flatten)]
     store: LeaseArgs,
     #[command(flatten)]
@@ -62,7 +54,7 @@ impl Args {
         store.seal(Seal::of(codec.permutation()));
         let mut histories = Histories::default();
         let mut out = stdout();
-        for_each_block(&self.ids, self.from, |ids| {
+        self.ids.for_each_block(|ids| {
             let parts = |id: &randflake_std::Id| codec.inspect(*id);
             let parts: Vec<Parts> = ids.iter().map(parts).collect();
             histories.read(&mut *store, &parts)?;
@@ -71,10 +63,9 @@ impl Args {
                     continue;
                 };
                 let row = Row::new(*id, *parts, spec, history);
-                if self.json {
-                    serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
-                    writeln!(out)?;
-                } else if self.ids.len() == 1 {
+                if self.ids.json {
+                    out.object(&row)?;
+                } else if self.ids.ids.len() == 1 {
                     row.write_block(&mut out)?;
                 } else {
                     row.write_line(&mut out)?;

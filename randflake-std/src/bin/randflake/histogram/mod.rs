@@ -100,8 +100,7 @@ impl Args {
         }
         let mut out = stdout();
         if self.json {
-            serde_json::to_writer(&mut out, &counts.summary()).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            out.object(&counts.summary())?;
         } else {
             chart::write(&mut out, &counts)?;
         }

@@ -212,8 +212,7 @@ impl Document {
     pub(super) fn print(&self, json: bool) -> Result<(), Failure> {
         let mut out = stdout();
         if json {
-            serde_json::to_writer(&mut out, self).map_err(io::Error::from)?;
-            writeln!(out)?;
+            out.object(self)?;
         } else {
             for lease in &self.leases {
                 let [start, end] = [lease.start_unix_ms, lease.end_unix_ms]

@@ -6,7 +6,7 @@ use randflake_std::date::span;
 
 use super::snapshot::Snapshot;
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::output::print_line;
 use crate::store::StoreArgs;
 
 /// Remove a namespace: its leases, its layout and its secret's check value
@@ -61,12 +61,9 @@ impl Args {
             )?;
         }
         store.drop_namespace()?;
-        let mut out = stdout();
-        writeln!(
-            out,
+        print_line(format_args!(
             "namespace {name:?} is dropped; if it is opened again, it grants nothing for the longest TTL and 20s, at least 5m 20s"
-        )?;
-        Ok(out.flush()?)
+        ))
     }
 }
 

@@ -1,11 +1,9 @@
 //! `randflake lease init`
 
-use std::io::Write;
-
 use randflake_std::lease::QuarantineCause;
 
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::output::print_line;
 use crate::store::LeaseArgs;
 
 /// Declare that the namespace is new, so that it grants at once
@@ -39,8 +37,6 @@ impl Args {
             )));
         }
         store.end_quarantine()?;
-        let mut out = stdout();
-        writeln!(out, "the namespace grants leases")?;
-        Ok(out.flush()?)
+        print_line("the namespace grants leases")
     }
 }

@@ -64,8 +64,7 @@ impl Args {
         }
         for row in rows {
             if self.json {
-                serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
-                writeln!(out)?;
+                out.object(&row)?;
             } else {
                 row.write(&mut out)?;
             }

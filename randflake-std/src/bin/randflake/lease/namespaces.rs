@@ -54,8 +54,7 @@ impl Args {
         for name in names {
             match self.row(&name) {
                 Ok(Some(row)) if self.json => {
-                    serde_json::to_writer(&mut out, &row).map_err(io::Error::from)?;
-                    writeln!(out)?;
+                    out.object(&row)?;
                 }
                 Ok(Some(row)) => row.write(&mut out)?,
                 // It was dropped meanwhile.

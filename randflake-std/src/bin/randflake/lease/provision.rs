@@ -1,7 +1,6 @@
 //! `randflake lease provision`
 
 use core::time::Duration;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,7 +12,7 @@ use crate::date;
 use crate::failure::Failure;
 use crate::layout::LayoutArgs;
 use crate::number::{address, within};
-use crate::output::stdout;
+use crate::output::print_line;
 use crate::secret::SecretArgs;
 
 /// Write the first horizon of a new device, and its grant, as an image to program
@@ -110,9 +109,10 @@ impl Args {
         image.add("the horizon", self.horizon_at, slots, len)?;
         image.write_new(self.format, &self.out)?;
         let first = Duration::from_secs(record.unix_s().into());
-        let mut out = stdout();
-        writeln!(out, "no id will be of a time before {}", utc(first))?;
-        Ok(out.flush()?)
+        print_line(format_args!(
+            "no id will be of a time before {}",
+            utc(first)
+        ))
     }
 
     fn grant(

@@ -1,11 +1,9 @@
 //! `randflake lease quarantine`
 
-use std::io::Write;
-
 use randflake_std::date::{span, utc};
 
 use crate::failure::Failure;
-use crate::output::stdout;
+use crate::output::print_line;
 use crate::store::LeaseArgs;
 
 /// Grant nothing until every lease that there may be has expired
@@ -26,17 +24,13 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open()?;
-        let mut out = stdout();
         if self.end {
             store.end_quarantine()?;
-            writeln!(out, "the namespace grants leases")?;
-        } else {
-            let wait = store.quarantine()?;
-            let wait = span(wait);
-            let until = store.quarantined()?.map(|quarantine| quarantine.until);
-            let until = utc(until.unwrap_or_default());
-            writeln!(out, "nothing is granted for {wait}, until {until}")?;
+            return print_line("the namespace grants leases");
         }
-        Ok(out.flush()?)
+        let wait = span(store.quarantine()?);
+        let until = store.quarantined()?.map(|quarantine| quarantine.until);
+        let until = utc(until.unwrap_or_default());
+        print_line(format_args!("nothing is granted for {wait}, until {until}"))
     }
 }

@@ -55,8 +55,7 @@ impl Args {
         };
         let mut out = stdout();
         if self.json {
-            serde_json::to_writer(&mut out, &status).map_err(io::Error::from)?;
-            writeln!(out)?;
+            out.object(&status)?;
         } else {
             status.write(&mut out)?;
         }

@@ -1,12 +1,10 @@
 //! `randflake segment resume`
 
-use std::io::Write;
-
 use randflake_std::segment::{MAX_NUMBER, SegmentStore};
 
 use crate::failure::Failure;
 use crate::number::within;
-use crate::output::stdout;
+use crate::output::print_line;
 use crate::store::StoreArgs;
 
 /// Let the counter go on at a number
@@ -28,8 +26,6 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let next = self.store.open_counter()?.resume(self.number)?;
-        let mut out = stdout();
-        writeln!(out, "the counter goes on at {next}")?;
-        Ok(out.flush()?)
+        print_line(format_args!("the counter goes on at {next}"))
     }
 }

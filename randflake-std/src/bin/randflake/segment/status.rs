@@ -37,8 +37,7 @@ impl Args {
         };
         let mut out = stdout();
         if self.json {
-            serde_json::to_writer(&mut out, &status).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            out.object(&status)?;
         } else {
             let doubt = if status.lost {
                 "  lost: randflake segment resume NUMBER"

@@ -1,6 +1,5 @@
 //! `/v1/inspect`: the fields of ids, for tokens that may see them.
 
-use core::fmt::Display;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -15,7 +14,8 @@ use super::problem::Problem;
 use super::query::Query;
 use super::who::Who;
 use crate::form::Form;
-use crate::serve::service::Inspected;
+use crate::serve::service::refusal::Refusal;
+use crate::serve::service::{Inspected, read_id};
 
 const MOST: usize = 1_000;
 
@@ -59,8 +59,7 @@ pub(super) fn read_one<'a>(
         Problem::invalid("the parameter id is missing: one id is allowed, as in ?id=3vgoe12ccb8gh")
     })?;
     let form = form_of(query.text("form"))?;
-    let id = form.read(text).map_err(|problem| wrong(text, problem))?;
-    Ok((namespace, id))
+    Ok((namespace, read_id(form, text)?))
 }
 
 pub(super) async fn many(
@@ -79,10 +78,10 @@ pub(super) async fn many(
     app.service.may_inspect(&who.0, namespace)?;
     let form = form_of(asked.form.as_deref())?;
     let read = asked.ids.iter().map(|text| {
-        let id = form.read(text).map_err(|problem| wrong(text, problem))?;
-        Ok(app.service.inspect(&who.0, namespace, id)?)
+        let id = read_id(form, text)?;
+        app.service.inspect(&who.0, namespace, id)
     });
-    let ids: Result<Vec<_>, Problem> = read.collect();
+    let ids: Result<Vec<_>, Refusal> = read.collect();
     let ids = ids?;
     Ok(Json(Answer { namespace, ids }).into_response())
 }
@@ -100,8 +99,4 @@ fn form_of(name: Option<&str>) -> Result<Form, Problem> {
             names.join(", ")
         ))
     })
-}
-
-fn wrong(text: &str, problem: impl Display) -> Problem {
-    Problem::invalid(format!("the id {text:?}: {problem}"))
 }

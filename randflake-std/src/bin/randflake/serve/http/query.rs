@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use super::App;
 use super::problem::Problem;
 use super::who::Who;
+use crate::serve::service::digits;
 
 pub(super) struct Query(Vec<(String, String)>);
 
@@ -60,10 +61,7 @@ impl Query {
         let Some(text) = self.text(name) else {
             return Ok(None);
         };
-        // No sign: `parse` would take a plus.
-        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.then(|| text.parse().ok()).flatten();
-        let number = number.filter(|number| range.contains(number));
+        let number = digits(text).filter(|number| range.contains(number));
         number.map(Some).ok_or_else(|| {
             Problem::invalid(format!(
                 "{name} is {text:?}: a number from {} to {} is allowed",

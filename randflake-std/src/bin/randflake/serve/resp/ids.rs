@@ -4,8 +4,9 @@ use randflake_std::Id;
 
 use super::reply::Replies;
 use super::session::{Session, Words};
-use crate::serve::service::check_count;
+use crate::form::Form;
 use crate::serve::service::refusal::Refusal;
+use crate::serve::service::{check_count, digits, read_id};
 
 /// How ids are answered.
 #[derive(Clone, Copy)]
@@ -121,7 +122,9 @@ pub(super) async fn next(
 
 fn read_count(value: Option<&[u8]>) -> Result<usize, Refusal> {
     let text = value.and_then(|value| str::from_utf8(value).ok());
-    let count = text.and_then(|text| text.parse().ok());
+    let count = text
+        .and_then(digits)
+        .and_then(|count| count.try_into().ok());
     let count = count.ok_or_else(|| Refusal::invalid("COUNT takes a number, in digits only"))?;
     check_count(count)?;
     Ok(count)
@@ -156,17 +159,12 @@ pub(super) fn inspect(
         }
     };
     let text = words.text(2)?;
-    let id = match format {
-        Format::Text => Id::from_text(text.as_bytes()).map_err(|error| {
-            Refusal::invalid(format!("{text:?} is no id in text form: {error}"))
-        })?,
-        Format::Int => {
-            let number = text.parse().map(Id::from_i64);
-            number
-                .map_err(|_| Refusal::invalid(format!("{text:?} is no signed number of 64 bits")))?
-        }
+    let form = match format {
+        Format::Text => Form::Text,
+        Format::Int => Form::Int,
         Format::Raw => return Err(Refusal::invalid("FORMAT takes text or int")),
     };
+    let id = read_id(form, text)?;
     let who = session.who()?;
     who.take_request()?;
     let inspected = session.service.inspect(&who, words.text(1)?, id)?;

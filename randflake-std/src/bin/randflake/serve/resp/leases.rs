@@ -9,7 +9,7 @@ use super::reply::Replies;
 use super::session::{Session, Words};
 use crate::lease::{Document, Row};
 use crate::serve::service::refusal::{Kind, Refusal};
-use crate::serve::service::{Acquire, Asked};
+use crate::serve::service::{Acquire, Asked, digits};
 
 /// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an object that
 /// `LEASE.RENEW` and `LEASE.RELEASE` take.
@@ -153,10 +153,7 @@ fn ttl_ms(option: &str, value: &str, usage: &str) -> Result<u64, Refusal> {
 }
 
 fn number<T: TryFrom<u64>>(text: &str, option: &str) -> Result<T, Refusal> {
-    let number = text
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| T::try_from(number).ok());
+    let number = digits(text).and_then(|number| T::try_from(number).ok());
     number.ok_or_else(|| {
         Refusal::invalid(format!(
             "{text:?} is no value of {option}: a number in digits is allowed"

@@ -20,6 +20,7 @@ use self::refusal::{Kind, Refusal};
 use self::space::Space;
 use super::access::{Access, Identity, Scope};
 use super::log::Log;
+use crate::form::Form;
 
 /// The largest number of ids of one request.
 pub(crate) const MAX_IDS: usize = 100_000;
@@ -122,6 +123,18 @@ impl Service {
         let space = self.space(who, Scope::Inspect, namespace)?;
         Ok(Inspected::of(space.codec(), id))
     }
+}
+
+/// A number in decimal digits: `parse` alone would take a plus.
+pub(crate) fn digits(text: &str) -> Option<u64> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_plain)
+}
+
+/// An id as a client wrote it.
+pub(crate) fn read_id(form: Form, text: &str) -> Result<Id, Refusal> {
+    form.read(text)
+        .map_err(|problem| Refusal::invalid(format!("the id {text:?}: {problem}")))
 }
 
 /// Whether so many ids may be asked for at once.

@@ -1,0 +1,82 @@
+//! `bench memory`: what `randflake serve` keeps of many bursts of a thousand connections.
+
+use std::fs;
+use std::time::Instant;
+
+use super::prepare;
+use super::servers::{Load, Ours};
+use crate::apart;
+use crate::report::Report;
+use crate::scratch::Scratch;
+use crate::setup::Need;
+use crate::tools::{REDIS_BENCHMARK, WRK};
+
+const BURSTS: u32 = 300;
+const NODE_IDS: &str = "64";
+
+/// Each opens as many connections, and closes them.
+const PIPELINED: &[&str] = &["-c", "1000", "-P", "64", "-n", "128000"];
+const LONG_REPLIES: &[&str] = &["-c", "1000", "-P", "4", "-n", "4000"];
+const HTTP: &[&str] = &["-t1", "-c1000", "-d1s"];
+
+/// How much more the last third of the bursts may leave than the third before it, in hundredths.
+const MORE: u64 = 5;
+
+pub(crate) fn needs() -> Vec<Need> {
+    [&REDIS_BENCHMARK, &WRK].map(Need::Tool).into()
+}
+
+pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
+    let bursts = apart::number(arguments, "--bursts", 6..=100_000)?.unwrap_or(BURSTS);
+    let Some(load) = prepare(report) else {
+        return Ok(());
+    };
+    report.verdict("memory of the server", measure(&load, bursts));
+    Ok(())
+}
+
+fn measure(load: &Load, bursts: u32) -> Result<(), String> {
+    let scratch = Scratch::new("bench-memory").map_err(|error| error.to_string())?;
+    let ours = Ours::start(&scratch, load, NODE_IDS)?;
+    let begun = Instant::now();
+    println!("before the first burst {} KiB", resident(&ours)?);
+    let mut kept = Vec::new();
+    for burst in 1..=bursts {
+        load.redis(ours.resp, PIPELINED, &["INCR", "default"])?;
+        let many = ["ID.NEXT", "default", "COUNT", "1000"];
+        load.redis(ours.resp, LONG_REPLIES, &many)?;
+        load.http(ours.http, HTTP, "count=1000")?;
+        let now = resident(&ours)?;
+        kept.push(now);
+        if burst.is_power_of_two() || burst == bursts {
+            let seconds = begun.elapsed().as_secs();
+            println!("after burst {burst}, {seconds} s: {now} KiB");
+        }
+    }
+    let thirds = kept.chunks(kept.len() / 3);
+    let thirds: Vec<_> = thirds.take(3).map(median).collect();
+    println!("medians of the thirds, in KiB: {thirds:?}");
+    let most = thirds[1] * (100 + MORE) / 100;
+    if thirds[2] > most {
+        return Err(format!(
+            "the last third of {bursts} bursts left {} KiB, and the third before it {}: at most {MORE} % more is no growth",
+            thirds[2], thirds[1]
+        ));
+    }
+    Ok(())
+}
+
+fn median(kept: &[u64]) -> u64 {
+    let mut kept = kept.to_vec();
+    kept.sort_unstable();
+    kept[kept.len() / 2]
+}
+
+/// The memory that the process has in use, as the system counts it.
+fn resident(ours: &Ours) -> Result<u64, String> {
+    let path = format!("/proc/{}/status", ours.running.id());
+    let status = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.ok_or_else(|| format!("{path} has no VmRSS"))
+}

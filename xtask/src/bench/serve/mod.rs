@@ -1,0 +1,129 @@
+//! `bench serve`: ids a second of `randflake serve`, beside Redis, with the program that loads it on the same machine.
+
+pub(super) mod memory;
+mod paced;
+mod servers;
+
+use core::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use self::servers::{Load, Ours, redis};
+use super::machine::{caption, record};
+use crate::apart;
+use crate::cargo::cargo;
+use crate::report::Report;
+use crate::scratch::Scratch;
+use crate::setup::Need;
+use crate::tools::{REDIS, REDIS_BENCHMARK, WRK};
+
+const ROUNDS: u32 = 5;
+/// Enough for 33 million ids a second in the Randflake layout.
+const NODE_IDS: &str = "256";
+/// Of an HTTP request.
+const BATCH: u32 = 1_000;
+
+const PIPELINED: &[&str] = &["-P", "64", "-n", "3000000"];
+const ONE_BY_ONE: &[&str] = &["-c", "50", "-n", "100000"];
+const BATCHES: &[&str] = &["-t1", "-c8", "-d4s"];
+
+/// What a round has measured: rows of the table, always the same.
+type Round = Vec<(String, f64)>;
+
+pub(super) fn needs() -> Vec<Need> {
+    [&REDIS, &REDIS_BENCHMARK, &WRK].map(Need::Tool).into()
+}
+
+pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
+    let rounds = apart::number(arguments, "--rounds", 1..=100)?.unwrap_or(ROUNDS);
+    let Some(load) = prepare(report) else {
+        return Ok(());
+    };
+    let Some(program) = report.tool(&REDIS, "the benchmark") else {
+        return Ok(());
+    };
+    let verdict = measure(&program, &load, rounds).and_then(|table| {
+        println!("{table}");
+        let path = record("-serve.txt")?;
+        fs::write(&path, table).map_err(|error| format!("{}: {error}", path.display()))
+    });
+    report.verdict("ids of the server", verdict);
+    Ok(())
+}
+
+/// Builds the server, and finds what loads it.
+fn prepare(report: &mut Report) -> Option<Load> {
+    let mut build = cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "randflake-std",
+        "--features",
+        "serve",
+    ]);
+    if !report.check("build", build.args(["--bin", "randflake"])) {
+        return None;
+    }
+    let [benchmark, wrk] = [&REDIS_BENCHMARK, &WRK].map(|tool| report.tool(tool, "the benchmark"));
+    Some(Load {
+        benchmark: benchmark?,
+        wrk: wrk?,
+    })
+}
+
+fn measure(program: &Path, load: &Load, rounds: u32) -> Result<String, String> {
+    let scratch = Scratch::new("bench-serve").map_err(|error| error.to_string())?;
+    let ours = Ours::start(&scratch, load, NODE_IDS)?;
+    let (_theirs, theirs) = redis(&scratch, program)?;
+    let rounds: Result<Vec<_>, _> = (0..rounds).map(|_| round(load, &ours, theirs)).collect();
+    let rounds = rounds?;
+    let mut table = format!(
+        "{}; medians of {} rounds\n\n",
+        caption("bench serve"),
+        rounds.len()
+    );
+    for (row, (name, _)) in rounds
+        .iter()
+        .flat_map(|round| round.iter().enumerate())
+        .take(rounds[0].len())
+    {
+        let mut figures: Vec<_> = rounds.iter().map(|round| round[row].1).collect();
+        figures.sort_by(f64::total_cmp);
+        let median = figures[figures.len() / 2];
+        let digits = if median < 100.0 { 3 } else { 0 };
+        // A string takes all that is written.
+        _ = writeln!(table, "{name:52} {median:>14.digits$}");
+    }
+    Ok(table)
+}
+
+fn round(load: &Load, ours: &Ours, theirs: u16) -> Result<Round, String> {
+    let mut rows = Round::new();
+    for (name, port) in [("RESP", ours.resp), ("Redis", theirs)] {
+        let rate = load.incr(port, PIPELINED)?;
+        rows.push((format!("{name}: INCR, pipelines of 64, a second"), rate));
+    }
+    for (name, port) in [("RESP", ours.resp), ("Redis", theirs)] {
+        let rate = load.incr(port, ONE_BY_ONE)?;
+        let what = "one INCR at a time, 50 clients";
+        rows.push((format!("{name}: {what}, a second"), rate));
+        let times = paced::incr(port, rate / 2.0)?;
+        let times = paced::SHARES.iter().zip(times);
+        rows.extend(times.map(|((share, _), ms)| {
+            (
+                format!("{name}: the same at half that rate, {share} in ms"),
+                ms,
+            )
+        }));
+    }
+    for (what, format) in [("JSON", "json"), ("bytes", "raw")] {
+        let query = format!("count={BATCH}&format={format}");
+        let requests = load.http(ours.http, BATCHES, &query)?;
+        let ids = requests * f64::from(BATCH);
+        rows.push((
+            format!("HTTP: batches of {BATCH} as {what}, ids a second"),
+            ids,
+        ));
+    }
+    Ok(rows)
+}

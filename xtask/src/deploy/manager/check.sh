@@ -1,0 +1,102 @@
+# Installs the units as the guide says, and uses the service as its operator and its clients do. Runs in the booted tree.
+set -eu
+
+fail() {
+    echo "FAILED: $*"
+    systemctl --no-pager --lines=0 status randflake.service || true
+    cat /run/randflake.log || true
+    exit 1
+}
+
+is() {
+    local found
+    found=$(systemctl show --property="$1" --value "${3:-randflake.service}")
+    [ "$found" = "$2" ] || fail "$1 is $found, and not $2"
+    echo "ok: $1 is $2"
+}
+
+show() {
+    systemctl show --property="$1" --value randflake.service
+}
+
+# A new id over the Redis protocol, with a token. A server that starts answers `LOADING`, as Redis does.
+id() {
+    local reply=
+    for _ in {1..300}; do
+        exec 3<>/dev/tcp/127.0.0.1/6380
+        printf '*2\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n*2\r\n$4\r\nINCR\r\n$7\r\ndefault\r\n' ${#1} "$1" >&3
+        read -r -t 60 reply <&3 && read -r -t 60 reply <&3 || fail "no answer"
+        exec 3>&-
+        reply=${reply%$'\r'}
+        [[ $reply == -LOADING* ]] || break
+        sleep 0.2
+    done
+    [[ $reply =~ ^:-?[0-9]+$ ]] || fail "no id, but $reply"
+    echo "ok: an id ($2)"
+}
+
+cd /root
+mkdir -p /etc/sysusers.d /etc/randflake
+cp /etc/systemd/system/randflake.sysusers.conf /etc/sysusers.d/randflake.conf
+systemd-sysusers 2>/dev/null
+chmod 0755 /etc/randflake
+randflake keygen --out randflake.key
+first=$(randflake token new --file tokens --name first --scopes ids,leases --namespaces default)
+install -m 0400 randflake.key /etc/randflake/
+install -m 0640 -g randflake tokens /etc/randflake/
+
+# What is not the guide's: where its messages are seen, and a watchdog that a test can wait for.
+mkdir /etc/systemd/system/randflake.service.d
+cat >/etc/systemd/system/randflake.service.d/test.conf <<'END'
+[Service]
+StandardError=append:/run/randflake.log
+WatchdogSec=2s
+END
+systemctl daemon-reload
+systemctl start randflake-resp.socket randflake-http.socket
+
+is ActiveState inactive
+id "$first" "socket activation"
+is ActiveState active
+is SubState running
+is WatchdogUSec 2s
+pid=$(show MainPID)
+[ "$(stat -c %U "/proc/$pid")" = randflake ] || fail "it runs as $(stat -c %U "/proc/$pid")"
+for line in 'CapEff:.0000000000000000' 'NoNewPrivs:.1' 'Seccomp:.2'; do
+    grep -q "^$line\$" "/proc/$pid/status" || fail "no line $line in /proc/$pid/status"
+done
+if nsenter --mount --target "$pid" touch /etc/written 2>/dev/null; then
+    fail "it may write to /etc"
+fi
+[ "$(stat -c %a:%U /var/lib/randflake)" = 700:randflake ] || fail "$(stat -c %a:%U /var/lib/randflake)"
+echo "ok: user randflake, no capability, no new privileges, a filter of system calls, a read-only tree"
+
+second=$(randflake token new --file tokens --name second --scopes ids --namespaces default)
+install -m 0640 -g randflake tokens /etc/randflake/
+systemctl reload randflake.service
+id "$second" "a token that was added, after a reload"
+is MainPID "$pid"
+
+# Stopped as it stands, it no longer says that it lives.
+kill -STOP "$pid"
+id "$first" "asked while it was stopped; the watchdog started another"
+is NRestarts 1
+second_pid=$(show MainPID)
+[ "$second_pid" != "$pid" ] || fail "the watchdog did nothing"
+
+# Clients that come while it is down are answered by the next one.
+systemctl stop randflake.service 2>/dev/null
+is Result success
+is ActiveState inactive
+is ActiveState active randflake-resp.socket
+# Released until the end of the second in which it issued last.
+for _ in {1..20}; do
+    XDG_STATE_HOME=/var/lib setpriv --reuid randflake --regid randflake --clear-groups randflake lease list >left
+    grep -q "/$second_pid/" left || break
+    sleep 0.2
+done
+! grep "/$second_pid/" left || fail "it did not release its lease"
+echo "ok: its lease is released"
+id "$first" "asked after the stop"
+systemctl stop randflake.service randflake-resp.socket randflake-http.socket
+is Result success

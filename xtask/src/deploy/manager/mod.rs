@@ -1,0 +1,51 @@
+//! The service under systemd itself, which boots as process 1 of namespaces of its own.
+
+use std::path::Path;
+use std::{fs, io, process};
+
+use super::{docs, files_of};
+use crate::cargo::{program, target};
+use crate::matrix::separate_test;
+use crate::report::Report;
+use crate::scratch::Scratch;
+use crate::tools::is_root;
+
+pub(super) fn run(report: &mut Report) {
+    let what = "the service under systemd";
+    if !is_root() {
+        report.leave_out(&format!("{what} (boots in namespaces, which needs root)"));
+        return;
+    }
+    // The tool as the other parts build it.
+    let mut build = separate_test("serve");
+    if !report.check("the tool", build.arg("--no-run")) {
+        return;
+    }
+    match folder() {
+        Ok(folder) => {
+            let path = folder.path().to_string_lossy();
+            let group = format!("randflake-{}", process::id());
+            let mut boot = program("bash", &["boot.sh", &path, &group]);
+            report.check(what, boot.current_dir(folder.path()));
+            let told = fs::read_to_string(folder.path().join("console"));
+            report.say(&told.unwrap_or_default());
+        }
+        Err(error) => _ = report.verdict(what, Err(error.to_string())),
+    }
+}
+
+fn folder() -> io::Result<Scratch> {
+    let scratch = Scratch::new("manager")?;
+    let place = |name: &str| scratch.path().join(name);
+    fs::write(place("boot.sh"), include_str!("boot.sh"))?;
+    fs::write(place("check.sh"), include_str!("check.sh"))?;
+    fs::write(place("console"), "")?;
+    fs::copy(target().join("debug/randflake"), place("randflake"))?;
+    let units = place("units");
+    fs::create_dir(&units)?;
+    for unit in files_of(&docs("deploy/systemd")) {
+        let name = unit.file_name().map_or(Path::new(""), Path::new);
+        fs::copy(&unit, units.join(name))?;
+    }
+    Ok(scratch)
+}
