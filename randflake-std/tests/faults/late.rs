@@ -74,6 +74,6 @@ pub(crate) fn a_runtime_goes_on(engine: &mut dyn Engine) {
         runtime
             .block_on(handle.generate_wait_async(PATIENCE))
             .unwrap();
-        has_closed(runtime.block_on(handle.close_async()));
+        has_closed(&runtime.block_on(handle.close_async()));
     });
 }

@@ -53,7 +53,7 @@ pub(crate) fn wait_for_grants(url: &str, name: &str) {
     loop {
         let handle = handle(url, name);
         match handle {
-            Ok(handle) => return has_closed(handle.close()),
+            Ok(handle) => return has_closed(&handle.close()),
             Err(error) => assert!(started.elapsed() < PATIENCE, "{error}"),
         }
         thread::sleep(Duration::from_millis(200));
@@ -72,7 +72,7 @@ pub(crate) fn patiently<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> T 
 }
 
 /// The store's answer may be late; a lease that is not given back is soon over.
-pub(crate) fn has_closed(outcome: Result<(), StoreError>) {
+pub(crate) fn has_closed(outcome: &Result<(), StoreError>) {
     let is_well = matches!(outcome, Ok(()) | Err(StoreError::Unavailable(_)));
     assert!(is_well, "{outcome:?}");
 }
@@ -291,5 +291,5 @@ fn the_store_goes_away(engine: &mut dyn Engine) {
 
     proxy.set(Network::Works);
     handle.generate_wait(PATIENCE).unwrap();
-    has_closed(handle.close());
+    has_closed(&handle.close());
 }

@@ -50,17 +50,12 @@ impl Failure {
     /// The same, once it was tried for so long.
     #[must_use]
     pub(crate) fn after(self, waited: Duration) -> Self {
-        let told = |message| format!("gave up after {}: {message}", span(waited));
-        match self {
-            Self::Failed(message) => Self::Failed(told(message)),
-            Self::Later(message) => Self::Later(told(message)),
-            other => other,
-        }
+        self.behind(format_args!("gave up after {}", span(waited)))
     }
 
     /// The same, with what it is about before it.
     #[must_use]
-    pub(crate) fn of(self, what: impl Display) -> Self {
+    pub(crate) fn behind(self, what: impl Display) -> Self {
         let told = |message| format!("{what}: {message}");
         match self {
             Self::Failed(message) => Self::Failed(told(message)),

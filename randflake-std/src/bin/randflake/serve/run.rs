@@ -201,7 +201,7 @@ fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), Failure>> {
             };
             let started = space.start(&leasing, tell).await;
             started.map_err(|error| {
-                Failure::from(error).of(format_args!("namespace {:?}", space.name()))
+                Failure::from(error).behind(format_args!("namespace {:?}", space.name()))
             })
         });
     }
