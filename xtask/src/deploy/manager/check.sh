@@ -1,6 +1,5 @@
 # Installs the units as the guide says, and uses the service as its operator and its clients do. Runs in the booted tree.
 set -eu
-echo 'systemd has booted'
 
 fail() {
     echo "FAILED: $*"
@@ -53,7 +52,13 @@ cat >/etc/systemd/system/randflake.service.d/test.conf <<'END'
 StandardError=append:/run/randflake.log
 WatchdogSec=10s
 END
+# Whether anything can be confined so here: a kernel makes no users for what runs in a chroot, say.
+sed '/^Requires=/d; s|^ExecStart=.*|ExecStart=/bin/true|; s/^Type=.*/Type=oneshot/; /^Restart/d' \
+    /etc/systemd/system/randflake.service >/etc/systemd/system/any.service
 systemctl daemon-reload
+systemctl start any.service
+echo 'services are confined'
+
 systemctl start randflake-resp.socket randflake-http.socket
 
 is ActiveState inactive

@@ -10,8 +10,8 @@ use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::tools::is_root;
 
-/// What `check.sh` says first.
-const BOOTED: &str = "systemd has booted";
+/// What `check.sh` says when systemd has booted and has run another program with the unit's limits.
+const FIT: &str = "services are confined";
 
 pub(super) fn run(report: &mut Report) {
     let what = "the service under systemd";
@@ -35,13 +35,15 @@ pub(super) fn run(report: &mut Report) {
             report.say(&console);
             match booted {
                 Ok(ended) if ended.status.success() => _ = report.verdict(what, Ok(())),
-                Ok(ended) if console.contains(BOOTED) => {
+                Ok(ended) if console.contains(FIT) => {
                     _ = report.verdict(what, Err(ended.status.to_string()));
                 }
                 Ok(ended) => {
                     report.say(&String::from_utf8_lossy(&ended.stderr));
-                    // Nothing of the project's has run: this machine is a container with few rights, say.
-                    report.leave_out(&format!("{what} (does not boot in namespaces here)"));
+                    // Nothing of the project's has failed: this is a chroot, or a container with few rights.
+                    report.leave_out(&format!(
+                        "{what} (none can boot here and confine a service)"
+                    ));
                 }
                 Err(error) => _ = report.verdict(what, Err(error.to_string())),
             }
