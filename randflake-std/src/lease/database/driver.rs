@@ -95,6 +95,9 @@ pub(in crate::lease) trait Session: Sized + Send {
         only: Option<Only<'_>>,
     ) -> Result<Option<i64>, Failure>;
 
+    /// Puts the claim of a secret's check value unless there is one; returns the one that is there then.
+    async fn claim(&mut self, check: u32, text: &str) -> Result<Option<String>, Failure>;
+
     /// What the server says of itself, for people.
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure>;
 

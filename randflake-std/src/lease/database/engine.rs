@@ -91,6 +91,15 @@ impl<D: Driver> Engine for Database<D> {
         self.names(only)
     }
 
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        let claim = async |session: &mut D::Session| {
+            let there = session.claim(check, text).await?;
+            Ok(there.ok_or_else(emptied)?)
+        };
+        // Twice does what once does.
+        self.run(1, true, claim)
+    }
+
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
         let name = self.namespace.clone();
         let texts = keys.each().count();

@@ -10,7 +10,7 @@ use mysql_async::{Conn, Error, Row, from_row_opt};
 use randflake_core::Clock;
 
 use super::failure::of_login;
-use super::statements::{self, CHECK, CLOCK, DURABLE, LOCK, UNLOCK, hex, mark};
+use super::statements::{self, CHECK, CLAIM, CLAIMED, CLOCK, DURABLE, LOCK, UNLOCK, hex, mark};
 use super::{Mysql, diagnosis};
 use crate::lease::database::{self, Failure, Only, State, Texts, key, window};
 use crate::lease::{EngineError, Finding};
@@ -164,6 +164,11 @@ impl database::Session for Session {
     async fn roll_back(&mut self) -> Result<(), Failure> {
         self.send(&["ROLLBACK"]).await?;
         Ok(())
+    }
+
+    async fn claim(&mut self, check: u32, text: &str) -> Result<Option<String>, Failure> {
+        self.connection.exec_drop(CLAIM, (check, text)).await?;
+        Ok(self.connection.exec_first(CLAIMED, (check,)).await?)
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {

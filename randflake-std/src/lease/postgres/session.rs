@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, SimpleQueryRow, Sta
 
 use super::rights::CHECK;
 use super::statements::{
-    CHANGE, CHANGE_AND_PUT, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS, is_used, mark,
+    CHANGE, CHANGE_AND_PUT, CLAIM, CLAIMED, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS, is_used, mark,
 };
 use super::tls::connect;
 use super::{Postgres, diagnosis};
@@ -169,6 +169,16 @@ impl database::Session for Session {
             self.mark(write).await?;
         }
         Ok(now)
+    }
+
+    async fn claim(&mut self, check: u32, text: &str) -> Result<Option<String>, Failure> {
+        let check = i64::from(check);
+        let place: [(&(dyn ToSql + Sync), Type); 1] = [(&check, Type::INT8)];
+        let claim = [&place[..], &[(&text, Type::TEXT)]].concat();
+        self.client.query_typed(CLAIM, &claim).await?;
+        // A statement of its own: the first one does not see what another client has put meanwhile.
+        let rows = self.client.query_typed(CLAIMED, &place).await?;
+        Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
