@@ -58,6 +58,7 @@ randflake_core::readable_debug!(StoreError {
     Quarantined,
     ClockSkew,
     Terms,
+    SecretTaken,
     Invalid,
     Unusable,
     Unavailable
