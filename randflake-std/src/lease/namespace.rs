@@ -129,10 +129,12 @@ impl Namespace {
 }
 
 /// A name that no namespace may have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct NamespaceError {
     name: String,
 }
+
+randflake_core::readable_debug!(NamespaceError);
 
 impl Display for NamespaceError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
