@@ -96,9 +96,9 @@ impl Board {
         Ok(Self {
             counts,
             map,
-            forecasts,
             skew_ms,
             quarantine,
+            forecasts,
         })
     }
 }
