@@ -56,22 +56,19 @@ impl Connection {
         let mut to = settings.addr().clone();
         let place = address.rsplit_once(':');
         let place = place.and_then(|(name, number)| Some((name, number.parse().ok()?)));
-        match (&mut to, place) {
-            (
-                ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. },
-                Some((name, number)),
-            ) => {
-                name.clone_into(host);
-                *port = number;
-            }
-            _ => {
-                let why = format!(
-                    "{}: node {address} of its cluster has no address",
-                    self.place()
-                );
-                return Err(EngineError::unusable(why));
-            }
-        }
+        let (
+            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. },
+            Some((name, number)),
+        ) = (&mut to, place)
+        else {
+            let why = format!(
+                "{}: node {address} of its cluster has no address",
+                self.place()
+            );
+            return Err(EngineError::unusable(why));
+        };
+        name.clone_into(host);
+        *port = number;
         let client = Client::open(settings.clone().set_addr(to));
         Ok(Self {
             client: client.map_err(EngineError::unavailable)?,
