@@ -35,6 +35,7 @@ mod namespace;
 mod occupancy;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod presented;
 mod quarantine;
 #[cfg(feature = "redis")]
 mod redis;
@@ -81,6 +82,7 @@ pub use occupancy::{Occupancy, occupancy};
 pub use postgres::Postgres;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+pub use presented::{LastWrite, PresentedGrant, PresentedRenewal, RequestId};
 pub use quarantine::{Quarantine, QuarantineCause};
 #[cfg(feature = "redis")]
 #[doc(hidden)]
