@@ -151,7 +151,7 @@ impl Document {
         for (presented, outcome) in grants.iter().zip(renewed.outcomes) {
             match outcome {
                 Ok(renewed) => kept.push(renewed),
-                Err(loss) => lost.push(Lost::of(presented, loss)),
+                Err(why) => lost.push(Lost::of(presented, why)),
             }
         }
         let namespace = store.namespace();
