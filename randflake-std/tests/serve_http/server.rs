@@ -26,8 +26,12 @@ pub(crate) struct Server {
 impl Server {
     /// Serves the namespace `default`.
     pub(crate) fn start() -> Self {
-        let home = TempDir::new().unwrap();
-        Self::run(home.into(), &[])
+        Self::start_with(&[])
+    }
+
+    /// Serves the namespace `default`, with more arguments.
+    pub(crate) fn start_with(arguments: &[&str]) -> Self {
+        Self::run(TempDir::new().unwrap().into(), arguments)
     }
 
     /// Another server of the same store.
@@ -74,7 +78,7 @@ impl Server {
         command
             .args(["serve", "--http", "127.0.0.1:0"])
             .args(arguments);
-        if arguments.is_empty() {
+        if !arguments.contains(&"--namespaces") {
             command.env("RANDFLAKE_KEY", KEY);
         }
         let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
