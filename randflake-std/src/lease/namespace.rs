@@ -22,7 +22,7 @@ fn ms(span: Duration) -> u64 {
 ///
 /// Ids are unique within a namespace. Generators with another secret or another layout belong in
 /// another namespace; and another namespace needs another secret, or the ids of both are equal:
-/// [`Secret::derive`](crate::Secret::derive) (feature `derive`) makes one of a secret and the namespace's name.
+/// `Secret::derive` (feature `derive`) makes one of a secret and the namespace's name.
 ///
 /// ```
 /// use randflake_std::lease::Namespace;
@@ -136,10 +136,12 @@ impl Namespace {
 }
 
 /// A name that no namespace may have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct NamespaceError {
     name: String,
 }
+
+randflake_core::readable_debug!(NamespaceError);
 
 impl Display for NamespaceError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
