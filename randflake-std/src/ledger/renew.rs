@@ -33,6 +33,14 @@ pub enum Loss {
 }
 
 impl Loss {
+    /// Every one, for counters that begin at zero.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Expired,
+        Self::Released,
+        Self::Contested,
+        Self::Forgotten,
+    ];
+
     /// In a word, for logs and metrics: `expired`, `released`, `contested` or `forgotten`.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -25,8 +25,12 @@ pub(crate) struct Server {
 impl Server {
     /// Serves the namespace `default`.
     pub(crate) fn start() -> Self {
-        let home = TempDir::new().unwrap();
-        Self::run(home, &[])
+        Self::start_with(&[])
+    }
+
+    /// Serves the namespace `default`, with more arguments.
+    pub(crate) fn start_with(arguments: &[&str]) -> Self {
+        Self::run(TempDir::new().unwrap(), arguments)
     }
 
     /// Serves the namespaces `default` and `other`, to the tokens that are made: for each a name, scopes and namespaces.
@@ -68,7 +72,7 @@ impl Server {
         command
             .args(["serve", "--http", "127.0.0.1:0"])
             .args(arguments);
-        if arguments.is_empty() {
+        if !arguments.contains(&"--namespaces") {
             command.env("RANDFLAKE_KEY", KEY);
         }
         let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
