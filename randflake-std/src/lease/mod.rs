@@ -32,6 +32,7 @@ mod memory;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod namespace;
+mod namespace_list;
 mod occupancy;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -76,6 +77,7 @@ pub use mysql::Mysql;
 #[cfg(feature = "mysql")]
 pub use mysql::MysqlStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
+pub use namespace_list::NamespaceList;
 pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]
 #[doc(hidden)]

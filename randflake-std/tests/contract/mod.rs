@@ -47,7 +47,8 @@ pub(crate) trait Backend {
 
     /// The names of its namespaces, without opening one.
     fn names(&self) -> Vec<String> {
-        lease::namespaces(&self.url()).unwrap().unwrap_or_default()
+        let list = lease::namespaces(&self.url()).unwrap();
+        list.unwrap_or_default().names
     }
 
     /// A namespace as it is stored.
