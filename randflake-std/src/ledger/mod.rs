@@ -36,7 +36,7 @@ pub use acquire::{Acquire, acquire};
 pub use change::{Change, Committed, Decision, NodeChange};
 pub use claim::{CLAIM_KIND, Claim};
 pub use client::Ledger;
-pub(crate) use client::{all, find, names};
+pub(crate) use client::{NAMES_LISTED, all, find, names};
 pub use counter::{CounterRecord, CounterView};
 pub use engine::{Before, Engine, Entry, Key, Keys, Reading, Write};
 pub use past::Past;

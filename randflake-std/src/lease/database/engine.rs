@@ -3,9 +3,9 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::catalog::{clear, forget};
+use super::catalog::forget;
 use super::values::{count, time};
-use super::{Database, Driver, Failure, Only, Session, emptied, pooled};
+use super::{Database, Driver, Failure, Only, Session, Value, emptied, pooled};
 use crate::lease::url::Server;
 use crate::lease::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write};
@@ -93,8 +93,13 @@ impl<D: Driver> Engine for Database<D> {
 
     fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
         let claim = async |session: &mut D::Session| {
-            let there = session.claim(check, text).await?;
-            Ok(there.ok_or_else(emptied)?)
+            let check = Value::Number(check.into());
+            session
+                .ask(D::Session::CLAIM, &[check, Value::Text(text)])
+                .await?;
+            // A statement of its own: the first one does not see what another client has put meanwhile.
+            let there = session.ask(D::Session::CLAIMED, &[check]).await?;
+            Ok(there.ok_or_else(emptied)?.concat())
         };
         // Twice does what once does.
         self.run(1, true, claim)
@@ -111,13 +116,9 @@ impl<D: Driver> Engine for Database<D> {
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         /// How many texts a namespace may have.
         const MANY: usize = 200_000;
-        let name = self.namespace.clone();
-        // All but what the server is known by has no character that means something to SQL.
         let parts: Vec<_> = namespace.splitn(6, ':').take(5).collect();
         let begin = parts.join(":") + ":";
-        self.run(MANY, false, async |session| {
-            clear(session, &name, &begin).await
-        })
+        self.run(MANY, false, async |session| session.clear(&begin).await)
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
@@ -159,7 +160,7 @@ async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
         return Ok(reading);
     }
     // What is used was there before, so only if it is still missing afterwards it was lost.
-    let is_used = session.ask(&session.is_used(&missing)).await?.is_some();
+    let is_used = session.is_used(&missing).await?;
     let mut reading = look(session, keys).await?;
     reading.continuity.is_absence_certain &= !is_used;
     Ok(reading)
