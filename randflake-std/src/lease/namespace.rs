@@ -63,11 +63,18 @@ impl Namespace {
     }
 
     fn checked(name: String, terms: Terms) -> Result<Self, NamespaceError> {
+        Self::check_name(&name)?;
+        Ok(Self { name, terms })
+    }
+
+    /// Refuses a name that no namespace may have, also one that was read.
+    pub(crate) fn check_name(name: &str) -> Result<(), NamespaceError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
+            let name = name.to_owned();
             return Err(NamespaceError { name });
         }
-        Ok(Self { name, terms })
+        Ok(())
     }
 
     /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.
