@@ -282,7 +282,9 @@ mod tests {
                 match rule.step(used(held, load), now + QUIET / 4 * part) {
                     Step::Keep => {}
                     Step::Take(more) => (held, changes) = (held + more, changes + 1),
-                    Step::GiveBack(fewer) => (held, changes) = (held - fewer, changes + 1),
+                    Step::GiveBack(fewer) | Step::Yield(fewer) => {
+                        (held, changes) = (held - fewer, changes + 1);
+                    }
                 }
             }
             assert!(changes <= 1, "{changes} at {load}");
