@@ -26,7 +26,7 @@ pub struct Acquire<'a> {
 /// known is claimed by a further write, which only one of two copies of a process can do.
 #[must_use]
 pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Asking<'_>) -> Decision<Vec<NodeRecord>> {
-    let mut standing = match Standing::of(view, asking) {
+    let mut standing = match Standing::of_a_holder(view, asking) {
         Ok(standing) => standing,
         Err(refusal) => return Decision::refused(refusal),
     };

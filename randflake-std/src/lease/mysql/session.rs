@@ -10,11 +10,11 @@ use mysql_async::{Conn, Error, Row, from_row_opt};
 use randflake_core::Clock;
 
 use super::failure::of_login;
-use super::statements::{self, CHECK, CLOCK, DURABLE, LOCK, UNLOCK, hex, mark};
+use super::statements::{self, CHECK, CLOCK, DURABLE, LOCK, UNLOCK, hex};
 use super::{Mysql, diagnosis};
 use crate::lease::database::{self, Failure, Only, State, Texts, key, window};
 use crate::lease::{EngineError, Finding};
-use crate::ledger::{Before, Key, Keys, VERSION, Write, read_clock};
+use crate::ledger::{Keys, VERSION, Write, read_clock};
 
 /// How long a packet may become before it is sent.
 const PACKET: usize = 1 << 20;
@@ -28,8 +28,6 @@ pub(in crate::lease) struct Session {
     /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
     known: String,
-    /// The locks by which others see who uses what.
-    marks: Vec<Key>,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
@@ -55,7 +53,6 @@ impl database::Session for Session {
             namespace: namespace.to_owned(),
             number: getrandom::u32().map_err(EngineError::unavailable)?,
             known: String::new(),
-            marks: Vec::new(),
             clock: mysql.clock.clone(),
         })
     }
@@ -89,9 +86,8 @@ impl database::Session for Session {
             return Err(EngineError::unavailable(why).into());
         }
         let begin = format!(
-            "INSERT INTO randflake_store VALUES (1, {VERSION}, FLOOR(RAND() * 9e18), {})
-            ON DUPLICATE KEY UPDATE only_row = 1",
-            self.known
+            "INSERT INTO randflake_store VALUES (1, {VERSION}, FLOOR(RAND() * 9e18))
+            ON DUPLICATE KEY UPDATE only_row = 1"
         );
         let tables = include_str!("schema.sql").split("\n;\n");
         let tables = tables.filter(|statement| !statement.is_empty());
@@ -109,10 +105,6 @@ impl database::Session for Session {
     async fn ask(&mut self, question: &str) -> Result<Option<Vec<String>>, Failure> {
         let question = question.replace("{known}", &self.known);
         Ok(self.send(&[question]).await?[0].first())
-    }
-
-    fn is_used(&self, missing: &[Key]) -> String {
-        statements::is_used(&self.namespace, missing)
     }
 
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
@@ -140,7 +132,7 @@ impl database::Session for Session {
         only: Option<Only<'_>>,
     ) -> Result<Option<i64>, Failure> {
         let clock = self.clock()?;
-        let mut statements = self.marks(write);
+        let mut statements = Vec::new();
         if let Some(only) = only.filter(|only| only.beside.is_empty()) {
             // What `LAST_INSERT_ID` is given comes with the answer.
             let may = self.may(write, &format!("LAST_INSERT_ID({clock})"));
@@ -216,22 +208,6 @@ impl Session {
             "@randflake_session = {number} AND {DURABLE} AND {now} BETWEEN {from} AND {to}
             AND (SELECT CONCAT({known}, '/', id) FROM randflake_store) = {fingerprint}"
         )
-    }
-
-    /// The statements by which others see until its end that this connection uses what is there, if they are needed.
-    fn marks(&mut self, write: &Write) -> Vec<String> {
-        let is_there = |before: &Before| matches!(before, Before::Text(_));
-        let there = write.entries.iter().filter(|entry| is_there(&entry.before));
-        let used = there.map(|entry| entry.key);
-        let new = used.filter(|key| matches!(key, Key::Namespace | Key::Counter));
-        let new: Vec<_> = new.filter(|key| !self.marks.contains(key)).collect();
-        self.marks.extend(&new);
-        let marks = new
-            .into_iter()
-            .map(|key| mark(&self.namespace, key, "CONNECTION_ID()"));
-        marks
-            .map(|mark| format!("DO GET_LOCK({mark}, 0)"))
-            .collect()
     }
 }
 

@@ -32,27 +32,13 @@ pub(super) const CHECK: &str = r#"
 /// binary log does not have is rolled back.
 pub(super) fn state(clock: &str, session: u32, known: &str) -> String {
     format!(
-        "SELECT {clock}, @randflake_session = {session}, {known}, fingerprint, id, CASE WHEN {DURABLE} THEN ''
+        "SELECT {clock}, @randflake_session = {session}, {known}, id, CASE WHEN {DURABLE} THEN ''
             WHEN @@GLOBAL.innodb_flush_log_at_trx_commit <> 1 THEN CONCAT('innodb_flush_log_at_trx_commit=',
                 @@GLOBAL.innodb_flush_log_at_trx_commit, ': set innodb_flush_log_at_trx_commit to 1')
             ELSE CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog, ': set sync_binlog to 1') END,
             @@GLOBAL.read_only
         FROM randflake_store"
     )
-}
-
-/// Whether somebody is connected, as far as this user can see, who has used what is not there: then the tables were
-/// emptied or made anew meanwhile.
-pub(super) fn is_used(name: &str, missing: &[Key]) -> String {
-    let is_locked = |key: &Key| format!("IS_USED_LOCK({}) = id", mark(name, *key, "id"));
-    let is_locked = joined(missing.iter().map(is_locked), " OR ");
-    format!("SELECT 1 FROM information_schema.processlist WHERE {is_locked} LIMIT 1")
-}
-
-/// The name of a connection's lock.
-pub(super) fn mark(name: &str, key: Key, id: &str) -> String {
-    let (kind, _) = key.numbers();
-    format!("MD5(CONCAT('randflake/{kind}/{name}/', {id}, '/', DATABASE()))")
 }
 
 /// What reads the texts of some keys, at most so many of a range.

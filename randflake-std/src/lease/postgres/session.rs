@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use tokio::task::{JoinHandle, yield_now};
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
 use super::rights::CHECK;
 use super::statements::{
-    CHANGE, CHANGE_AND_PUT, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS, is_used, mark,
+    CHANGE, CHANGE_AND_PUT, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS,
 };
 use super::tls::connect;
 use super::{Postgres, diagnosis};
@@ -30,8 +30,6 @@ pub(in crate::lease) struct Session {
     fingerprint: String,
     /// Of the tables alone.
     tables: String,
-    /// The kinds of records by whose locks others see that they are there.
-    marks: Vec<Key>,
 }
 
 impl database::Session for Session {
@@ -42,11 +40,7 @@ impl database::Session for Session {
     const RECORDS: &'static str = "randflake.record";
 
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
-        let mut config = postgres.config.clone();
-        if let Some(first) = postgres.first {
-            config.application_name(format!("randflake {first}"));
-        }
-        let (client, driver) = connect(&config, postgres.files.as_ref()).await?;
+        let (client, driver) = connect(&postgres.config, postgres.files.as_ref()).await?;
         Ok(Self {
             client,
             driver,
@@ -55,7 +49,6 @@ impl database::Session for Session {
             number: getrandom::u64().map_err(EngineError::unavailable)?,
             fingerprint: String::new(),
             tables: String::new(),
-            marks: Vec::new(),
         })
     }
 
@@ -76,15 +69,8 @@ impl database::Session for Session {
         self.ask(include_str!("schema.sql")).await.map(drop)
     }
 
-    async fn enter(&mut self, postgres: &mut Postgres) -> Result<(), Failure> {
-        let values = [(&postgres.first as _, Type::INT8)];
-        let row = self
-            .client
-            .query_typed_one(&self.complete(ENTER), &values)
-            .await?;
-        postgres.first.get_or_insert(row.try_get(0)?);
-        self.fingerprint = row.try_get(1)?;
-        self.tables = row.try_get(2)?;
+    async fn enter(&mut self) -> Result<(), Failure> {
+        [self.fingerprint, self.tables] = self.ask_for(ENTER).await?;
         Ok(())
     }
 
@@ -108,14 +94,10 @@ impl database::Session for Session {
         Ok(row.map(texts))
     }
 
-    fn is_used(&self, missing: &[Key]) -> String {
-        is_used(&self.namespace, missing)
-    }
-
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
         let row = self.find(LOOK, keys, None).await?;
         let state: Vec<String> = row.try_get(3)?;
-        if state[1] == "1" && format!("{}/{}", state[2], state[4]) != self.fingerprint {
+        if state[1] == "1" && format!("{}/{}", state[2], state[3]) != self.fingerprint {
             let why = "the schema randflake was replaced meanwhile";
             return Err(Failure::of_the_connection(EngineError::unavailable(why)));
         }
@@ -164,11 +146,7 @@ impl database::Session for Session {
             self.execute(PUT, &[&head[..], &put].concat()).await?
         };
         let now = rows.first().map(|row| row.try_get(0)).transpose()?;
-        let now = now.flatten();
-        if now.is_some() {
-            self.mark(write).await?;
-        }
-        Ok(now)
+        Ok(now.flatten())
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
@@ -181,20 +159,6 @@ impl Session {
         let put = |text: String, (name, part): &(&str, &str)| text.replace(name, part);
         let text = PARTS.iter().fold(statement.to_owned(), put);
         text.replace("{session}", &self.number.to_string())
-    }
-
-    /// Lets others see what is there now, in another round trip after a connection's first write.
-    async fn mark(&mut self, write: &Write) -> Result<(), Failure> {
-        for entry in &write.entries {
-            let is_marked = matches!(entry.key, Key::Namespace | Key::Counter);
-            if is_marked && !self.marks.contains(&entry.key) {
-                let mark = mark(&self.namespace, entry.key);
-                let lock = format!("SELECT pg_try_advisory_lock_shared({mark})");
-                database::Session::ask(self, &lock).await?;
-                self.marks.push(entry.key);
-            }
-        }
-        Ok(())
     }
 
     /// The one row of a statement that looks for some keys.

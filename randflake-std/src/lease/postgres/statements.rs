@@ -1,7 +1,5 @@
 //! What is said to the server.
 
-use crate::ledger::Key;
-
 /// What the store relies on, whatever the server's, the database's or the role's settings are. There is one good
 /// plan for each statement: by the primary key. And whether the server is a standby.
 pub(super) const SETTINGS: &str = "
@@ -71,38 +69,14 @@ pub(super) const TEXTS: &str = "
 
 /// The same, and what the server says of itself.
 pub(super) const LOOK: &str = "
-    SELECT r.*, ARRAY[{now}::text, ({same})::int::text, f.fingerprint, s.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
+    SELECT r.*, ARRAY[{now}::text, ({same})::int::text, f.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
         'fsync=' || current_setting('fsync') || ' and synchronous_commit=' || current_setting('synchronous_commit')
         || ': turn them on' END]
     FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN ({texts}) r";
 
-/// What is remembered of the tables. The connection says which ones its process has used first.
-pub(super) const ENTER: &str = "
-    SELECT id, {fingerprint} || '/' || id, {tables},
-        set_config('application_name', 'randflake ' || coalesce($1, id), false)
-    FROM randflake.store";
-
-/// Whether processes are connected that have used a store that was here before this one, or what is not there.
-pub(super) fn is_used(name: &str, missing: &[Key]) -> String {
-    let marks: Vec<_> = missing.iter().map(|key| mark(name, *key)).collect();
-    format!(
-        "SELECT 1 WHERE EXISTS (
-            SELECT FROM randflake.store s JOIN pg_stat_activity a ON a.application_name <> 'randflake ' || s.id
-            WHERE a.datname = current_database() AND a.application_name LIKE 'randflake %'
-        ) OR EXISTS (
-            SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-            WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 1
-            AND l.pid <> pg_backend_pid() AND (l.classid::bigint << 32 | l.objid::bigint) IN ({})
-        )",
-        marks.join(", ")
-    )
-}
-
-/// The number of a connection's lock, by which others see until its end that it has written a record.
-pub(super) fn mark(name: &str, key: Key) -> String {
-    let (kind, _) = key.numbers();
-    format!("hashtextextended('randflake/{kind}/{name}', 0)")
-}
+/// What is remembered of the tables.
+pub(super) const ENTER: &str =
+    "SELECT {fingerprint} || '/' || id, {tables} FROM randflake.store";
 
 /// One record in the place of another, if the namespace's is still so: a renewal, a release, a counter.
 pub(super) const CHANGE: &str = "
