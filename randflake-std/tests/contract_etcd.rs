@@ -32,8 +32,8 @@ use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreErro
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::{NewCounters, declared_new};
 use engines::etcd::EtcdCluster;
+use engines::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Etcd {

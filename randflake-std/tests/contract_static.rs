@@ -107,7 +107,7 @@ contract! { Place::used();
     a_clock_outside_the_layout_is_refused,
     the_last_tick_cuts_a_lease_short,
     a_diagnosis_tells_of_the_quarantine_and_changes_nothing,
-    a_dropped_namespace_begins_in_quarantine,
+    a_dropped_namespace_is_opened_again_by_a_person_alone,
 }
 
 contract! { Place::new();

@@ -56,13 +56,11 @@ pub fn end_quarantine(view: &View, asking: &Asking<'_>, has_leases: bool) -> Dec
         } else {
             None
         };
-        match refusal {
-            Some(why) => Err(StoreError::NotNew(why)),
-            None => {
-                standing.end_quarantine();
-                Ok(())
-            }
+        if let Some(why) = refusal {
+            return Err(StoreError::NotNew(why));
         }
+        standing.end_quarantine();
+        Ok(())
     })
 }
 

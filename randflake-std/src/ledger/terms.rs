@@ -74,8 +74,7 @@ impl Terms {
     /// How long a quarantine lasts that waits for leases of up to a TTL, in ticks: the clock that granted them and the one
     /// that began the quarantine may both be off. Each span is rounded up by itself, as a TTL is.
     pub(super) fn quarantine_ticks(&self, longest: Duration) -> u64 {
-        self.ticks(longest)
-            .saturating_add(self.ticks(2 * MAX_SKEW))
+        self.ticks(longest).saturating_add(self.ticks(2 * MAX_SKEW))
     }
 
     /// A time span in ticks, rounded up.

@@ -89,7 +89,10 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
     let refused = store.end_quarantine();
     assert!(matches!(refused, Err(StoreError::NotNew(_))), "{refused:?}");
     let refused = store.reopen_namespace();
-    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(StoreError::Invalid(_))),
+        "{refused:?}"
+    );
     let acquired = match acquire(&mut *store, 2, 1) {
         Err(StoreError::Quarantined {
             retry_in,

@@ -88,7 +88,10 @@ pub(crate) fn a_counter_is_declared_new_once(backend: &impl Counters) {
     other.create().unwrap();
     assert_eq!(store.reserve(2).unwrap(), segment(1, 2));
     let said = invalid(other.create().map(drop));
-    assert!(said.contains("not new") && said.contains(" 3 is its next"), "{said}");
+    assert!(
+        said.contains("not new") && said.contains(" 3 is its next"),
+        "{said}"
+    );
     assert_eq!(other.reserve(1).unwrap(), segment(3, 1));
     // One that was told where to go on is not new, and neither is one that was lost.
     let mut bills = backend.open_counter(&namespace("bills"));

@@ -29,6 +29,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use libtest_mimic::{Arguments, Trial};
+use randflake_std::lease;
 
 use engine::{ENGINES, Engine};
 use engines::server::spawn;
@@ -37,6 +38,7 @@ use record::Record;
 
 /// Of all engines together.
 const MINUTES: &str = "RANDFLAKE_SOAK_MINUTES";
+const NAMESPACE: &str = "soak";
 const PROCESSES: usize = 8;
 const ENGINE_IS_KILLED_EVERY: u64 = 60;
 
@@ -69,6 +71,10 @@ fn main() -> ExitCode {
 fn soak(engine: &mut dyn Engine, time: Duration) {
     let record = Arc::new(Record::default());
     let url = engine.url();
+    lease::open(&url, &issuer::namespace(NAMESPACE))
+        .unwrap()
+        .end_quarantine()
+        .unwrap();
     let mut running: Vec<_> = (0..PROCESSES)
         .map(|_| Process::start(&url, &record))
         .collect();
@@ -112,7 +118,7 @@ impl Process {
     fn start(url: &str, record: &Arc<Record>) -> Self {
         const UNTIL_KILLED: Duration = Duration::from_secs(1 << 20);
         let output = Path::new("/dev/stdout");
-        let mut command = Order::new(url, "soak", output, UNTIL_KILLED).command();
+        let mut command = Order::new(url, NAMESPACE, output, UNTIL_KILLED).command();
         command.stdout(Stdio::piped());
         let mut child = spawn(command).unwrap();
         let ids = child.stdout.take().unwrap();

@@ -7,9 +7,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
 use super::rights::CHECK;
-use super::statements::{
-    CHANGE, CHANGE_AND_PUT, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS,
-};
+use super::statements::{CHANGE, CHANGE_AND_PUT, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS};
 use super::tls::connect;
 use super::{Postgres, diagnosis};
 use crate::lease::database::{self, Failure, Only, State, Texts, emptied, expected, key, window};

@@ -75,8 +75,7 @@ pub(super) const LOOK: &str = "
     FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN ({texts}) r";
 
 /// What is remembered of the tables.
-pub(super) const ENTER: &str =
-    "SELECT {fingerprint} || '/' || id, {tables} FROM randflake.store";
+pub(super) const ENTER: &str = "SELECT {fingerprint} || '/' || id, {tables} FROM randflake.store";
 
 /// One record in the place of another, if the namespace's is still so: a renewal, a release, a counter.
 pub(super) const CHANGE: &str = "
