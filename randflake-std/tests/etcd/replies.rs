@@ -12,6 +12,7 @@ use randflake_std::segment::SegmentStore;
 
 use crate::continuity::{Backup, assert_quarantined, open_store};
 use crate::contract::{TTL, acquire, acquire_one, eight};
+use crate::engines::declared_new;
 use crate::engines::etcd::EtcdCluster;
 use crate::segment_contract::segment;
 
