@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::catalog::{clear, forget};
+use super::catalog::forget;
 use super::values::{count, time};
 use super::{Database, Driver, Failure, Only, Session, emptied, pooled};
 use crate::lease::url::Server;
@@ -102,13 +102,9 @@ impl<D: Driver> Engine for Database<D> {
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         /// How many texts a namespace may have.
         const MANY: usize = 200_000;
-        let name = self.namespace.clone();
-        // All but what the server is known by has no character that means something to SQL.
         let parts: Vec<_> = namespace.splitn(6, ':').take(5).collect();
         let begin = parts.join(":") + ":";
-        self.run(MANY, false, async |session| {
-            clear(session, &name, &begin).await
-        })
+        self.run(MANY, false, async |session| session.clear(&begin).await)
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {

@@ -15,25 +15,25 @@ pub(super) const SETTINGS: &str = "
     SET enable_hashjoin = off;
     SET enable_mergejoin = off;
     SET enable_material = off;
-    SET randflake.session = {session};
-    SET randflake.owner = E'{owner}';
     SELECT pg_is_in_recovery()";
 
 /// What stands in statements between braces; each may stand in those before it.
 pub(super) const PARTS: [(&str, &str); 8] = [
     ("{texts}", TEXTS),
     ("{change}", CHANGE),
-    // What a write of the session is done in: the tables, and a window of time.
-    ("{may}", "{fit} AND {tables} = $2 AND {now} BETWEEN $3 AND $4"),
+    // What a write is done in: the tables, a window of time, and the session.
+    (
+        "{may}",
+        "{fit} AND {tables} = $2 AND {now} BETWEEN $3 AND $4 AND {session} = $5",
+    ),
     // The answers to writes are lost without these.
     (
         "{fit}",
-        "{same} AND current_setting('fsync') = 'on'
-            AND current_setting('synchronous_commit') IN ('on', 'remote_apply')",
+        "current_setting('fsync') = 'on' AND current_setting('synchronous_commit') IN ('on', 'remote_apply')",
     ),
     (
-        "{same}",
-        "coalesce(current_setting('randflake.session', true), '') = '{session}'",
+        "{session}",
+        "coalesce(current_setting('randflake.session', true), '')",
     ),
     (
         "{now}",
@@ -69,19 +69,39 @@ pub(super) const TEXTS: &str = "
 
 /// The same, and what the server says of itself.
 pub(super) const LOOK: &str = "
-    SELECT r.*, ARRAY[{now}::text, ({same})::int::text, f.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
+    SELECT r.*, ARRAY[{now}::text, {session}, f.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
         'fsync=' || current_setting('fsync') || ' and synchronous_commit=' || current_setting('synchronous_commit')
         || ': turn them on' END]
     FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN ({texts}) r";
 
 /// What is remembered of the tables.
-pub(super) const ENTER: &str = "SELECT {fingerprint} || '/' || id, {tables} FROM randflake.store";
+pub(super) const ENTER: &str = "
+    SELECT {fingerprint} || '/' || id, {tables}, set_config('randflake.session', $1, false)
+    FROM randflake.store";
+
+/// The text of a namespace.
+pub(super) const NAMESPACE: &str = "
+    SELECT value FROM randflake.record WHERE namespace = $1 AND kind = 0 AND number = 0";
+
+/// The next namespace. They are in the order of their bytes.
+pub(super) const NEXT_NAMESPACE: &str = "
+    SELECT namespace, namespace, value FROM randflake.record
+    WHERE kind = 0 AND number = 0 AND namespace > $1 ORDER BY namespace LIMIT 1";
+
+pub(super) const FORGET: &str = "
+    DELETE FROM randflake.record WHERE namespace = $1 AND kind = $2 AND number BETWEEN $3 AND $4";
+
+pub(super) const CLEAR: &str = "
+    DELETE FROM randflake.record WHERE namespace = $1 AND kind >= 2 AND EXISTS (
+        SELECT FROM randflake.record n
+        WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND starts_with(n.value, $2)
+    )";
 
 /// One record in the place of another, if the namespace's is still so: a renewal, a release, a counter.
 pub(super) const CHANGE: &str = "
-    UPDATE randflake.record r SET value = $8
-    WHERE r.namespace = $1 AND r.kind = $5 AND r.number = $6 AND r.value = $7 AND {may} AND ($9::text IS NULL OR EXISTS (
-        SELECT FROM randflake.record n WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND n.value = $9
+    UPDATE randflake.record r SET value = $9
+    WHERE r.namespace = $1 AND r.kind = $6 AND r.number = $7 AND r.value = $8 AND {may} AND ($10::text IS NULL OR EXISTS (
+        SELECT FROM randflake.record n WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND n.value = $10
     ))
     RETURNING {now}";
 
@@ -91,7 +111,7 @@ pub(super) const CHANGE_AND_PUT: &str = "
     WITH changed AS ({change} AS now), put AS (
         INSERT INTO randflake.record (namespace, kind, number, value)
         SELECT $1, p.kind, p.number, p.value
-        FROM changed CROSS JOIN unnest($10::smallint[], $11::bigint[], $12::text[]) AS p (kind, number, value)
+        FROM changed CROSS JOIN unnest($11::smallint[], $12::bigint[], $13::text[]) AS p (kind, number, value)
         ON CONFLICT (namespace, kind, number) DO UPDATE SET value = excluded.value
     )
     SELECT now FROM changed";
@@ -103,7 +123,7 @@ pub(super) const CHANGE_AND_PUT: &str = "
 pub(super) const PUT: &str = "
     WITH asked AS MATERIALIZED (
         SELECT a.*, r.ctid AS place, r.value AS found
-        FROM unnest($5::smallint[], $6::bigint[], $7::text[], $8::text[], $9::boolean[])
+        FROM unnest($6::smallint[], $7::bigint[], $8::text[], $9::text[], $10::boolean[])
             AS a (kind, number, before, after, is_blind)
         LEFT JOIN LATERAL (
             SELECT r.ctid, r.value FROM randflake.record r
