@@ -273,7 +273,7 @@ fn a_cluster_keeps_a_namespace_on_one_node_and_the_others_lead_there() {
     assert!(error.to_string().contains(&place), "{error}");
 }
 
-fn until(is_so: impl Fn() -> bool) {
+pub(crate) fn until(is_so: impl Fn() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(
