@@ -10,6 +10,7 @@
 mod abuse;
 mod client;
 mod description;
+mod explain;
 mod ids;
 mod leases;
 mod metrics;
