@@ -13,6 +13,7 @@ use super::scale::Scale;
 use super::shared::Shared;
 use super::slots::Slot;
 use super::store_client::StoreClient;
+use crate::clock::wall_exact;
 use crate::lease::{Grant, Loss, NodeIds, StoreError};
 use crate::observability::{events, metrics};
 use crate::patience::with_jitter;
@@ -88,11 +89,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         let _ended = EndedOnDrop(Arc::clone(&self.shared));
         let mut due = Instant::now() + self.renewal_pause();
         self.report();
+        if let Some(scale) = &self.scale {
+            metrics::wanted(self.client.namespace(), scale.wanted());
+        }
         loop {
             let mut pause = due.saturating_duration_since(Instant::now());
             if self.scale.is_some() {
                 pause = pause.min(Scale::PERIOD);
             }
+            pause = pause.min(metrics::REPORT_EVERY.unwrap_or(pause));
             let wake = self.shared.pause(pause);
             if wake == Wake::Close {
                 break;
@@ -101,10 +106,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
                 due = Instant::now() + self.tend();
             }
             self.scale();
+            self.shared.tally.report(self.client.namespace());
         }
         self.forsake_copied();
         let released = self.release_all();
         self.report();
+        metrics::expires(self.client.namespace(), Duration::ZERO);
         self.shared
             .change(|phase| phase.release_error = released.err());
     }
@@ -134,8 +141,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         let issuers = held.filter_map(|holding| slots.get(holding.slot)?.get());
         let remaining = issuers.map(Issuer::remaining);
         let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
-        let longest = live.iter().max().copied().unwrap_or_default();
-        metrics::leases(namespace, live.len(), longest);
+        if let Some(longest) = live.iter().max() {
+            metrics::expires(namespace, wall_exact().unwrap_or_default() + *longest);
+        }
+        metrics::leases(namespace, live.len());
         metrics::limits(namespace, self.client.spec(), live.len());
         self.shared.tally.report(namespace);
     }
@@ -156,23 +165,27 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
     fn forsake_copied(&mut self) {
         let generation = self.shared.generation.now();
         let slots = self.shared.read();
-        let mut contested = 0;
+        let mut losses = Vec::new();
         for holding in self.holdings.iter_mut().filter(|holding| holding.held) {
             let issuer = slots.get(holding.slot).and_then(Slot::get);
             if let Some(issuer) = issuer.filter(|issuer| !issuer.is_of(generation)) {
                 self.shared.lose(issuer);
                 holding.lost(Loss::Contested, self.client.namespace());
-                contested += 1;
+                losses.push(Loss::Contested);
             }
         }
         drop(slots);
-        self.contested(contested);
+        self.count(&losses);
     }
 
-    /// Notes leases that copies of this process have, which has to be called something else from now on.
-    fn contested(&mut self, count: u64) {
-        if count > 0 {
-            self.shared.change(|phase| phase.contested += count);
+    /// Counts lost leases. If copies of this process have some, it has to be called something else from now on.
+    fn count(&mut self, losses: &[Loss]) {
+        if losses.is_empty() {
+            return;
+        }
+        self.shared
+            .change(|phase| losses.iter().for_each(|loss| phase.losses.count(*loss)));
+        if losses.contains(&Loss::Contested) {
             self.client.rename();
         }
     }
@@ -192,7 +205,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         let (renewed, sent) = self.client.renew(&grants)?;
         let layout = self.shared.codec.layout();
         let slots = self.shared.read();
-        let mut contested = 0;
+        let mut losses = Vec::new();
         let held = self.holdings.iter_mut().filter(|holding| holding.held);
         for (holding, end) in held.zip(renewed.ends) {
             let Some(issuer) = slots.get(holding.slot).and_then(Slot::get) else {
@@ -201,7 +214,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
             let end = match end {
                 Ok(end) => end,
                 Err(loss) => {
-                    contested += u64::from(loss == Loss::Contested);
+                    losses.push(loss);
                     self.shared.lose(issuer);
                     holding.lost(loss, self.client.namespace());
                     continue;
@@ -218,7 +231,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
             holding.ending = !extended || issuer.remaining() < self.client.ttl() / RENEWALS_PER_TTL;
         }
         drop(slots);
-        self.contested(contested);
+        self.count(&losses);
         Ok(())
     }
 

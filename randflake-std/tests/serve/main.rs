@@ -14,6 +14,8 @@ mod ending;
 #[path = "../engines/mod.rs"]
 #[expect(dead_code, reason = "other tests start other servers")]
 mod engines;
+mod grants;
+mod incidents;
 mod manager;
 mod noted;
 mod protocol;

@@ -11,6 +11,7 @@ mod abuse;
 mod client;
 mod description;
 mod explain;
+mod exported;
 mod ids;
 mod leases;
 mod metrics;

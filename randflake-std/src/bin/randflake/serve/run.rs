@@ -12,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::Args;
 use super::access::Access;
 use super::http::Http;
+use super::incidents;
 use super::listen::address::{Passed, is_local};
 use super::listen::tls::Tls;
 use super::listen::{Listener, Stopping};
@@ -88,6 +89,7 @@ impl Args {
         let mut listening = self.listen(sockets, tls.as_ref(), service, &stopping)?;
         let mut starting = start(service, &leasing);
         tokio::spawn(system::watchdog());
+        tokio::spawn(incidents::watch(Arc::clone(service)));
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let failed = loop {

@@ -27,6 +27,7 @@ mod who;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -51,6 +52,7 @@ use self::recorder::Recorded;
 use self::taken::Taken;
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::service::Service;
+use super::service::answers::Status;
 use super::service::counters::Connections;
 use super::service::refusal::{Kind, Refusal};
 
@@ -114,7 +116,7 @@ async fn no_method(request: Request) -> Problem {
 /// What all requests have in common.
 async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let counters = &app.service.counters;
-    counters.http_requests.add(1);
+    let begun = Instant::now();
     let noted = Noted::begin(&app.service, &mut request);
     let answered = timeout(PATIENCE, next.run(request)).await;
     let mut response = answered.unwrap_or_else(|_| {
@@ -127,6 +129,9 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
     if let Some(kind) = response.extensions().get::<Kind>() {
         counters.refused(*kind);
     }
+    let status = Status::of_http(response.status().as_u16());
+    counters.http_answers.add(status, 1);
+    counters.http_answers.times.add(begun.elapsed());
     if let Some(noted) = noted {
         noted.end(&app.service, &response);
     }

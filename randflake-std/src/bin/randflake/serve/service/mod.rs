@@ -1,8 +1,10 @@
 //! What the protocols share: ids, fields of ids and leases, for who may have them.
 
+pub(crate) mod answers;
 pub(crate) mod counters;
 mod inspected;
 mod leases;
+pub(crate) mod readiness;
 pub(crate) mod refusal;
 pub(crate) mod space;
 

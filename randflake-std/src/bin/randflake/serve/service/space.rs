@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::counters::Count;
+use super::readiness::NotReady;
 use super::refusal::{Kind, Refusal};
 
 /// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
@@ -39,6 +40,8 @@ pub(crate) struct Space {
     ids: OnceLock<Ids>,
     changes: Lane,
     reads: Lane,
+    /// Why the store has not granted the first leases.
+    waiting: Mutex<Option<NotReady>>,
     pub(crate) issued: Count,
 }
 
@@ -70,6 +73,7 @@ impl Space {
             ids: OnceLock::new(),
             changes: Lane::new(SESSIONS),
             reads: Lane::new(READERS),
+            waiting: Mutex::default(),
             issued: Count::default(),
         }
     }
@@ -96,15 +100,27 @@ impl Space {
         self.handle().map(Handle::health)
     }
 
+    /// Why no ids are issued; `None` if they are.
+    pub(crate) fn not_ready(&self) -> Option<NotReady> {
+        match self.health() {
+            Some(health) => NotReady::of(&health),
+            None => Some(self.waiting().clone().unwrap_or_else(NotReady::starting)),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<NotReady>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Acquires the first leases, however long the store takes. Fails if waiting does not help.
     pub(crate) async fn start(
         self: &Arc<Self>,
         leasing: &Leasing,
-        tell: impl FnMut(&StoreError, Duration) + Send + 'static,
+        mut tell: impl FnMut(&StoreError, Duration) + Send + 'static,
     ) -> Result<(), BuildError> {
         /// Longer than any service runs, and short enough for every clock.
         const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
-        let opened = Arc::clone(self);
+        let (opened, waiting) = (Arc::clone(self), Arc::clone(self));
         let store = lease::deferred(&self.namespace, move |_| (opened.open)());
         let cipher = self.codec.permutation().clone();
         let most = u32::try_from(self.namespace.node_ids()).unwrap_or(u32::MAX);
@@ -119,7 +135,10 @@ impl Space {
             .node_ids(node_ids)
             .ttl(leasing.ttl.max(shortest))
             .wait(FOREVER)
-            .on_wait(tell);
+            .on_wait(move |error, limit| {
+                *waiting.waiting() = Some(NotReady::of_store(error));
+                tell(error, limit);
+            });
         let builder = match &leasing.holder {
             Some(name) => builder.holder(name),
             None => builder,
