@@ -15,6 +15,7 @@ mod ending;
 #[expect(dead_code, reason = "other tests start other servers")]
 mod engines;
 mod grants;
+mod incidents;
 mod manager;
 mod noted;
 mod protocol;
