@@ -175,9 +175,8 @@ fn objects_are_those_of_a_json_library_byte_for_byte() {
         let inspect = ["inspect", "--json", "--from", "int", "--layout", layout];
         let inspected = user.run_on(numbers.as_bytes(), &inspect).ok();
         assert_eq!(inspected.lines().count(), 20_000);
-        let generate = [
-            "generate", "-n", "5000", "--format", "json", "--layout", layout,
-        ];
+        let many = ["generate", "-n", "5000", "--format", "json"];
+        let generate = [&many[..], &["--layout", layout, "--shared-secret"]].concat();
         let generated = user.run_keyed(&generate).ok();
         assert_eq!(generated.lines().count(), 5_000);
         for line in inspected.lines().chain(generated.lines()) {

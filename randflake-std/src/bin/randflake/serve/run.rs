@@ -57,12 +57,25 @@ impl Args {
         };
         let service = Arc::new(Service::new(self.namespaces.spaces()?, access, log));
         let leasing = self.leasing()?;
+        self.warn_of_local_leases()?;
         system::allow_many_files();
         let runtime = Runtime::new().map_err(Failure::failed)?;
         let ended = runtime.block_on(self.serve(sockets, tls, &service, leasing));
         // Whoever still waits for a store would keep the process.
         runtime.shutdown_background();
         ended
+    }
+
+    /// Of two servers on two machines neither would see the other's leases.
+    fn warn_of_local_leases(&self) -> Result<(), Failure> {
+        if self.namespaces.is_local()? {
+            say(&format!(
+                "the leases are kept on this machine, in {}: a server on another machine under the same secret would \
+                 issue equal ids, unless both are given one --store such as redis://HOST, or different node ids with static:",
+                self.namespaces.shown_url()?
+            ));
+        }
+        Ok(())
     }
 
     fn bind(&self) -> Result<Sockets, Failure> {
