@@ -7,6 +7,9 @@
 #[cfg(any(feature = "async-graphql", feature = "postgres-types"))]
 extern crate std;
 
+#[cfg(feature = "readable-debug")]
+extern crate alloc;
+
 mod base;
 mod block;
 mod border;

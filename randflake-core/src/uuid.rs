@@ -95,7 +95,8 @@ const fn low_half(bits: u128) -> u64 {
 }
 
 /// Why a UUID could not be converted to an id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum UuidError {

@@ -225,7 +225,6 @@ impl Debug for Secret {
 }
 
 /// Why a secret could not be read, made or written.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum SecretError {
     /// The text is not 32 hexadecimal digits.
@@ -271,6 +270,16 @@ pub enum SecretError {
     /// The operating system has no random numbers.
     Random(io::Error),
 }
+
+randflake_core::readable_debug!(SecretError {
+    Hex,
+    File,
+    Readable,
+    Owner,
+    Writable,
+    Unset,
+    Random
+});
 
 impl Display for SecretError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -38,7 +38,8 @@ impl Backend for Memory {
     }
 
     fn names(&self) -> Vec<String> {
-        self.store.clone().namespaces().unwrap().unwrap_or_default()
+        let list = self.store.clone().namespaces().unwrap();
+        list.unwrap_or_default().names
     }
 
     fn find(&self, name: &str) -> Option<Namespace> {

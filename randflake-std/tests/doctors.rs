@@ -10,6 +10,8 @@
 
 #[expect(dead_code, reason = "other tests do more to servers")]
 mod engines;
+#[path = "doctors/planted.rs"]
+mod planted;
 #[expect(dead_code, reason = "other tests do more with the tool")]
 #[path = "cli/user.rs"]
 mod user;

@@ -71,6 +71,51 @@ fn links_lead_to_what_is_there() {
     assert!(links > 50, "{links} links");
 }
 
+/// The front pages: each library's is its README.
+const FRONT_PAGES: [&str; 5] = [
+    "README.md",
+    "sparx64/README.md",
+    "randflake-core/README.md",
+    "randflake-std/README.md",
+    "randflake-embedded/README.md",
+];
+
+/// The names that hidden lines of an example declare and its visible ones use: who copies it does not have them.
+fn undeclared(example: &str) -> Vec<&str> {
+    let is_hidden = |line: &&str| line.starts_with("# ");
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let visible = example.lines().filter(|line| !is_hidden(line));
+    let used: BTreeSet<_> = visible
+        .flat_map(|line| line.split(|c| !is_part(c)))
+        .collect();
+    let declared = example.lines().filter(is_hidden).filter_map(|line| {
+        let line = line.trim_start_matches(['#', ' ']);
+        let pattern = line
+            .strip_prefix("let ")
+            .and_then(|rest| rest.split('=').next());
+        let function = line
+            .strip_prefix("fn ")
+            .and_then(|rest| rest.split('(').next());
+        pattern.or(function)
+    });
+    let names = declared.flat_map(|names| names.split(|c| !is_part(c)));
+    let names = names.filter(|name| !["", "mut", "main"].contains(name));
+    names.filter(|name| used.contains(name)).collect()
+}
+
+#[test]
+fn examples_of_front_pages_declare_what_they_use() {
+    let hidden = "# let (key, b) = f();\n# fn make() {}\n# fn main() {\nopen(&key, make());\n# }\n";
+    assert_eq!(undeclared(hidden), ["key", "make"]);
+    for page in FRONT_PAGES {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        for example in text.split("```rust").skip(1) {
+            let example = example.split("```").next().unwrap();
+            assert_eq!(undeclared(example), [""; 0], "{page}: {example}");
+        }
+    }
+}
+
 /// The names of metrics in a text.
 fn metrics(text: &str) -> BTreeSet<&str> {
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_';

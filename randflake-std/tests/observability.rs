@@ -14,7 +14,9 @@ use std::time::Instant;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use randflake_core::Clock;
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, occupancy};
-use randflake_std::{BuildError, Builder, ExactSystemClock, Health, Id, Plain, Snowflake};
+use randflake_std::{
+    BuildError, Builder, DEFAULT_TTL, ExactSystemClock, Health, Id, Plain, Snowflake,
+};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -112,6 +114,53 @@ impl Metrics {
     }
 }
 
+/// An increase is seen only of what was there before: all counters, with each reason and operation.
+fn counters_begin_at_zero(snapshotter: &Snapshotter) {
+    let mut series: Vec<_> = snapshotter.snapshot().into_vec();
+    series.retain(|(_, _, _, value)| matches!(value, DebugValue::Counter(0)));
+    let series: Vec<_> = series
+        .iter()
+        .map(|(key, ..)| key.key().to_string())
+        .collect();
+    let losses = ["expired", "released", "contested", "forgotten"];
+    let operations = ["acquire", "renew", "release"];
+    for label in losses.iter().chain(&operations) {
+        let named = |series: &&String| series.contains(&format!("= {label}]"));
+        assert_eq!(
+            series.iter().filter(named).count(),
+            1,
+            "{label}: {series:?}"
+        );
+    }
+    for name in ["renewals", "ids_issued", "exhaustions"] {
+        let name = format!("randflake_{name}_total");
+        assert!(
+            series.iter().any(|series| series.contains(&name)),
+            "{name}: {series:?}"
+        );
+    }
+}
+
+/// What was issued is reported long before the next renewal.
+fn ids_are_counted_between_renewals(snapshotter: &Snapshotter) {
+    let namespace = Namespace::new("counted", Snowflake).unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let handle = Builder::new(Snowflake, Plain, store).build().unwrap();
+    counters_begin_at_zero(snapshotter);
+    let mut metrics = Metrics::default();
+    let begin = Instant::now();
+    for issued in 1..=2 {
+        handle.generate().unwrap();
+        while metrics.counters.get("randflake_ids_issued_total") != Some(&issued) {
+            assert!(begin.elapsed() < PATIENCE, "{:?}", metrics.counters);
+            thread::sleep(Duration::from_millis(20));
+            metrics.update(snapshotter);
+        }
+    }
+    assert_eq!(metrics.counters["randflake_renewals_total"], 0);
+    handle.close().unwrap();
+}
+
 /// An elastic handle in a namespace of which it can have two node ids. Gives how many ids were issued.
 fn short_of_node_ids(lines: &Lines) -> u64 {
     let namespace = Namespace::new("full", Snowflake).unwrap();
@@ -145,6 +194,7 @@ fn a_handle_tells_what_befalls_it() {
     let snapshotter = recorder.snapshotter();
     recorder.install().unwrap();
 
+    ids_are_counted_between_renewals(&snapshotter);
     let clock = Arc::new(StoreClock::default());
     let namespace = Namespace::new("orders", Snowflake).unwrap();
     let mut store = MemoryStore::new(namespace, Arc::clone(&clock));
@@ -213,7 +263,17 @@ fn a_handle_tells_what_befalls_it() {
         "{gauges:?}"
     );
     assert!((gauges["randflake_occupancy_ratio"] - 2.0 / 1_024.0).abs() < 1e-9);
-    assert!(gauges.contains_key("randflake_lease_remaining_seconds"));
+    let zero = 0.0_f64.to_bits();
+    assert_eq!(
+        gauges["randflake_lease_expires_timestamp_seconds"].to_bits(),
+        zero
+    );
+    assert_eq!(
+        gauges["randflake_quarantine_end_timestamp_seconds"].to_bits(),
+        zero
+    );
+    let ttls = [TTL, DEFAULT_TTL].map(|ttl| ttl.as_secs_f64().to_bits());
+    assert!(ttls.contains(&gauges["randflake_lease_ttl_seconds"].to_bits()));
     assert!(gauges["randflake_capacity_ids_per_second"].abs() < 1e-9); // It is closed.
     let end = 3_487_866_752.0; // 2080-07-10
     assert!((gauges["randflake_layout_end_timestamp_seconds"] - end).abs() < 86_400.0);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::report::Report;
 use crate::setup::{self, Need};
-use crate::{bench, chaos, copies, docs_rs, fuzz, horizon, image, msrv, public_api, size, soak};
+use crate::{bench, chaos, copies, fuzz, horizon, image, msrv, public_api, size, soak};
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -46,12 +46,6 @@ pub(crate) const APART: &[Apart] = &[
         about: "a machine's state saved once and resumed twice: what both issue (qemu-system-x86_64, a kernel, redis; three minutes)",
         usage: "usage: cargo xtask copies\n",
         main: copies::main,
-    },
-    Apart {
-        name: "docs-rs",
-        about: "the libraries' documentation as docs.rs makes it, with the nightly toolchain",
-        usage: "usage: cargo xtask docs-rs\n",
-        main: docs_rs::main,
     },
     Apart {
         name: "horizon",

@@ -91,6 +91,9 @@ pub(crate) const CHAOS_ON_POSTGRES: Test = test("chaos", &[POSTGRES_PROGRAMS]);
 /// Run by the subcommand `soak`.
 pub(crate) const SOAK: Test = test("soak", ALL_ENGINES);
 
+/// Run by the part `faults`, on one engine.
+pub(crate) const SOAK_ON_REDIS: Test = test("soak", &[REDIS_SERVER]);
+
 /// Run by the subcommand `copies`.
 pub(crate) const COPIED_MACHINES: Test = test("copied_machines", &[REDIS_SERVER, MACHINE]);
 

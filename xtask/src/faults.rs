@@ -1,11 +1,11 @@
 //! `faults`: what befalls whole processes and the engines that they lease from: being killed, being suspended, a wall
 //! clock that jumps, a network that fails, a power cut.
 
-use crate::engines;
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::LIBFAKETIME;
+use crate::{engines, soak};
 
 /// What the names of scenarios begin with that need the tool.
 const NEEDS_FAKETIME: &str = "wall_clocks";
@@ -26,4 +26,5 @@ pub(crate) fn run(report: &mut Report) {
     report.tests("processes", &mut command);
     engines::FAULTS.run(report);
     engines::OUTAGES.run(report);
+    soak::run(report);
 }

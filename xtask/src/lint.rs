@@ -1,4 +1,4 @@
-//! `lint` and `doc`.
+//! `lint`: format, and clippy.
 
 use crate::cargo::cargo;
 use crate::matrix::all_features;
@@ -33,13 +33,4 @@ pub(crate) fn run(report: &mut Report) {
         let mut command = cargo(&["clippy", "--workspace"]);
         report.check(what, command.args(selection).args(DENY));
     }
-}
-
-pub(crate) fn doc(report: &mut Report) {
-    let features = all_features();
-    let mut command = cargo(&["doc", "--workspace", "--features", &features, "--no-deps"]);
-    // There are no examples: as soon as they are asked for, cargo chooses the features of dependencies as for clippy, so
-    // that none is checked once more.
-    command.args(["--lib", "--bins", "--examples"]);
-    report.check("rustdoc", command.env("RUSTDOCFLAGS", "-Dwarnings"));
 }

@@ -188,7 +188,7 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "processes", "faults"),
     ("randflake-std", "faults", "faults"),
     ("randflake-std", "outages", "faults"),
-    ("randflake-std", "soak", "soak"),
+    ("randflake-std", "soak", "faults"),
     ("randflake-std", "copied_machines", "copies"),
     ("randflake-std", "servers", "engines"),
     ("randflake-std", "volumes", "engines"),

@@ -1,21 +1,38 @@
-//! `soak`: an hour of killed holders and killed engines. No part of `test`: it ends when its time is up.
+//! `soak`: an hour of killed holders and killed engines. The part `faults` does so for seconds, on the engine that takes
+//! longest to go on.
 
 use std::process::ExitCode;
 
 use crate::apart;
-use crate::engines::SOAK;
+use crate::engines::{SOAK, SOAK_ON_REDIS, Test};
 use crate::report::Report;
 
+const ENGINES: u32 = 4;
 const MINUTES: u32 = 60;
-/// Told to the test.
-const VARIABLE: &str = "RANDFLAKE_SOAK_MINUTES";
+/// Of the part `faults`; then until all has gone on.
+const SECONDS: u32 = 3;
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
     let minutes = apart::number(arguments, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
-    let report = Report::new(false);
-    Ok(apart::run("soak", &SOAK.needs(), report, |report| {
-        SOAK.run_with(report, |command| {
-            command.env(VARIABLE, minutes.to_string());
-        });
-    }))
+    Ok(apart::run(
+        "soak",
+        &SOAK.needs(),
+        Report::new(false),
+        |report| {
+            run_for(report, &SOAK, &[], minutes * 60 / ENGINES);
+        },
+    ))
+}
+
+/// Of the part `faults`.
+pub(crate) fn run(report: &mut Report) {
+    run_for(report, &SOAK_ON_REDIS, &["redis::"], SECONDS);
+}
+
+/// For so long on each engine, and then until all has gone on.
+fn run_for(report: &mut Report, test: &Test, only: &[&str], seconds: u32) {
+    test.run_with(report, |command| {
+        command.env("RANDFLAKE_SOAK_SECONDS", seconds.to_string());
+        command.arg("--").args(only);
+    });
 }

@@ -5,7 +5,8 @@ use core::fmt::{self, Display, Formatter};
 use crate::TypedIdError;
 
 /// Why there is no [`StoredRaw`](crate::StoredRaw) id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum BorderError {

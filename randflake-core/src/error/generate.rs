@@ -3,7 +3,8 @@
 use core::fmt::{self, Display, Formatter};
 
 /// Why no id was issued. Nothing was consumed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum GenerateError {

@@ -3,7 +3,8 @@
 use core::fmt::{self, Display, Formatter};
 
 /// Why fields could not be composed to an id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum FieldError {
@@ -82,7 +83,8 @@ pub(super) fn out_of_range(f: &mut Formatter<'_>, name: &str, value: u64, max: u
 impl core::error::Error for FieldError {}
 
 /// Why a text could not be decoded to an id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -143,7 +145,8 @@ pub(crate) fn write_byte(f: &mut Formatter<'_>, byte: u8, index: usize) -> fmt::
 impl core::error::Error for DecodeError {}
 
 /// A buffer is too short for the text of all ids. Nothing was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub struct BufferTooShort {

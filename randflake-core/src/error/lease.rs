@@ -5,7 +5,8 @@ use core::fmt::{self, Display, Formatter};
 use super::id::out_of_range;
 
 /// Why a lease's interval was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum LeaseError {
@@ -70,7 +71,8 @@ impl Display for LeaseError {
 impl core::error::Error for LeaseError {}
 
 /// Why a lease was not extended. Nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ExtendError {
@@ -123,7 +125,8 @@ impl Display for ExtendError {
 impl core::error::Error for ExtendError {}
 
 /// Why no ticket was made of a lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum MakeTicketError {
@@ -159,7 +162,8 @@ impl From<LeaseError> for MakeTicketError {
 }
 
 /// Why a ticket was not accepted. Nothing has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum TicketError {

@@ -6,7 +6,8 @@ use core::fmt::{self, Display, Formatter};
 use super::MAX_NUMBER;
 
 /// Why numbers cannot be reserved. The counter has not moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ReserveError {
@@ -44,7 +45,8 @@ impl Display for ReserveError {
 impl Error for ReserveError {}
 
 /// Why a buffer did not take a segment. It has not changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum PutError {

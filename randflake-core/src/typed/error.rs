@@ -6,7 +6,8 @@ use super::prefix::MAX_LEN;
 use crate::DecodeError;
 
 /// Why a text is no id of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum TypedIdError {

@@ -133,10 +133,11 @@ impl World {
     }
 
     /// A request of the client to which the answer is known.
-    fn post(&self, client: Client, target: &str, body: &Value) -> u16 {
+    fn post(&self, client: Client, target: &str, body: &Value) -> (u16, Vec<u8>) {
         let request = Request::post(target).header("content-type", "application/json");
         let request = finish(request, client, body.to_string().into_bytes());
-        self.ask(request.unwrap()).0
+        let (status, _, body) = self.ask(request.unwrap());
+        (status, body)
     }
 
     /// Whether these are ids of the namespace, made now.
@@ -322,10 +323,15 @@ fn check_leases(world: &World, client: Client, asked: &[u8], granted: &Value) {
         nodes.len() as u64
     });
     assert_eq!(granted["leases"].as_array().unwrap().len() as u64, count);
-    assert_eq!(world.post(client, "/v1/leases/renew", granted), 200);
+    let renew = "/v1/leases/renew?request=renewal-1";
+    let (status, renewed) = world.post(client, renew, granted);
+    assert_eq!(status, 200);
+    let renewed: Value = serde_json::from_slice(&renewed).unwrap();
     let start = &granted["leases"][0]["start_unix_ms"];
-    let release = format!("/v1/leases/release?unused_from_unix_ms={start}");
-    assert_eq!(world.post(client, &release, granted), 204);
+    let release = format!("/v1/leases/release?request=release-1&unused_from_unix_ms={start}");
+    // A copy of the document from before the renewal.
+    assert_eq!(world.post(client, &release, granted).0, 409);
+    assert_eq!(world.post(client, &release, &renewed).0, 204);
 }
 
 fn check(world: &World, client: Client, asked: &Parts, sent: &[u8], request: Request<Body>) -> u16 {

@@ -12,7 +12,6 @@ use crate::holder::MAX_NAME_LEN;
 use crate::lease::StoreError;
 
 /// Why no handle was made.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The store was opened for a namespace with another layout.
@@ -62,6 +61,18 @@ pub enum BuildError {
     /// The keeper's thread could not be started.
     Thread(io::Error),
 }
+
+randflake_core::readable_debug!(BuildError {
+    Layout,
+    NodeIds,
+    Ttl,
+    Holder,
+    Tolerance,
+    Store,
+    Waited,
+    Lease,
+    Thread
+});
 
 impl From<StoreError> for BuildError {
     fn from(error: StoreError) -> Self {

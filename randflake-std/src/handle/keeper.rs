@@ -13,6 +13,7 @@ use super::scale::Scale;
 use super::shared::Shared;
 use super::slots::Slot;
 use super::store_client::StoreClient;
+use crate::clock::wall_exact;
 use crate::lease::{Grant, Loss, NodeIds, StoreError};
 use crate::observability::{events, metrics};
 use crate::patience::with_jitter;
@@ -88,11 +89,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         let _ended = EndedOnDrop(Arc::clone(&self.shared));
         let mut due = Instant::now() + self.renewal_pause();
         self.report();
+        if let Some(scale) = &self.scale {
+            metrics::wanted(self.client.namespace(), scale.wanted());
+        }
         loop {
             let mut pause = due.saturating_duration_since(Instant::now());
             if self.scale.is_some() {
                 pause = pause.min(Scale::PERIOD);
             }
+            pause = pause.min(metrics::REPORT_EVERY.unwrap_or(pause));
             let wake = self.shared.pause(pause);
             if wake == Wake::Close {
                 break;
@@ -101,10 +106,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
                 due = Instant::now() + self.tend();
             }
             self.scale();
+            self.shared.tally.report(self.client.namespace());
         }
         self.forsake_copied();
         let released = self.release_all();
         self.report();
+        metrics::expires(self.client.namespace(), Duration::ZERO);
         self.shared
             .change(|phase| phase.release_error = released.err());
     }
@@ -134,8 +141,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         let issuers = held.filter_map(|holding| slots.get(holding.slot)?.get());
         let remaining = issuers.map(Issuer::remaining);
         let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
-        let longest = live.iter().max().copied().unwrap_or_default();
-        metrics::leases(namespace, live.len(), longest);
+        if let Some(longest) = live.iter().max() {
+            metrics::expires(namespace, wall_exact().unwrap_or_default() + *longest);
+        }
+        metrics::leases(namespace, live.len());
         metrics::limits(namespace, self.client.spec(), live.len());
         self.shared.tally.report(namespace);
     }

@@ -37,6 +37,7 @@ const STEP: Duration = Duration::from_secs(1);
 impl StoreClient {
     pub(super) fn new(store: Box<dyn LeaseStore>, holder: String, ttl: Duration) -> Self {
         let ttl_ticks = store.namespace().ticks(ttl);
+        metrics::begin(store.namespace().name(), ttl);
         Self {
             store,
             holder,
@@ -101,6 +102,7 @@ impl StoreClient {
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
         self.answered(acquired.now, sent);
+        metrics::quarantined(self.namespace(), Duration::ZERO);
         events::acquired(self.namespace(), &acquired.grants);
         metrics::acquired(self.namespace());
         Ok((acquired, sent))
@@ -129,6 +131,9 @@ impl StoreClient {
     fn failed(&self, operation: &'static str, error: &StoreError) {
         events::failed(self.namespace(), error);
         metrics::failed(self.namespace(), operation);
+        if let StoreError::Quarantined { quarantine, .. } = error {
+            metrics::quarantined(self.namespace(), quarantine.until);
+        }
     }
 
     /// Notes what the store's clock showed, and tells of a step.

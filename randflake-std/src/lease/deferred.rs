@@ -5,10 +5,10 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::{
-    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Namespace, Quarantine, Record,
-    Renewed, StoreError,
+    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Namespace, PresentedGrant,
+    PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
 };
-use crate::ledger::Seal;
+use crate::ledger::{Loss, Seal};
 
 /// A store that is opened when it is first used, and after a failure by the next use.
 ///
@@ -121,6 +121,23 @@ where
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         self.store()?.release(grants)
+    }
+
+    fn renew_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        ttl: u64,
+        request: &RequestId,
+    ) -> Result<PresentedRenewal, StoreError> {
+        self.store()?.renew_presented(grants, ttl, request)
+    }
+
+    fn release_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        request: &RequestId,
+    ) -> Result<Vec<Result<(), Loss>>, StoreError> {
+        self.store()?.release_presented(grants, request)
     }
 
     fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {

@@ -9,12 +9,13 @@ use crate::private_file::{Reason, Refusal};
 
 /// Why an engine did not read or write: a message for people, a [kind](EngineError::kind) for programs, and the
 /// engine's own error as the [source](Error::source).
-#[derive(Debug)]
 pub struct EngineError {
     kind: EngineErrorKind,
     sentence: String,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
+
+randflake_core::readable_debug!(EngineError);
 
 /// What kind of failure an [`EngineError`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,7 +9,6 @@ use crate::date::{span, utc};
 use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine};
 
 /// Why a store did not do what was asked.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
     /// Fewer node ids are free than were requested.
@@ -45,6 +44,16 @@ pub enum StoreError {
     /// The engine failed or did not answer. Whether the operation was done is unknown.
     Unavailable(EngineError),
 }
+
+randflake_core::readable_debug!(StoreError {
+    Exhausted,
+    Quarantined,
+    ClockSkew,
+    Terms,
+    Invalid,
+    Unusable,
+    Unavailable
+});
 
 /// What kind of failure a [`StoreError`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -32,9 +32,11 @@ mod memory;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod namespace;
+mod namespace_list;
 mod occupancy;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod presented;
 mod quarantine;
 #[cfg(feature = "redis")]
 mod redis;
@@ -75,12 +77,14 @@ pub use mysql::Mysql;
 #[cfg(feature = "mysql")]
 pub use mysql::MysqlStore;
 pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
+pub use namespace_list::NamespaceList;
 pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]
 #[doc(hidden)]
 pub use postgres::Postgres;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+pub use presented::{LastWrite, PresentedGrant, PresentedRenewal, RequestId};
 pub use quarantine::{Quarantine, QuarantineCause};
 #[cfg(feature = "redis")]
 #[doc(hidden)]

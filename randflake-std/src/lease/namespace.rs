@@ -22,7 +22,7 @@ fn ms(span: Duration) -> u64 {
 ///
 /// Ids are unique within a namespace. Generators with another secret or another layout belong in
 /// another namespace; and another namespace needs another secret, or the ids of both are equal:
-/// [`Secret::derive`](crate::Secret::derive) (feature `derive`) makes one of a secret and the namespace's name.
+/// `Secret::derive` (feature `derive`) makes one of a secret and the namespace's name.
 ///
 /// ```
 /// use randflake_std::lease::Namespace;
@@ -63,11 +63,18 @@ impl Namespace {
     }
 
     fn checked(name: String, terms: Terms) -> Result<Self, NamespaceError> {
+        Self::check_name(&name)?;
+        Ok(Self { name, terms })
+    }
+
+    /// Refuses a name that no namespace may have, also one that was read.
+    pub(crate) fn check_name(name: &str) -> Result<(), NamespaceError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
+            let name = name.to_owned();
             return Err(NamespaceError { name });
         }
-        Ok(Self { name, terms })
+        Ok(())
     }
 
     /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.
@@ -129,10 +136,12 @@ impl Namespace {
 }
 
 /// A name that no namespace may have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct NamespaceError {
     name: String,
 }
+
+randflake_core::readable_debug!(NamespaceError);
 
 impl Display for NamespaceError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

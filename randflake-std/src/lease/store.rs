@@ -6,7 +6,10 @@ use core::time::Duration;
 
 use randflake_core::{AnyLayout, Lease, LeaseError};
 
-use super::{Finding, History, Namespace, Quarantine, StoreError, Token};
+use super::{
+    Finding, History, LastWrite, Namespace, PresentedGrant, PresentedRenewal, Quarantine,
+    RequestId, StoreError, Token,
+};
 use crate::ledger::{Loss, Seal};
 
 /// The leases of one namespace, as a handle asks for them.
@@ -55,6 +58,34 @@ pub trait LeaseStore: Send + Debug {
     ///
     /// [`StoreError::Unavailable`]; the same release may be made again.
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError>;
+
+    /// Renews grants whose holder is elsewhere, as [`renew`](Self::renew) does: a server calls it for its clients.
+    ///
+    /// Each grant comes with what its last write gave. The holder that made the record's last write goes on; a copy of it,
+    /// which presents an older one, gets [`Loss::Contested`]. The same request, repeated here or through another store of
+    /// the namespace, gets the same answer.
+    ///
+    /// # Errors
+    ///
+    /// As for `renew`; and [`StoreError::Invalid`] when the request made the last write of one of the grants.
+    fn renew_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        ttl: u64,
+        request: &RequestId,
+    ) -> Result<PresentedRenewal, StoreError>;
+
+    /// Ends grants whose holder is elsewhere, as [`release`](Self::release) does. Returns for each, in the order given, why
+    /// nothing was released: a copy of the holder gets [`Loss::Contested`], and the lease stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As for `release`; and [`StoreError::Invalid`] when the request made the last write of one of the grants.
+    fn release_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        request: &RequestId,
+    ) -> Result<Vec<Result<(), Loss>>, StoreError>;
 
     /// Returns every record in order of node ids, including leases that have expired.
     ///
@@ -157,6 +188,23 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         (**self).release(grants)
+    }
+
+    fn renew_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        ttl: u64,
+        request: &RequestId,
+    ) -> Result<PresentedRenewal, StoreError> {
+        (**self).renew_presented(grants, ttl, request)
+    }
+
+    fn release_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        request: &RequestId,
+    ) -> Result<Vec<Result<(), Loss>>, StoreError> {
+        (**self).release_presented(grants, request)
     }
 
     fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
@@ -265,8 +313,21 @@ impl Grant {
 pub struct Acquired {
     /// As many as were asked for, of distinct node ids and in their order.
     pub grants: Vec<Grant>,
+    /// For each grant, the write that made it: who renews it elsewhere [presents](PresentedGrant) it.
+    pub last_writes: Vec<LastWrite>,
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,
+}
+
+impl Acquired {
+    /// The grants as a holder elsewhere presents them at the first renewal.
+    #[must_use]
+    pub fn presented(&self) -> Vec<PresentedGrant> {
+        let grants = self.grants.iter().zip(&self.last_writes);
+        grants
+            .map(|(&grant, &last_write)| PresentedGrant { grant, last_write })
+            .collect()
+    }
 }
 
 /// The outcome of a renewal.

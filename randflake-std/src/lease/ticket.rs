@@ -218,7 +218,6 @@ impl DeviceLease {
 }
 
 /// Why a device's lease was not found, or not renewed.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum DeviceLeaseError {
     /// The device has no live lease.
@@ -234,6 +233,12 @@ pub enum DeviceLeaseError {
     /// The store's.
     Store(StoreError),
 }
+
+randflake_core::readable_debug!(DeviceLeaseError {
+    NotLeased,
+    Lost,
+    Store
+});
 
 impl Display for DeviceLeaseError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

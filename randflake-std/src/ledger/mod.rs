@@ -34,7 +34,7 @@ mod view;
 pub use acquire::{Acquire, acquire};
 pub use change::{Change, Committed, Decision, NodeChange};
 pub use client::Ledger;
-pub(crate) use client::{find, names};
+pub(crate) use client::{NAMES_LISTED, find, names};
 pub use counter::{CounterRecord, CounterView};
 pub use engine::{Before, Engine, Entry, Key, Keys, Reading, Write};
 pub use past::Past;

@@ -1,7 +1,7 @@
 //! What a store keeps.
 
 use super::{Past, Terms};
-use crate::lease::{Grant, QuarantineCause, Token};
+use crate::lease::{Grant, LastWrite, PresentedGrant, QuarantineCause, Token};
 
 /// What a store keeps of a namespace.
 #[derive(Clone, Debug)]
@@ -71,6 +71,24 @@ impl NodeRecord {
             end: self.end,
             fencing_token: self.fencing_token,
             token: self.token,
+        }
+    }
+
+    /// The write that made it.
+    #[must_use]
+    pub fn last_write(&self) -> LastWrite {
+        LastWrite {
+            serial: self.serial,
+            nonce: self.nonce,
+        }
+    }
+
+    /// What a holder elsewhere presents at the next renewal.
+    #[must_use]
+    pub fn presented(&self) -> PresentedGrant {
+        PresentedGrant {
+            grant: self.grant(),
+            last_write: self.last_write(),
         }
     }
 

@@ -15,6 +15,9 @@ pub struct Held {
     pub written: Option<(u64, u64)>,
     /// The nonces of writes after that whose outcome is not known.
     pub tried: Vec<u64>,
+    /// The nonce of the next write, where a request of the holder names it; else a fresh one. It is among the `tried`: a
+    /// repetition of the request finds what it wrote, and gets the same answer.
+    pub next: Option<u64>,
 }
 
 /// Why a lease is not its holder's any more.
@@ -33,6 +36,14 @@ pub enum Loss {
 }
 
 impl Loss {
+    /// Every one, for counters that begin at zero.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Expired,
+        Self::Released,
+        Self::Contested,
+        Self::Forgotten,
+    ];
+
     /// In a word, for logs and metrics: `expired`, `released`, `contested` or `forgotten`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -56,8 +67,13 @@ impl Held {
             || (record.serial > serial && self.tried.contains(&record.nonce))
     }
 
+    /// Whether the record's last write is the one that this request asks for.
+    pub(super) fn repeats(&self, record: &NodeRecord) -> bool {
+        self.next == Some(record.nonce) && self.wrote(record)
+    }
+
     /// Why it is lost, where that takes no clock to say.
-    fn loss(&self, view: &View) -> Option<Loss> {
+    pub(super) fn loss(&self, view: &View) -> Option<Loss> {
         let (grant, record) = (&self.grant, view.record(self.grant.node_id)?);
         let is_another_s = |(serial, _)| record.serial >= serial && !self.wrote(record);
         if record.is_of(grant) {
@@ -103,11 +119,12 @@ pub fn renew(
     let mut outcomes = Vec::with_capacity(leases.len());
     for lease in leases {
         let outcome = match look(view, lease, &standing) {
+            Ok(record) if lease.repeats(record) => Ok(record.clone()),
             Ok(record) => {
                 let after = NodeRecord {
                     end: record.end.max(standing.now.extended(ttl)),
                     serial: record.serial + 1,
-                    nonce: asking.fresh.1,
+                    nonce: lease.next.unwrap_or(asking.fresh.1),
                     ..record.clone()
                 };
                 let before = Some(record.clone());
@@ -157,7 +174,7 @@ fn lost(
 }
 
 /// A contested lease is marked, for those who look at the list.
-fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange> {
+pub(super) fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange> {
     let record = record.filter(|record| loss == Loss::Contested && !record.contested)?;
     Some(NodeChange {
         before: Some(record.clone()),

@@ -20,11 +20,15 @@
 //! # Metrics (feature `metrics`)
 //!
 //! All have the label `namespace`. The keeper's thread reports them to the installed recorder: when a handle is built,
-//! at each renewal, when an elastic handle takes or gives back node ids, and when it is closed.
+//! at each renewal, when an elastic handle takes or gives back node ids, and when it is closed; counters of ids and
+//! exhaustions each second, and later only while the store keeps the thread waiting. Every counter is there with 0 from the
+//! time a build begins, with each value of its other label, so that the first event is an increase.
 //!
 //! | name                                | kind    | what                                                |
 //! |-------------------------------------|---------|-----------------------------------------------------|
-//! | `randflake_lease_remaining_seconds` | gauge   | until the last lease expires, as of the last renewal |
+//! | `randflake_lease_expires_timestamp_seconds` | gauge | when the last lease expires, as Unix time; 0 once the handle is closed |
+//! | `randflake_lease_ttl_seconds`       | gauge   | how long a lease lasts unless it is renewed         |
+//! | `randflake_quarantine_end_timestamp_seconds` | gauge | when the store's quarantine ends, as Unix time; 0 when an acquire found none |
 //! | `randflake_leases_held`             | gauge   | node ids of the handle with a live lease            |
 //! | `randflake_node_ids_wanted`         | gauge   | node ids that the load of an elastic handle needs |
 //! | `randflake_acquires_total`          | counter | calls that were granted                             |

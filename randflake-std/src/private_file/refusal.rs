@@ -6,13 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a file or directory is not used.
-#[derive(Debug)]
 pub struct Refusal {
     /// Which one: the file, a link to it, or their directory.
     pub path: PathBuf,
     /// Why.
     pub reason: Reason,
 }
+
+randflake_core::readable_debug!(Refusal);
 
 /// What is wrong with it.
 #[derive(Debug)]

@@ -160,7 +160,6 @@ impl<P> Debug for Builder<P> {
 }
 
 /// Why no handle was made.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The range of segment lengths is not allowed.
@@ -180,6 +179,13 @@ pub enum BuildError {
     /// The thread that reserves segments could not be started.
     Thread(io::Error),
 }
+
+randflake_core::readable_debug!(BuildError {
+    Lengths,
+    RefillAt,
+    Counter,
+    Thread
+});
 
 impl From<CounterError> for BuildError {
     fn from(error: CounterError) -> Self {

@@ -7,7 +7,6 @@ use super::Segment;
 use crate::lease::{EngineError, EngineErrorKind};
 
 /// Why a counter was not moved.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum CounterError {
     /// The store lost its continuity, so its counter may have gone back or be forgotten: see
@@ -23,6 +22,13 @@ pub enum CounterError {
     /// The engine failed or did not answer. Whether numbers were reserved is unknown.
     Unavailable(EngineError),
 }
+
+randflake_core::readable_debug!(CounterError {
+    Lost,
+    Invalid,
+    Unusable,
+    Unavailable
+});
 
 /// What kind of failure a [`CounterError`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -45,6 +45,8 @@ fn a_lease_is_taken_renewed_and_released() {
         "renew",
         "--grant",
         "lease.json",
+        "--request",
+        "renewal-1",
         "--ttl",
         "5m",
         "--json",
@@ -60,8 +62,12 @@ fn a_lease_is_taken_renewed_and_released() {
     }
     // From standard input, and in words.
     let text = renewed.to_string();
-    let told = user.run_on(text.as_bytes(), &["lease", "renew"]).ok();
+    let again = ["lease", "renew", "--request", "renewal-2"];
+    let told = user.run_on(text.as_bytes(), &again).ok();
     assert_eq!(told.matches("is leased from 20").count(), 2, "{told}");
+    let again = [&again[..], &["--json"]].concat();
+    let text = objects(&user.run_on(text.as_bytes(), &again).ok()).remove(0);
+    let text = text.to_string();
 
     let from = renewed["leases"][0]["start_unix_ms"].to_string();
     let release = [
@@ -69,6 +75,8 @@ fn a_lease_is_taken_renewed_and_released() {
         "release",
         "--grant",
         "-",
+        "--request",
+        "release-1",
         "--unused-from-ms",
         &from,
     ];
@@ -76,7 +84,8 @@ fn a_lease_is_taken_renewed_and_released() {
     assert_eq!(told.matches("is free\n").count(), 2, "{told}");
     assert!(live(&user).is_empty());
 
-    let lost = user.run_on(text.as_bytes(), &["lease", "renew", "--json"]);
+    let late = ["lease", "renew", "--json", "--request", "renewal-3"];
+    let lost = user.run_on(text.as_bytes(), &late);
     assert_eq!(
         objects(&lost.stdout)[0]["lost"].as_array().unwrap().len(),
         2
@@ -93,30 +102,101 @@ fn a_release_leaves_what_may_have_been_used() {
     let taken = acquire(&user, &[]);
     let told = user.run_on(
         taken.to_string().as_bytes(),
-        &["lease", "release", "--grant", "-"],
+        &["lease", "release", "--grant", "-", "--request", "release-1"],
     );
     assert!(told.ok().contains("is free in 1"));
 }
 
-/// The program went on with the new end, and kept the old file.
+/// Two programs with copies of one file: the first to renew goes on, and the other one ends nothing under it.
 #[test]
-fn a_release_with_what_was_printed_before_a_renewal_leaves_what_was_used_since() {
+fn a_copy_of_what_was_printed_is_told_and_ends_nothing() {
     let user = User::new();
     let taken = acquire(&user, &["--ttl", "60s"]).to_string();
-    let renew = ["lease", "renew", "--ttl", "5m"];
-    user.run_on(taken.as_bytes(), &renew).ok();
-    let start = live(&user)[0]["start_unix_ms"].as_u64().unwrap();
-    let unused_from = (start + 250_000).to_string();
+    let renew = |text: &str, request: &str| {
+        let words = ["lease", "renew", "--json", "--request", request];
+        user.run_on(text.as_bytes(), &words)
+    };
+    let mut original = taken.clone();
+    for turn in 0..3 {
+        let renewed = renew(&original, &format!("original-{turn}")).ok();
+        original = objects(&renewed)[0].to_string();
+        let refused = renew(&taken, &format!("the-copy-{turn}"));
+        assert!(objects(&refused.stdout)[0]["leases"] == Value::Array(Vec::new()));
+        let said = refused.fails(4);
+        assert!(said.contains("(contested): issue no more ids"), "{said}");
+    }
+    let before = live(&user)[0]["end_unix_ms"].clone();
     let release = [
         "lease",
         "release",
         "--grant",
         "-",
-        "--unused-from-ms",
-        &unused_from,
+        "--request",
+        "the-copy-ends",
     ];
-    user.run_on(taken.as_bytes(), &release).ok();
-    assert_eq!(live(&user)[0]["end_unix_ms"], start + 250_000);
+    let said = user.run_on(taken.as_bytes(), &release).fails(4);
+    assert!(said.contains("contested and not released"), "{said}");
+    assert_eq!(live(&user)[0]["end_unix_ms"], before);
+    assert_eq!(live(&user)[0]["contested"], true);
+    user.run_on(original.as_bytes(), &release).ok();
+}
+
+/// The answer was printed to nobody: the script begins anew with the same file and the same name.
+#[test]
+fn a_command_that_was_cut_off_is_repeated() {
+    let user = User::new();
+    let taken = acquire(&user, &["--ttl", "60s"]).to_string();
+    let renew = [
+        "lease",
+        "renew",
+        "--ttl",
+        "5m",
+        "--json",
+        "--request",
+        "renewal-1",
+    ];
+    let answers = [(); 3].map(|()| {
+        let mut renewed = objects(&user.run_on(taken.as_bytes(), &renew).ok()).remove(0);
+        // When it was answered.
+        renewed["now_unix_ms"] = 0.into();
+        renewed
+    });
+    assert!(
+        answers.iter().all(|answer| *answer == answers[0]),
+        "{answers:?}"
+    );
+    let renewed = answers[0].to_string();
+    let said = user.run_on(renewed.as_bytes(), &renew).fails(2);
+    assert!(said.contains("has made the last write"), "{said}");
+    let start = answers[0]["leases"][0]["start_unix_ms"].to_string();
+    let release = ["lease", "release", "--grant", "-", "--request", "release-1"];
+    let release = [&release[..], &["--unused-from-ms", &start]].concat();
+    for _ in 0..2 {
+        let told = user.run_on(renewed.as_bytes(), &release).ok();
+        assert!(told.contains("is free"), "{told}");
+    }
+    assert!(live(&user).is_empty());
+}
+
+#[test]
+fn a_renewal_or_release_without_a_name_is_refused() {
+    let user = User::new();
+    let taken = acquire(&user, &[]).to_string();
+    let said = user.run_on(taken.as_bytes(), &["lease", "renew"]).fails(2);
+    assert!(said.contains("--request"), "{said}");
+    let release = ["lease", "release", "--grant", "-"];
+    let said = user.run_on(taken.as_bytes(), &release).fails(2);
+    assert!(said.contains("--request ID is missing"), "{said}");
+    let short = ["lease", "renew", "--request", "1"];
+    let said = user.run_on(taken.as_bytes(), &short).fails(2);
+    assert!(said.contains("new for each renewal and release"), "{said}");
+    for field in ["serial", "nonce"] {
+        let mut without: Value = serde_json::from_str(&taken).unwrap();
+        without["leases"][0].as_object_mut().unwrap().remove(field);
+        let renew = ["lease", "renew", "--request", "renewal-1"];
+        let said = user.run_on(without.to_string().as_bytes(), &renew).fails(2);
+        assert!(said.contains(&format!("missing field `{field}`")), "{said}");
+    }
 }
 
 /// In seconds: all that the holder has used would be granted again.
@@ -131,6 +211,8 @@ fn a_time_before_the_epoch_releases_nothing() {
         "release",
         "--grant",
         "-",
+        "--request",
+        "release-1",
         "--unused-from-ms",
         &seconds,
     ];
@@ -197,6 +279,7 @@ fn wrong_input_is_named() {
     let user = User::new();
     let taken = acquire(&user, &[]).to_string();
     let damaged = taken.replace("\"token\":\"", "\"token\":\"x");
+    let renew = ["lease", "renew", "--request", "renewal-1"];
     for (input, said) in [
         (
             "",
@@ -205,13 +288,11 @@ fn wrong_input_is_named() {
         ("{}", "missing field"),
         (&*damaged, "token have 32 hex digits"),
     ] {
-        let error = user.run_on(input.as_bytes(), &["lease", "renew"]).fails(2);
+        let error = user.run_on(input.as_bytes(), &renew).fails(2);
         assert!(error.contains(said), "{error}");
     }
     let elsewhere = taken.replace("\"default\"", "\"elsewhere\"");
-    let error = user
-        .run_on(elsewhere.as_bytes(), &["lease", "renew"])
-        .fails(1);
+    let error = user.run_on(elsewhere.as_bytes(), &renew).fails(1);
     assert!(error.contains("no namespace \"elsewhere\""), "{error}");
     for (arguments, said) in [
         (
@@ -228,6 +309,7 @@ fn wrong_input_is_named() {
             .fails(2);
         assert!(error.contains(said), "{error}");
     }
-    let error = user.run(&["lease", "renew", "--grant", "nowhere"]).fails(1);
+    let nowhere = [&renew[..], &["--grant", "nowhere"]].concat();
+    let error = user.run(&nowhere).fails(1);
     assert!(error.starts_with("nowhere: "), "{error}");
 }

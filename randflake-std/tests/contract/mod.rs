@@ -11,6 +11,7 @@ mod diagnosis;
 mod history;
 mod hold;
 mod past;
+mod presented;
 pub(crate) mod referee;
 mod trouble;
 
@@ -31,6 +32,7 @@ pub(crate) use diagnosis::*;
 pub(crate) use history::*;
 pub(crate) use hold::*;
 pub(crate) use past::*;
+pub(crate) use presented::*;
 pub(crate) use trouble::*;
 
 /// A store that starts empty, and its clients.
@@ -45,7 +47,8 @@ pub(crate) trait Backend {
 
     /// The names of its namespaces, without opening one.
     fn names(&self) -> Vec<String> {
-        lease::namespaces(&self.url()).unwrap().unwrap_or_default()
+        let list = lease::namespaces(&self.url()).unwrap();
+        list.unwrap_or_default().names
     }
 
     /// A namespace as it is stored.
@@ -108,6 +111,9 @@ macro_rules! contract {
             the_last_tick_cuts_a_lease_short,
             a_chosen_node_id_is_leased_from_the_same_records,
             a_copy_of_a_holder_is_noticed,
+            a_copied_grant_is_contested,
+            a_repeated_request_gets_the_same_answer,
+            a_request_s_name_is_used_once,
             a_lease_that_vanished_sets_a_quarantine,
             a_quarantine_holds_until_everything_has_expired,
             a_quarantine_can_be_ended,

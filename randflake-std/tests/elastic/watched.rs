@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use randflake_core::Sparx64;
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Namespace, Quarantine, Record,
-    Renewed, StoreError,
+    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Loss, Namespace, PresentedGrant,
+    PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
 };
 use randflake_std::{Handle, Id};
 
@@ -97,6 +97,23 @@ impl LeaseStore for Watched {
             self.watch.released.fetch_add(1, Ordering::SeqCst);
         }
         self.store.release(grants)
+    }
+
+    fn renew_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        ttl: u64,
+        request: &RequestId,
+    ) -> Result<PresentedRenewal, StoreError> {
+        self.store.renew_presented(grants, ttl, request)
+    }
+
+    fn release_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        request: &RequestId,
+    ) -> Result<Vec<Result<(), Loss>>, StoreError> {
+        self.store.release_presented(grants, request)
     }
 
     fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {

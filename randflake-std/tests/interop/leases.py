@@ -7,6 +7,7 @@ Prints an object with the leases and the ids.
 import json
 import subprocess
 import sys
+import uuid
 
 from randflake import v2
 
@@ -32,11 +33,11 @@ generators = [
     v2.Generator(v2.Config(package_lease(lease), bytes.fromhex(secret))) for lease in taken["leases"]
 ]
 ids = issue(generators)
-renewed = run("renew", "--ttl", "5m", stdin=json.dumps(taken).encode())
+renewed = run("renew", "--request", str(uuid.uuid4()), "--ttl", "5m", stdin=json.dumps(taken).encode())
 for generator, lease in zip(generators, renewed["leases"]):
     generator.extend_lease(package_lease(lease))
 ids += issue(generators)
 # It issues no more from here on.
-release = [tool, "lease", "release", "--grant", "-", "--store", store]
+release = [tool, "lease", "release", "--grant", "-", "--request", str(uuid.uuid4()), "--store", store]
 subprocess.run(release, input=json.dumps(renewed).encode(), check=True, stdout=subprocess.DEVNULL)
 print(json.dumps({"taken": taken, "renewed": renewed, "ids": ids}))

@@ -256,8 +256,8 @@ impl Process {
             Asked::Release(grant) => {
                 let held = self.held(Some(grant), place.rules);
                 let Decision { change, answer } = ledger::release(view, &held, asking);
-                let released = |records: Vec<NodeRecord>| {
-                    let first = records.first();
+                let released = |outcomes: Vec<Result<NodeRecord, Loss>>| {
+                    let first = outcomes.iter().flatten().next();
                     Answer::Released(
                         first.map(|record| (small(record.node_id.into()), Lease::of(record))),
                     )
@@ -281,6 +281,7 @@ impl Process {
                 .filter(|_| !rules.has(Flaw::CopiesNotTold))
                 .map(|(serial, nonce)| (serial.into(), nonce.into())),
             tried: numbers(self.tried),
+            next: None,
         };
         grant.into_iter().map(held).collect()
     }

@@ -1,5 +1,7 @@
 // What ioredis sees of a server: prints one JSON object.
 
+const crypto = require("node:crypto");
+
 const Redis = require("ioredis");
 
 const settings = JSON.parse(process.env.RANDFLAKE_SERVER);
@@ -28,8 +30,8 @@ async function main() {
   ids.push(...(await client.mget(Array(500).fill("default"))));
   const batch = await client.call("ID.NEXT", "default", "COUNT", 1000);
   const lease = await client.call("LEASE.ACQUIRE", "default", "HOLDER", "ioredis", "EX", 30);
-  const renewed = await client.call("LEASE.RENEW", lease);
-  await client.call("LEASE.RELEASE", renewed);
+  const renewed = await client.call("LEASE.RENEW", lease, "REQUEST", crypto.randomUUID());
+  await client.call("LEASE.RELEASE", renewed, "REQUEST", crypto.randomUUID());
   const fields = JSON.parse(await client.call("ID.INSPECT", "default", batch[0]));
   const ofInt = JSON.parse(await client.call("ID.INSPECT", "default", ids[0], "FORMAT", "int"));
   const refused = await refusal(client.incr("other"));

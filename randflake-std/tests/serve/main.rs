@@ -17,6 +17,7 @@ mod ending;
 mod engines;
 #[cfg(target_os = "linux")]
 mod flood;
+mod grants;
 mod manager;
 mod noted;
 mod protocol;

@@ -315,14 +315,28 @@ fn leases_are_acquired_renewed_listed_and_released() {
         told.starts_with("-TRYAGAIN too few node ids are free"),
         "{told}"
     );
-    let renewed = json(client.ask(&["LEASE.RENEW", &granted.to_string(), "EX", "60"]));
+    let renewed = json(client.ask(&[
+        "LEASE.RENEW",
+        &granted.to_string(),
+        "REQUEST",
+        "renewal-1",
+        "EX",
+        "60",
+    ]));
     let end = |document: &serde_json::Value| document["leases"][1]["end_unix_ms"].as_u64().unwrap();
     assert!(end(&renewed) > end(&granted));
     let listed = client.ask(&["LEASE.LIST", "default"]).replace("\\\"", "\"");
     assert_eq!(listed.matches("\"holder\":\"me/").count(), 2);
     assert!(!listed.contains("\"token\""), "{listed}");
     let start = granted["leases"][0]["start_unix_ms"].to_string();
-    let release = ["LEASE.RELEASE", &renewed.to_string(), "UNUSED-FROM", &start];
+    let release = [
+        "LEASE.RELEASE",
+        &renewed.to_string(),
+        "REQUEST",
+        "release-1",
+        "UNUSED-FROM",
+        &start,
+    ];
     assert_eq!(client.ask(&release), "+OK");
     assert!(client.ask(&acquire).starts_with('{'));
     // Another layout's leases are not this namespace's.
@@ -331,7 +345,7 @@ fn leases_are_acquired_renewed_listed_and_released() {
         .replace("\"tick_ms\":1000", "\"tick_ms\":10");
     assert!(
         client
-            .ask(&["LEASE.RENEW", &other])
+            .ask(&["LEASE.RENEW", &other, "REQUEST", "renewal-2"])
             .starts_with("-ERR the namespace")
     );
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import uuid
 
 import redis
 
@@ -23,8 +24,8 @@ ids += [client.get("default") for _ in range(500)]
 ids += client.mget(["default"] * 500)
 batch = client.execute_command("ID.NEXT", "default", "COUNT", 1000)
 lease = client.execute_command("LEASE.ACQUIRE", "default", "HOLDER", "redis-py", "EX", 30)
-renewed = json.loads(client.execute_command("LEASE.RENEW", lease))
-client.execute_command("LEASE.RELEASE", json.dumps(renewed))
+renewed = json.loads(client.execute_command("LEASE.RENEW", lease, "REQUEST", str(uuid.uuid4())))
+client.execute_command("LEASE.RELEASE", json.dumps(renewed), "REQUEST", str(uuid.uuid4()))
 fields = json.loads(client.execute_command("ID.INSPECT", "default", batch[0]))
 fields_of_int = json.loads(client.execute_command("ID.INSPECT", "default", ids[0], "FORMAT", "int"))
 try:

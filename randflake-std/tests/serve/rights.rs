@@ -60,8 +60,8 @@ fn a_token_gets_nothing_of_another_namespace() {
         &["ID.NEXT", "users", "COUNT", "10"],
         &["ID.INSPECT", "users", "1"],
         &["LEASE.ACQUIRE", "users"],
-        &["LEASE.RENEW", &foreign],
-        &["LEASE.RELEASE", &foreign],
+        &["LEASE.RENEW", &foreign, "REQUEST", "renewal-1"],
+        &["LEASE.RELEASE", &foreign, "REQUEST", "release-1"],
         &["LEASE.LIST", "users"],
         // Who may not does not learn whether it is there.
         &["INCR", "nothing"],
@@ -78,7 +78,7 @@ fn a_token_gets_nothing_of_another_namespace() {
     assert!(reader.ask(&["ID.NEXT", "users"]).len() > 10);
     for words in [
         &["LEASE.ACQUIRE", "orders"][..],
-        &["LEASE.RENEW", &lease],
+        &["LEASE.RENEW", &lease, "REQUEST", "renewal-1"],
         &["LEASE.LIST", "orders"],
         &["ID.INSPECT", "orders", "1"],
         &["INCR", "events"],
@@ -207,7 +207,7 @@ fn a_quota_of_leases_is_for_new_ones() {
     });
     let refused = refused.unwrap();
     assert!(refused.contains("try again in"), "{refused}");
-    let renewed = clients[0].ask(&["LEASE.RENEW", &held]);
+    let renewed = clients[0].ask(&["LEASE.RENEW", &held, "REQUEST", "renewal-1"]);
     assert!(!renewed.starts_with('-'), "{renewed}");
 }
 

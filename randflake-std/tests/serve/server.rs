@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -22,15 +23,30 @@ pub(crate) struct Server {
 }
 
 /// Where the tool keeps its files, and those of a test.
-pub(crate) struct Home(TempDir);
+pub(crate) struct Home {
+    folder: Arc<TempDir>,
+    /// The file of what the server says.
+    log: &'static str,
+}
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self(TempDir::new().unwrap())
+        Self {
+            folder: Arc::new(TempDir::new().unwrap()),
+            log: "log",
+        }
+    }
+
+    /// The same, for a second server.
+    pub(crate) fn beside(&self) -> Self {
+        Self {
+            folder: Arc::clone(&self.folder),
+            log: "log-of-the-second",
+        }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.folder.path().join(name)
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
@@ -44,7 +60,7 @@ impl Home {
         let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
         command
             .args(arguments)
-            .current_dir(self.0.path())
+            .current_dir(self.folder.path())
             .env("XDG_STATE_HOME", self.path("state"))
             .env_remove("RANDFLAKE_KEY")
             .env_remove("RANDFLAKE_STORE")
@@ -77,7 +93,7 @@ impl Home {
 
     /// What the server has said.
     pub(crate) fn log(&self) -> String {
-        fs::read_to_string(self.path("log")).unwrap_or_default()
+        fs::read_to_string(self.path(self.log)).unwrap_or_default()
     }
 
     /// Waits until the server has said that.
@@ -107,7 +123,7 @@ impl Server {
     pub(crate) fn start_with(folder: Home, arguments: &[&str]) -> Self {
         let fixed = ["serve", "--resp", "127.0.0.1:0"];
         let mut command = folder.tool(&[&fixed, arguments].concat());
-        let log = File::create(folder.path("log")).unwrap();
+        let log = File::create(folder.path(folder.log)).unwrap();
         command.stdout(Stdio::null()).stderr(log);
         let child = Some(spawn(command).unwrap());
         folder.wait_for("randflake: ready");

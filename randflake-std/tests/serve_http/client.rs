@@ -86,6 +86,12 @@ impl Server {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Answer {
+        let request = self.bytes(method, path, headers, body);
+        let answer = self.send(request.as_bytes());
+        Answer::read(&answer).unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&answer)))
+    }
+
+    fn bytes(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
         let mut request = format!(
             "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n",
             self.address,
@@ -95,8 +101,16 @@ impl Server {
             request.extend([name, ": ", value, "\r\n"]);
         }
         request.extend(["\r\n", body]);
-        let answer = self.send(request.as_bytes());
-        Answer::read(&answer).unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&answer)))
+        request
+    }
+
+    /// Asks, and does not read the answer.
+    pub(crate) fn post_unread(&self, path: &str, body: &str) -> TcpStream {
+        let json = [("content-type", "application/json")];
+        let request = self.bytes("POST", path, &json, body);
+        let mut stream = self.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
     }
 
     #[track_caller]

@@ -44,7 +44,10 @@ fn leases_are_acquired_renewed_and_released() {
     );
 
     let renewed = server
-        .post("/v1/leases/renew?ttl_ms=120000", &granted.to_string())
+        .post(
+            "/v1/leases/renew?request=renewal-1&ttl_ms=120000",
+            &granted.to_string(),
+        )
         .json(200);
     assert_eq!(nodes(&renewed), nodes(&granted));
     assert!(
@@ -55,11 +58,11 @@ fn leases_are_acquired_renewed_and_released() {
     );
 
     let now = granted["now_unix_ms"].as_u64().unwrap();
-    let path = format!("/v1/leases/release?unused_from_unix_ms={now}");
+    let path = format!("/v1/leases/release?request=release-1&unused_from_unix_ms={now}");
     let released = server.post(&path, &renewed.to_string());
     assert_eq!((released.status, released.body.len()), (204, 0));
     let after = server
-        .post("/v1/leases/renew", &renewed.to_string())
+        .post("/v1/leases/renew?request=renewal-2", &renewed.to_string())
         .json(200);
     assert_eq!(nodes(&after), [0_u64; 0]);
     assert_eq!(after["lost"].as_array().unwrap().len(), 3, "{after}");
@@ -71,7 +74,16 @@ fn the_command_line_renews_what_the_server_has_granted() {
     let granted = server.post("/v1/leases", "{}");
     let path = server.path("grant.json");
     fs::write(&path, &granted.body).unwrap();
-    let renew = ["lease", "renew", "--json", "--ttl", "2m", "--grant"];
+    let renew = [
+        "lease",
+        "renew",
+        "--json",
+        "--request",
+        "renewal-1",
+        "--ttl",
+        "2m",
+        "--grant",
+    ];
     let renewed = server.tool().args(renew).arg(&path).output().unwrap();
     assert!(renewed.status.success(), "{renewed:?}");
     let renewed: Value = serde_json::from_slice(&renewed.stdout).unwrap();
@@ -89,12 +101,21 @@ fn leases_may_be_renewed_and_released_elsewhere_in_between() {
         let done = tool.arg("lease").args(words).arg("--grant").arg(&path);
         let done = done.output().unwrap();
         assert!(done.status.success(), "{done:?}");
+        done.stdout
     };
-    elsewhere(&["renew", "--json", "--ttl", "4m"]);
-    let renewed = server.post("/v1/leases/renew", granted.text()).json(200);
-    assert_eq!(nodes(&renewed), [77], "{renewed}");
+    let renew = ["renew", "--json", "--request", "renewal-1", "--ttl", "4m"];
+    let renewed = String::from_utf8(elsewhere(&renew)).unwrap();
+    let renewed = server.post("/v1/leases/renew?request=renewal-2", &renewed);
+    assert_eq!(nodes(&renewed.json(200)), [77]);
+    fs::write(&path, &renewed.body).unwrap();
     let unused = granted.json(201)["leases"][0]["start_unix_ms"].to_string();
-    elsewhere(&["release", "--unused-from-ms", &unused]);
+    elsewhere(&[
+        "release",
+        "--request",
+        "release-1",
+        "--unused-from-ms",
+        &unused,
+    ]);
     // Before the end that this server knows.
     let next = server.post("/v1/leases", r#"{"node_ids":[77]}"#);
     assert_eq!(nodes(&next.json(201)), [77]);
@@ -107,11 +128,117 @@ fn what_a_client_tells_is_no_proof_against_the_store() {
     let lease = &mut told["leases"][0];
     lease["node"] = 999.into();
     lease["end_tick"] = (lease["end_tick"].as_u64().unwrap() + 1_000_000).into();
-    let answer = server.post("/v1/leases/renew", &told.to_string()).json(200);
+    let answer = server
+        .post("/v1/leases/renew?request=renewal-1", &told.to_string())
+        .json(200);
     assert_eq!(answer["lost"][0]["reason"], "forgotten", "{answer}");
     // No quarantine.
     let granted = server.post("/v1/leases", r#"{"node_ids":[999]}"#);
     assert_eq!(nodes(&granted.json(201)), [999]);
+}
+
+/// By another program, through another server.
+#[test]
+fn a_copied_grant_is_told_and_ends_nothing() {
+    let server = Server::start();
+    let other = server.replica();
+    let granted = server.post("/v1/leases", r#"{"node_ids":[77]}"#);
+    let mut original = granted.text().to_owned();
+    for turn in 0..12 {
+        let [own, others] = if turn % 2 == 0 {
+            [&server, &other]
+        } else {
+            [&other, &server]
+        };
+        let renewed = own.post(
+            &format!("/v1/leases/renew?request=original-{turn}"),
+            &original,
+        );
+        assert_eq!(nodes(&renewed.json(200)), [77]);
+        renewed.text().clone_into(&mut original);
+        let copy = others.post(
+            &format!("/v1/leases/renew?request=the-copy-{turn}"),
+            granted.text(),
+        );
+        let copy = copy.json(200);
+        assert_eq!(nodes(&copy), [0_u64; 0]);
+        assert_eq!(copy["lost"][0]["reason"], "contested", "{copy}");
+    }
+    let refused = other.post("/v1/leases/release?request=the-copy-ends", granted.text());
+    let detail = refused.problem(409, "conflict");
+    assert!(
+        detail.contains("77 are contested and not released"),
+        "{detail}"
+    );
+    let listed = server.get("/v1/leases?from=77&limit=1").json(200);
+    assert_eq!(listed["leases"][0]["state"], "contested", "{listed}");
+    let released = server.post("/v1/leases/release?request=original-ends", &original);
+    assert_eq!(released.status, 204);
+}
+
+/// The client asks and is gone before the answer; then it repeats the request, through another server.
+#[test]
+fn an_answer_that_was_lost_is_given_again() {
+    let server = Server::start();
+    let other = server.replica();
+    let granted = server.post("/v1/leases", r#"{"node_ids":[77],"ttl_ms":30000}"#);
+    let end = || {
+        let listed = server.get("/v1/leases?from=77&limit=1").json(200);
+        listed["leases"][0]["end_unix_ms"].as_u64().unwrap()
+    };
+    let first_end = end();
+    let renew = "/v1/leases/renew?request=renewal-1&ttl_ms=60000";
+    let _unread = server.post_unread(renew, granted.text());
+    while end() == first_end {
+        std::thread::yield_now();
+    }
+    let answers = [&other, &server, &other].map(|server| {
+        let mut answer = server.post(renew, granted.text()).json(200);
+        // When it was answered.
+        answer["now_unix_ms"] = 0.into();
+        answer
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    assert_eq!(answers[0]["leases"][0]["end_unix_ms"], end());
+
+    let renewed = answers[0].to_string();
+    let start = &answers[0]["leases"][0]["start_unix_ms"];
+    let release = format!("/v1/leases/release?request=release-1&unused_from_unix_ms={start}");
+    let _unread = server.post_unread(&release, &renewed);
+    let listed = || server.get("/v1/leases?from=77&limit=1").json(200);
+    while nodes(&listed()).contains(&77) {
+        std::thread::yield_now();
+    }
+    for server in [&other, &server] {
+        assert_eq!(server.post(&release, &renewed).status, 204);
+    }
+}
+
+#[test]
+fn a_request_has_a_name_of_its_own() {
+    let server = Server::start();
+    let granted = server.post("/v1/leases", "{}");
+    for path in ["/v1/leases/renew", "/v1/leases/release"] {
+        for path in [path.to_owned(), format!("{path}?request=1")] {
+            let detail = server.post(&path, granted.text()).problem(400, "invalid");
+            assert!(detail.contains("new for each renewal"), "{path}: {detail}");
+        }
+    }
+    let same = "/v1/leases/renew?request=always-the-same";
+    let renewed = server.post(same, granted.text());
+    assert_eq!(renewed.status, 200);
+    let detail = server.post(same, renewed.text()).problem(400, "invalid");
+    assert!(detail.contains("needs a new name"), "{detail}");
+    let mut without = granted.json(201);
+    without["leases"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("nonce");
+    let path = "/v1/leases/renew?request=renewal-1";
+    let detail = server
+        .post(path, &without.to_string())
+        .problem(400, "invalid");
+    assert!(detail.contains("nonce"), "{detail}");
 }
 
 #[test]
@@ -165,7 +292,7 @@ fn what_cannot_be_leased_is_said() {
         );
     }
     let granted = taken.text();
-    let path = "/v1/leases/release?unused_from_unix_ms=1000";
+    let path = "/v1/leases/release?request=release-1&unused_from_unix_ms=1000";
     let detail = server.post(path, granted).problem(400, "invalid");
     assert!(detail.contains("Unix time in milliseconds is allowed"));
     assert!(!detail.contains("--"), "no option of a command: {detail}");

@@ -10,6 +10,7 @@
 mod abuse;
 mod client;
 mod description;
+mod exported;
 mod ids;
 mod leases;
 mod metrics;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -19,14 +20,23 @@ pub(crate) struct Server {
     pub(crate) process: Child,
     /// `127.0.0.1:PORT`
     pub(crate) address: String,
-    home: TempDir,
+    home: Arc<TempDir>,
 }
 
 impl Server {
     /// Serves the namespace `default`.
     pub(crate) fn start() -> Self {
-        let home = TempDir::new().unwrap();
-        Self::run(home, &[])
+        Self::start_with(&[])
+    }
+
+    /// Serves the namespace `default`, with more arguments.
+    pub(crate) fn start_with(arguments: &[&str]) -> Self {
+        Self::run(TempDir::new().unwrap().into(), arguments)
+    }
+
+    /// Another server of the same store.
+    pub(crate) fn replica(&self) -> Self {
+        Self::run(Arc::clone(&self.home), &[])
     }
 
     /// Serves the namespaces `default` and `other`, to the tokens that are made: for each a name, scopes and namespaces.
@@ -58,17 +68,17 @@ impl Server {
         ];
         let arguments = arguments.map(str::to_owned);
         (
-            Self::run(home, &arguments.each_ref().map(|word| &**word)),
+            Self::run(home.into(), &arguments.each_ref().map(|word| &**word)),
             made,
         )
     }
 
-    fn run(home: TempDir, arguments: &[&str]) -> Self {
+    fn run(home: Arc<TempDir>, arguments: &[&str]) -> Self {
         let mut command = tool(home.path());
         command
             .args(["serve", "--http", "127.0.0.1:0"])
             .args(arguments);
-        if arguments.is_empty() {
+        if !arguments.contains(&"--namespaces") {
             command.env("RANDFLAKE_KEY", KEY);
         }
         let mut process = command.stderr(Stdio::piped()).spawn().unwrap();

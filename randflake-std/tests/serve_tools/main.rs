@@ -1,5 +1,5 @@
-//! `randflake serve --http` under tools from elsewhere: a browser, and a maker of requests from an `OpenAPI` description.
-//! Environment variables say where they are: see `xtask/src/serve/page.rs`.
+//! `randflake serve --http` under tools from elsewhere: a browser, a maker of requests from an `OpenAPI` description, and
+//! Prometheus' rules. Environment variables say where they are: see `xtask/src/serve/page.rs` and `xtask/src/deploy`.
 
 #![cfg(unix)]
 #![expect(
@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod alerts;
 mod page;
 mod schema;
 #[path = "../serve_http/server.rs"]

@@ -1,5 +1,5 @@
 //! Hours of what `tests/faults` does for seconds: on each engine eight processes issue as fast as they can,
-//! one is killed every second, the engine every minute, and no id of any repeats.
+//! one is killed every second, the engine every minute and at the end, all go on after each, and no id of any repeats.
 //!
 //! The program starts itself again as the processes that issue, which is why it has its own `main`.
 
@@ -30,24 +30,32 @@ use std::time::Instant;
 
 use libtest_mimic::{Arguments, Trial};
 
+use randflake_std::lease;
+
 use engine::{ENGINES, Engine};
 use engines::server::spawn;
-use issuer::{Issuer, Order};
+use issuer::{Issuer, Order, TTL, namespace};
 use record::Record;
 
-/// Of all engines together.
-const MINUTES: &str = "RANDFLAKE_SOAK_MINUTES";
+/// On each engine, and then until all has gone on.
+const SECONDS: &str = "RANDFLAKE_SOAK_SECONDS";
+const NAMESPACE: &str = "soak";
 const PROCESSES: usize = 8;
-const ENGINE_IS_KILLED_EVERY: u64 = 60;
+const ENGINE_IS_KILLED_EVERY: Duration = Duration::from_secs(60);
+/// How late the first id may come, after the beginning and after each restart of the engine. Redis grants nothing for the
+/// longest TTL and 20 s: a busy machine may be slow, but not for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Until then holders issue under leases from before the engine was killed.
+const LEASES_ARE_OVER: Duration = TTL.saturating_mul(2);
 
 fn main() -> ExitCode {
     if let Some(order) = Order::from_env() {
         return issuer::run(&order);
     }
-    let minutes = env::var(MINUTES).ok().and_then(|text| text.parse().ok());
-    let minutes: u32 =
-        minutes.unwrap_or_else(|| panic!("{MINUTES} is not set: `cargo xtask soak` sets it"));
-    let time = Duration::from_secs(60) * minutes / u32::try_from(ENGINES.len()).unwrap();
+    let seconds = env::var(SECONDS).ok().and_then(|text| text.parse().ok());
+    let seconds =
+        seconds.unwrap_or_else(|| panic!("{SECONDS} is not set: `cargo xtask soak` sets it"));
+    let time = Duration::from_secs(seconds);
     let mut trials = vec![Trial::test("a_repeated_id_is_seen", || {
         record::sees_what_repeats();
         Ok(())
@@ -67,39 +75,85 @@ fn main() -> ExitCode {
 
 #[expect(clippy::print_stdout, reason = "the figures, for people")]
 fn soak(engine: &mut dyn Engine, time: Duration) {
-    let record = Arc::new(Record::default());
     let url = engine.url();
-    let mut running: Vec<_> = (0..PROCESSES)
-        .map(|_| Process::start(&url, &record))
-        .collect();
-    let started = Instant::now();
-    let mut readers = Vec::new();
+    // A server that does not know a namespace may have forgotten it: this one is new.
+    let mut store = lease::open(&url, &namespace(NAMESPACE)).unwrap();
+    store.end_quarantine().unwrap();
+    drop(store);
+    let record = Arc::new(Record::default());
+    let mut holders = Holders::start(url, &record);
+    let begun = Instant::now();
+    // When the engine was killed last, and how many ids there were when the leases of before had expired.
+    let mut since = begun;
     let mut issued_before = 0;
-    for second in 1.. {
-        thread::sleep(Duration::from_secs(1));
-        let victim = usize::try_from(second).unwrap() % PROCESSES;
-        let successor = Process::start(&url, &record);
-        readers.push(core::mem::replace(&mut running[victim], successor).kill());
-        // A reader has ended with its process, and failed if an id had repeated.
-        readers.retain_mut(|reader| !reader.is_finished());
-        record.check();
-        let is_over = started.elapsed() >= time;
-        if second % ENGINE_IS_KILLED_EVERY == 0 || is_over {
-            let issued = record.issued();
-            println!("{second} s: {issued} ids, {second} holders killed");
-            assert!(issued > issued_before, "nothing was issued for a minute");
+    loop {
+        holders.replace_one();
+        let issued = record.issued();
+        if since > begun && since.elapsed() < LEASES_ARE_OVER {
             issued_before = issued;
-            engine.server().restart();
+            continue;
         }
-        if is_over {
+        let goes_on = issued > issued_before;
+        assert!(
+            goes_on || since.elapsed() < PATIENCE,
+            "nothing was issued for {PATIENCE:?}"
+        );
+        let is_over = begun.elapsed() >= time;
+        if goes_on && is_over && since > begun {
             break;
         }
+        if goes_on && (is_over || since.elapsed() >= ENGINE_IS_KILLED_EVERY) {
+            let (seconds, killed) = (begun.elapsed().as_secs(), holders.killed);
+            println!("{seconds} s: {issued} ids, {killed} holders killed");
+            engine.server().restart();
+            since = Instant::now();
+        }
     }
-    readers.extend(running.into_iter().map(Process::kill));
-    for reader in readers {
-        reader.join().unwrap();
+    holders.end();
+}
+
+/// The processes that issue.
+struct Holders {
+    url: String,
+    record: Arc<Record>,
+    running: Vec<Process>,
+    /// Each ends with its process, and fails if an id had repeated.
+    readers: Vec<JoinHandle<()>>,
+    killed: usize,
+}
+
+impl Holders {
+    fn start(url: String, record: &Arc<Record>) -> Self {
+        let start = |_| Process::start(&url, record);
+        Self {
+            running: (0..PROCESSES).map(start).collect(),
+            url,
+            record: Arc::clone(record),
+            readers: Vec::new(),
+            killed: 0,
+        }
     }
-    record.check();
+
+    /// Kills the oldest, a second after the last one.
+    fn replace_one(&mut self) {
+        thread::sleep(Duration::from_secs(1));
+        let successor = Process::start(&self.url, &self.record);
+        let victim = &mut self.running[self.killed % PROCESSES];
+        let killed = core::mem::replace(victim, successor);
+        self.readers.push(killed.kill());
+        self.readers.retain_mut(|reader| !reader.is_finished());
+        self.killed += 1;
+        self.record.check();
+    }
+
+    fn end(mut self) {
+        self.readers
+            .extend(self.running.into_iter().map(Process::kill));
+        for reader in self.readers {
+            reader.join().unwrap();
+        }
+        self.record.check();
+    }
 }
 
 /// An issuing process, whose ids come by its standard output.
@@ -112,7 +166,7 @@ impl Process {
     fn start(url: &str, record: &Arc<Record>) -> Self {
         const UNTIL_KILLED: Duration = Duration::from_secs(1 << 20);
         let output = Path::new("/dev/stdout");
-        let mut command = Order::new(url, "soak", output, UNTIL_KILLED).command();
+        let mut command = Order::new(url, NAMESPACE, output, UNTIL_KILLED).command();
         command.stdout(Stdio::piped());
         let mut child = spawn(command).unwrap();
         let ids = child.stdout.take().unwrap();

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::{fs, io};
 
 use crate::cargo::{program, root};
+use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{PROMTOOL, PYTHON, SYSTEMD_ANALYZE};
@@ -52,6 +53,9 @@ fn alerts(report: &mut Report) -> Option<PathBuf> {
     let tests = docs("operations/alerts_test.yml");
     let mut test = command(&promtool, &["test", "rules"]);
     report.check("alerts are sent", test.arg(tests));
+    let mut scraped = separate_test("serve_tools");
+    scraped.env("RANDFLAKE_PROMTOOL", &promtool);
+    report.tests("alerts of a real server", scraped.args(["--", "alerts::"]));
     Some(promtool)
 }
 

@@ -2,6 +2,7 @@
 //! unit tests can plant a violation.
 
 mod arrows;
+mod bound_values;
 mod cfg_places;
 mod dependencies;
 mod documented;
@@ -22,6 +23,10 @@ const RULES: &[(&str, Rule)] = &[
     ("every dependency is used", dependencies::check),
     ("every feature is explained", features::check),
     ("docs.rs shows every feature", documented::check),
+    (
+        "no SQL statement is formatted from a value",
+        bound_values::check,
+    ),
     ("cfg never stands inside a function", cfg_places::check),
     ("every test target runs in some part", separate_tests::check),
 ];

@@ -7,8 +7,10 @@ import json
 import os
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
+import uuid
 
 from randflake import v2
 
@@ -27,6 +29,12 @@ def post(path, document):
     with urllib.request.urlopen(request, timeout=5) as answer:
         text = answer.read()
     return json.loads(text) if text else None
+
+
+def new_request():
+    """A name for one renewal or release: new for each, the same when it is repeated. A copy of this process, such as a
+    virtual machine that was resumed twice, may make up the same random number, but not at the same time."""
+    return f"{time.time_ns():x}-{uuid.uuid4()}"
 
 
 def lease_of(document):
@@ -53,10 +61,15 @@ class Ids:
             self.document, self.generator = document, generator
 
     def keep(self):
-        """Renews three times per lease. One that is lost is followed by another."""
+        """Renews three times per lease. One that is lost is followed by another.
+
+        After a failure it may have been renewed or not: the same request, repeated, gets the answer that was lost."""
+        request = new_request()
         while not self.closing.wait(TTL_S / 3):
             try:
-                renewed = post(f"/v1/leases/renew?ttl_ms={TTL_S * 1000}", self.document)
+                path = f"/v1/leases/renew?request={request}&ttl_ms={TTL_S * 1000}"
+                renewed = post(path, self.document)
+                request = new_request()
                 if renewed.get("lost"):
                     self.acquire()
                     continue
@@ -77,7 +90,7 @@ class Ids:
         with self.lock:
             # It issues no more from here on.
             self.generator = None
-        post("/v1/leases/release", self.document)
+        post(f"/v1/leases/release?request={new_request()}", self.document)
 
 
 if __name__ == "__main__":

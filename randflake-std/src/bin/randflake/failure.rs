@@ -1,5 +1,6 @@
 //! How a command fails: one line on standard error, and an exit status.
 
+use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 use std::process::ExitCode;
@@ -15,7 +16,6 @@ use randflake_std::segment::CounterError;
 use crate::output::visible;
 
 /// Why a command ended early.
-#[derive(Debug)]
 pub(crate) enum Failure {
     /// What was given is wrong: exit status 2.
     Usage(String),
@@ -30,6 +30,15 @@ pub(crate) enum Failure {
     /// A signal of this number ended it.
     Interrupted(u8),
 }
+
+randflake_std::randflake_core::readable_debug!(Failure {
+    Usage,
+    Failed,
+    Later,
+    Lost,
+    Output,
+    Interrupted
+});
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
@@ -96,6 +105,8 @@ impl Display for Failure {
         }
     }
 }
+
+impl Error for Failure {}
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {

@@ -4,7 +4,9 @@ use core::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
 
 use randflake_std::Randflake;
-use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError, StoreUrl};
+use randflake_std::lease::{
+    self, LeaseStore, Namespace, NamespaceList, SqliteStore, StoreError, StoreUrl,
+};
 use randflake_std::segment::{self, SegmentStore};
 
 use crate::failure::Failure;
@@ -124,7 +126,7 @@ impl StoreArgs {
         Ok(lease::find(&self.url()?, name)?)
     }
 
-    pub(crate) fn names(&self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn names(&self) -> Result<NamespaceList, Failure> {
         Ok(lease::namespaces(&self.url()?)?.unwrap_or_default())
     }
 
@@ -147,10 +149,7 @@ impl StoreArgs {
 
     fn missing(&self, name: &str) -> Failure {
         let place = self.shown_url().unwrap_or_default();
-        let names = self.names().map(|names| {
-            let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
-            names.join(", ")
-        });
+        let names = self.names().map(|list| some(&list.names));
         let others = match names {
             Ok(names) if names.is_empty() => {
                 "it has none; the first `randflake generate` or `randflake lease acquire` makes one"
@@ -176,6 +175,17 @@ impl StoreArgs {
             ))
         })?;
         Ok(format!("sqlite:{path}"))
+    }
+}
+
+/// Some names of many.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let shown = names.iter().take(SHOWN).map(|name| format!("{name:?}"));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

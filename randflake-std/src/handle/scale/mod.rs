@@ -55,6 +55,10 @@ impl Scale {
         }
     }
 
+    pub(super) fn wanted(&self) -> u32 {
+        self.wanted
+    }
+
     fn failed(&mut self, error: &StoreError, asked: u32) {
         self.not_before = Instant::now() + failure_pause(error, self.failures, self.ttl);
         self.failures = self.failures.saturating_add(1);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use tokio::time::timeout;
 
-use super::{ANSWER_LIMIT, Database, Driver, Failure, SETUP_LIMIT, Session, is_made};
+use super::{ANSWER_LIMIT, Database, Driver, Failure, SETUP_LIMIT, Session, Value, is_made};
 use crate::lease::EngineError;
-use crate::ledger::Keys;
+use crate::ledger::{Keys, NAMES_LISTED};
 
 /// The texts of namespaces by name; `None` if there are no tables.
 type Names = Option<BTreeMap<String, String>>;
@@ -27,12 +27,14 @@ impl<D: Driver> Database<D> {
             let mut session = timeout(ANSWER_LIMIT, connect).await??;
             let names = async {
                 session.prepare(driver).await?;
-                let is_made = is_made(&mut session).await?;
-                Ok::<_, Failure>(if is_made {
-                    Some(names(&mut session, only).await?)
-                } else {
-                    None
-                })
+                if !is_made(&mut session).await? {
+                    return Ok(None);
+                }
+                let names = match only {
+                    Some(name) => one(&mut session, name).await?,
+                    None => all(&mut session).await?,
+                };
+                Ok::<_, Failure>(Some(names))
             };
             let names = timeout(SETUP_LIMIT, names).await??;
             // It may have gone already.
@@ -44,34 +46,37 @@ impl<D: Driver> Database<D> {
     }
 }
 
+async fn one<S: Session>(session: &mut S, name: &str) -> Result<BTreeMap<String, String>, Failure> {
+    let row = session.ask(S::NAMESPACE, &[Value::Text(name)]).await?;
+    let text = row.map(|row| row.concat());
+    Ok(text
+        .map(|text| (name.to_owned(), text))
+        .into_iter()
+        .collect())
+}
+
 /// One question for each, which finds the next by the primary key.
-async fn names<S: Session>(
-    session: &mut S,
-    only: Option<&str>,
-) -> Result<BTreeMap<String, String>, Failure> {
+///
+/// Others may write rows too. So the list ends after so many, and each row must come after the one before, or it would
+/// never end.
+async fn all<S: Session>(session: &mut S) -> Result<BTreeMap<String, String>, Failure> {
     let mut names = BTreeMap::new();
-    let mut condition = only.map_or_else(
-        || "namespace > ''".to_owned(),
-        |name| format!("namespace = '{name}'"),
-    );
-    loop {
-        let question = format!(
-            "SELECT namespace, value FROM {} WHERE kind = 0 AND number = 0 AND {condition} ORDER BY namespace LIMIT 1",
-            S::RECORDS
-        );
+    let mut place = String::new();
+    while names.len() < NAMES_LISTED {
         let row = session
-            .ask(&question)
-            .await?
-            .and_then(|row| <[_; 2]>::try_from(row).ok());
-        let Some([name, text]) = row else {
-            return Ok(names);
+            .ask(S::NEXT_NAMESPACE, &[Value::Text(&place)])
+            .await?;
+        let Some([next, name, text]) = row.and_then(|row| <[_; 3]>::try_from(row).ok()) else {
+            break;
         };
-        condition = format!("namespace > '{name}'");
-        names.insert(name, text);
-        if only.is_some() {
-            return Ok(names);
+        if next <= place {
+            let why = "the lease store was damaged: the list of its namespaces does not end";
+            return Err(EngineError::unusable(why).into());
         }
+        place = next;
+        names.insert(name, text);
     }
+    Ok(names)
 }
 
 /// Removes what is there under some keys.
@@ -82,28 +87,7 @@ pub(super) async fn forget<S: Session>(
 ) -> Result<(), Failure> {
     let (first, last) = keys.bounds();
     let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
-    let statement = format!(
-        "DELETE FROM {} WHERE namespace = '{name}' AND kind = {kind} AND number BETWEEN {first} AND {last}",
-        S::RECORDS
-    );
-    session.ask(&statement).await.map(drop)
-}
-
-/// Removes the texts of node ids, pages, hints and the history, if the namespace's begins so.
-pub(super) async fn clear<S: Session>(
-    session: &mut S,
-    name: &str,
-    begin: &str,
-) -> Result<(), Failure> {
-    // `MySQL` reads a table that it changes only in a table within the statement.
-    let statement = format!(
-        "DELETE FROM {records} WHERE namespace = '{name}' AND kind >= 2 AND (
-            SELECT found FROM (
-                SELECT COUNT(*) AS found FROM {records}
-                WHERE namespace = '{name}' AND kind = 0 AND number = 0 AND value LIKE '{begin}%'
-            ) AS checked
-        ) = 1",
-        records = S::RECORDS
-    );
-    session.ask(&statement).await.map(drop)
+    let numbers = [kind.into(), first, last].map(Value::Number);
+    let values = [&[Value::Text(name)][..], &numbers].concat();
+    session.ask(S::FORGET, &values).await.map(drop)
 }

@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 use std::collections::BTreeMap;
 
-use super::{Failure, Only};
+use super::{Failure, Only, Value};
 use crate::lease::url::{Engine as Scheme, Server};
 use crate::lease::{EngineError, Finding, StoreError};
 use crate::ledger::{Key, Keys, Write};
@@ -37,20 +37,26 @@ pub(in crate::lease) type State = Option<Vec<String>>;
 pub(in crate::lease) trait Session: Sized + Send {
     type Driver;
 
-    /// The question for a sentence on tables that no randflake has made, or nobody who is trusted. It is asked before any is
-    /// read: what stands in their place may run functions with the rights of whoever looks.
-    const CHECK: &'static str;
     /// The question for the version of the tables. If they are not there, that is an
     /// [overtaken](super::Sort::Overtaken) failure.
     const VERSION: &'static str;
 
-    /// The table of all texts.
-    const RECORDS: &'static str;
+    /// The question for the text of a namespace: its name.
+    const NAMESPACE: &'static str;
+    /// The question for the next namespace after a place in their order: the place. It answers with the place of that one,
+    /// its name and its text.
+    const NEXT_NAMESPACE: &'static str;
+    /// Removes what is there under some keys: the namespace, their kind, and the first and last number.
+    const FORGET: &'static str;
 
     async fn connect(driver: &Self::Driver, namespace: &str) -> Result<Self, Failure>;
 
     /// Makes it independent of the settings of the server, the database and the user.
     async fn prepare(&mut self, driver: &Self::Driver) -> Result<(), Failure>;
+
+    /// A sentence on tables that no randflake has made, or nobody who is trusted. It is asked for before any is read: what
+    /// stands in their place may run functions with the rights of whoever looks.
+    async fn distrust(&mut self) -> Result<Option<String>, Failure>;
 
     /// Makes the tables. One client does; the others wait, and find them made.
     async fn make(&mut self) -> Result<(), Failure>;
@@ -68,18 +74,25 @@ pub(in crate::lease) trait Session: Sized + Send {
     /// Says goodbye.
     async fn close(self) {}
 
-    /// The first row of an answer, with nothing for `NULL`.
-    async fn ask(&mut self, question: &str) -> Result<Option<Vec<String>>, Failure>;
+    /// The first row of the answer to a statement that stands in this program, with nothing for `NULL`. All that is not
+    /// known here is a value of it.
+    async fn ask(
+        &mut self,
+        statement: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<Vec<String>>, Failure>;
 
     /// A row that must be there.
-    async fn ask_for<const N: usize>(&mut self, question: &str) -> Result<[String; N], Failure> {
-        let row = self.ask(question).await?.unwrap_or_default();
+    async fn ask_for<const N: usize>(
+        &mut self,
+        statement: &'static str,
+    ) -> Result<[String; N], Failure> {
+        let row = self.ask(statement, &[]).await?.unwrap_or_default();
         Ok(row.try_into().map_err(|_| emptied())?)
     }
 
-    /// The question whether processes are connected that have used what is not there: it was there before then. No row
-    /// says that none is.
-    fn is_used(&self, missing: &[Key]) -> String;
+    /// Whether processes are connected that have used what is not there: it was there before then.
+    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure>;
 
     /// Reads the texts of some keys and how things stand, in one round trip.
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure>;
@@ -94,6 +107,9 @@ pub(in crate::lease) trait Session: Sized + Send {
         write: &Write,
         only: Option<Only<'_>>,
     ) -> Result<Option<i64>, Failure>;
+
+    /// Removes the texts of node ids, pages, hints and the history, if the namespace's begins so.
+    async fn clear(&mut self, begin: &str) -> Result<(), Failure>;
 
     /// What the server says of itself, for people.
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure>;

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::catalog::{clear, forget};
+use super::catalog::forget;
 use super::values::{count, time};
 use super::{Database, Driver, Failure, Only, Session, emptied, pooled};
 use crate::lease::url::Server;
@@ -102,13 +102,9 @@ impl<D: Driver> Engine for Database<D> {
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         /// How many texts a namespace may have.
         const MANY: usize = 200_000;
-        let name = self.namespace.clone();
-        // All but what the server is known by has no character that means something to SQL.
         let parts: Vec<_> = namespace.splitn(6, ':').take(5).collect();
         let begin = parts.join(":") + ":";
-        self.run(MANY, false, async |session| {
-            clear(session, &name, &begin).await
-        })
+        self.run(MANY, false, async |session| session.clear(&begin).await)
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
@@ -150,7 +146,7 @@ async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
         return Ok(reading);
     }
     // What is used was there before, so only if it is still missing afterwards it was lost.
-    let is_used = session.ask(&session.is_used(&missing)).await?.is_some();
+    let is_used = session.is_used(&missing).await?;
     let mut reading = look(session, keys).await?;
     reading.continuity.is_absence_certain &= !is_used;
     Ok(reading)

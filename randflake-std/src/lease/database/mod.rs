@@ -22,7 +22,7 @@ pub(super) use self::driver::{Driver, Session, State, Texts, emptied, whole_page
 pub(super) use self::failure::{Failure, Sort, pooled};
 use self::runtime::Blocking;
 use self::values::check_version;
-pub(super) use self::values::{Only, expected, key, window};
+pub(super) use self::values::{Only, Value, expected, key, window};
 use super::url::Server;
 use super::{EngineError, Namespace};
 
@@ -145,10 +145,10 @@ async fn set_up<S: Session>(session: &mut S, driver: &mut S::Driver) -> Result<(
 
 /// Whether there are tables, which can be used.
 async fn is_made<S: Session>(session: &mut S) -> Result<bool, Failure> {
-    if let Some(sentence) = session.ask(S::CHECK).await? {
-        return Err(EngineError::unusable(sentence.concat()).into());
+    if let Some(sentence) = session.distrust().await? {
+        return Err(EngineError::unusable(sentence).into());
     }
-    match session.ask(S::VERSION).await {
+    match session.ask(S::VERSION, &[]).await {
         Err(failure) if failure.is_overtaken() => Ok(false),
         row => {
             let version = row?.map(|row| row.concat().parse().unwrap_or(u64::MAX));

@@ -5,6 +5,14 @@ use core::time::Duration;
 use crate::lease::EngineError;
 use crate::ledger::{Before, Entry, Key, Keys, VERSION, Write, newer};
 
+/// A value of a statement. No other way leads into one: what is read from a server is as little trusted as what a user
+/// types.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lease) enum Value<'v> {
+    Text(&'v str),
+    Number(u64),
+}
+
 /// The version of the tables that are there.
 pub(in crate::lease) fn check_version(version: u64) -> Result<(), EngineError> {
     if version == u64::from(VERSION) {

@@ -14,7 +14,8 @@ use super::transaction::{Kv, OPERATIONS, Outcome, Range, Transaction};
 use crate::lease::url::Server;
 use crate::lease::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{
-    Before, Committed, Continuity, Engine, Entry, Key, Keys, Reading, VERSION, Write, read_clock,
+    Before, Committed, Continuity, Engine, Entry, Key, Keys, NAMES_LISTED, Reading, VERSION, Write,
+    read_clock,
 };
 
 /// Node ids of one write: with the namespace's key and the setbacks they leave a fifth of a transaction for hints. Of
@@ -215,6 +216,7 @@ impl Engine for Etcd {
                 .read(&[prefix.range(&Keys::One(Key::Namespace))])?;
             next = match only {
                 Some(_) => None,
+                None if texts.len() >= NAMES_LISTED => None,
                 None => self.next_name(&prefix.end())?,
             };
             texts.extend(kvs.into_iter().map(|(_, text)| (name.clone(), text)));

@@ -1,17 +1,20 @@
 //! What the server says of itself.
 
 use super::session::Session;
+use super::sql::Sql;
 use crate::lease::Finding;
-use crate::lease::database::{Failure, Session as _, whole_pages};
+use crate::lease::database::{Failure, emptied, whole_pages};
 use crate::ledger::VERSION;
 
 const QUESTION: &str = "
     SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit,
         CONCAT(@@GLOBAL.sync_binlog, IF(@@GLOBAL.log_bin, '', ', unused: log_bin is off')),
-        @@GLOBAL.innodb_doublewrite, {known}";
+        @@GLOBAL.innodb_doublewrite, ";
 
 pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Failure> {
-    let row = session.ask_for(QUESTION).await?;
+    let question = Sql::new(QUESTION, &[]).with(session.known, &[]);
+    let row = session.row(question).await?.unwrap_or_default();
+    let row: [String; 5] = row.try_into().map_err(|_| emptied())?;
     let [server, flushes, syncs, doublewrite, fingerprint] = row;
     let once = |name, value: String| match &*value {
         "1" => Finding::fine(name, value),

@@ -3,6 +3,7 @@
 mod diagnosis;
 mod failure;
 mod session;
+mod sql;
 mod statements;
 mod tls;
 

@@ -1,7 +1,7 @@
 //! A connection, and what it is asked.
 //!
-//! Statements are sent together, and answered together. All values stand in their text: a prepared statement would cost a
-//! round trip more on each connection, and could be but one.
+//! Statements are sent together, and answered together. Their values are [bound](super::sql) here: a prepared statement would
+//! cost a round trip more on each connection, and could be but one.
 
 use std::sync::Arc;
 
@@ -10,9 +10,13 @@ use mysql_async::{Conn, Error, Row, from_row_opt};
 use randflake_core::Clock;
 
 use super::failure::of_login;
-use super::statements::{self, CHECK, CLOCK, DURABLE, LOCK, UNLOCK, hex, mark};
+use super::sql::Sql;
+use super::statements::{
+    self, CHECK, CLEAR, CLOCK, FORGET, KNOWN_BY_ID, KNOWN_BY_UUID, LOCK, NAMESPACE, NEXT_NAMESPACE,
+    UNLOCK,
+};
 use super::{Mysql, diagnosis};
-use crate::lease::database::{self, Failure, Only, State, Texts, key, window};
+use crate::lease::database::{self, Failure, Only, State, Texts, Value, key, window};
 use crate::lease::{EngineError, Finding};
 use crate::ledger::{Before, Key, Keys, VERSION, Write, read_clock};
 
@@ -24,10 +28,10 @@ pub(in crate::lease) struct Session {
     connection: Conn,
     namespace: String,
     /// What the server must remember of this connection.
-    number: u32,
+    number: u64,
     /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
-    known: String,
+    pub(super) known: &'static str,
     /// The locks by which others see who uses what.
     marks: Vec<Key>,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -44,41 +48,46 @@ struct Answer {
 impl database::Session for Session {
     type Driver = Mysql;
 
-    const CHECK: &'static str = CHECK;
     const VERSION: &'static str = "SELECT version FROM randflake_store";
-    const RECORDS: &'static str = "randflake_record";
+    const NAMESPACE: &'static str = NAMESPACE;
+    const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
+    const FORGET: &'static str = FORGET;
 
     async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, Failure> {
         let connection = Conn::new(mysql.options()?).await;
         Ok(Self {
             connection: connection.map_err(|error| of_login(error, mysql.files.is_some()))?,
             namespace: namespace.to_owned(),
-            number: getrandom::u32().map_err(EngineError::unavailable)?,
-            known: String::new(),
+            number: getrandom::u32().map_err(EngineError::unavailable)?.into(),
+            known: KNOWN_BY_ID,
             marks: Vec::new(),
             clock: mysql.clock.clone(),
         })
     }
 
     async fn prepare(&mut self, _: &Mysql) -> Result<(), Failure> {
-        let settings = format!(
+        let settings = Sql::new(
             "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00',
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
             innodb_lock_wait_timeout = 2, sql_safe_updates = 0, sql_select_limit = 18446744073709551615,
-            @randflake_session = {}",
-            self.number
+            @randflake_session = ?",
+            &[Value::Number(self.number)],
         );
         let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
         let uuid = "SHOW GLOBAL VARIABLES LIKE 'server_uuid'";
-        let answers = self.send(&[settings.as_str(), isolation, uuid]).await?;
+        let others = [isolation, uuid].map(|statement| Sql::new(statement, &[]));
+        let answers = self.send(&[&[settings][..], &others].concat()).await?;
         // `MariaDB` has none.
         let has_uuid = answers.last().is_some_and(|answer| !answer.rows.is_empty());
-        let server = if has_uuid { "server_uuid" } else { "server_id" };
-        self.known = format!(
-            "(SELECT CONCAT(@@{server}, '/', UNIX_TIMESTAMP(create_time)) FROM information_schema.tables
-            WHERE table_schema = DATABASE() AND table_name = 'randflake_store')"
-        );
+        if has_uuid {
+            self.known = KNOWN_BY_UUID;
+        }
         Ok(())
+    }
+
+    async fn distrust(&mut self) -> Result<Option<String>, Failure> {
+        let row = self.ask(CHECK, &[]).await?;
+        Ok(row.map(|row| row.concat()))
     }
 
     /// If anything fails, the connection's end releases the lock.
@@ -88,14 +97,16 @@ impl database::Session for Session {
             let why = "somebody else is making the tables of the lease store for too long";
             return Err(EngineError::unavailable(why).into());
         }
-        let begin = format!(
-            "INSERT INTO randflake_store VALUES (1, {VERSION}, FLOOR(RAND() * 9e18), {})
-            ON DUPLICATE KEY UPDATE only_row = 1",
-            self.known
+        let begin = Sql::new(
+            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), ",
+            &[Value::Number(VERSION.into())],
         );
+        let begin = begin.with(self.known, &[]);
+        let begin = begin.with(") ON DUPLICATE KEY UPDATE only_row = 1", &[]);
         let tables = include_str!("schema.sql").split("\n;\n");
         let tables = tables.filter(|statement| !statement.is_empty());
-        let statements: Vec<_> = tables.chain([&*begin, UNLOCK]).collect();
+        let tables = tables.map(|statement| Sql::new(statement, &[]));
+        let statements: Vec<_> = tables.chain([begin, Sql::new(UNLOCK, &[])]).collect();
         self.send(&statements).await?;
         Ok(())
     }
@@ -106,17 +117,21 @@ impl database::Session for Session {
         _ = self.connection.disconnect().await;
     }
 
-    async fn ask(&mut self, question: &str) -> Result<Option<Vec<String>>, Failure> {
-        let question = question.replace("{known}", &self.known);
-        Ok(self.send(&[question]).await?[0].first())
+    async fn ask(
+        &mut self,
+        statement: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<Vec<String>>, Failure> {
+        Ok(self.row(Sql::new(statement, values)).await?)
     }
 
-    fn is_used(&self, missing: &[Key]) -> String {
-        statements::is_used(&self.namespace, missing)
+    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
+        let question = statements::is_used(&self.namespace, missing);
+        Ok(self.row(question).await?.is_some())
     }
 
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
-        let state = statements::state(&self.clock()?, self.number, &self.known);
+        let state = statements::state(&self.clock()?, self.number, self.known);
         let mut statements = statements::read(&self.namespace, keys, None);
         statements.insert(0, state);
         let mut answers = self.send(&statements).await?.into_iter();
@@ -143,13 +158,16 @@ impl database::Session for Session {
         let mut statements = self.marks(write);
         if let Some(only) = only.filter(|only| only.beside.is_empty()) {
             // What `LAST_INSERT_ID` is given comes with the answer.
-            let may = self.may(write, &format!("LAST_INSERT_ID({clock})"));
+            let may = self.may(
+                write,
+                &Sql::new("LAST_INSERT_ID(", &[]).then(&clock).with(")", &[]),
+            );
             statements.push(statements::update(&self.namespace, &only, &may));
             let answers = self.send(&statements).await?;
             let written = answers.last().filter(|written| written.affected == 1);
             return Ok(written.and_then(|written| written.last_insert_id.try_into().ok()));
         }
-        let may = self.may(write, "@randflake_now");
+        let may = self.may(write, &Sql::new("@randflake_now", &[]));
         statements.extend(statements::transaction(
             &self.namespace,
             write,
@@ -161,8 +179,14 @@ impl database::Session for Session {
         Ok(now.and_then(|now| now.concat().parse().ok()))
     }
 
+    async fn clear(&mut self, begin: &str) -> Result<(), Failure> {
+        let name = Value::Text(&self.namespace);
+        let statement = Sql::new(CLEAR, &[name, name, Value::Text(begin)]);
+        Ok(self.row(statement).await.map(drop)?)
+    }
+
     async fn roll_back(&mut self) -> Result<(), Failure> {
-        self.send(&["ROLLBACK"]).await?;
+        self.send(&[Sql::new("ROLLBACK", &[])]).await?;
         Ok(())
     }
 
@@ -173,7 +197,7 @@ impl database::Session for Session {
 
 impl Session {
     /// Sends statements in as few packets as may be, and gives as many answers.
-    async fn send(&mut self, statements: &[impl AsRef<str> + Sync]) -> Result<Vec<Answer>, Error> {
+    async fn send(&mut self, statements: &[Sql]) -> Result<Vec<Answer>, Error> {
         let mut rest: Vec<_> = statements.iter().map(AsRef::as_ref).collect();
         let mut answers = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
@@ -199,39 +223,39 @@ impl Session {
         Ok(answers)
     }
 
+    /// The first row of an answer.
+    pub(super) async fn row(&mut self, statement: Sql) -> Result<Option<Vec<String>>, Error> {
+        let answers = self.send(&[statement]).await?;
+        Ok(answers.first().and_then(Answer::first))
+    }
+
     /// The store's clock, as SQL.
-    fn clock(&self) -> Result<String, EngineError> {
-        match &self.clock {
-            None => Ok(CLOCK.to_owned()),
-            Some(clock) => Ok(read_clock(&**clock)?.as_micros().to_string()),
-        }
+    fn clock(&self) -> Result<Sql, EngineError> {
+        let Some(clock) = &self.clock else {
+            return Ok(Sql::new(CLOCK, &[]));
+        };
+        let micros = u64::try_from(read_clock(&**clock)?.as_micros()).unwrap_or(u64::MAX);
+        Ok(Sql::new("?", &[Value::Number(micros)]))
     }
 
     /// As SQL, whether this session and the server are those that a write was decided for, at a time.
-    fn may(&self, write: &Write, now: &str) -> String {
-        let Self { number, known, .. } = self;
-        let fingerprint = hex(write.fingerprint.as_bytes());
-        let (from, to) = window(write);
-        format!(
-            "@randflake_session = {number} AND {DURABLE} AND {now} BETWEEN {from} AND {to}
-            AND (SELECT CONCAT({known}, '/', id) FROM randflake_store) = {fingerprint}"
-        )
+    fn may(&self, write: &Write, now: &Sql) -> Sql {
+        let window = window(write);
+        statements::may(self.number, now, window, self.known, &write.fingerprint)
     }
 
     /// The statements by which others see until its end that this connection uses what is there, if they are needed.
-    fn marks(&mut self, write: &Write) -> Vec<String> {
+    fn marks(&mut self, write: &Write) -> Vec<Sql> {
         let is_there = |before: &Before| matches!(before, Before::Text(_));
         let there = write.entries.iter().filter(|entry| is_there(&entry.before));
         let used = there.map(|entry| entry.key);
         let new = used.filter(|key| matches!(key, Key::Namespace | Key::Counter));
         let new: Vec<_> = new.filter(|key| !self.marks.contains(key)).collect();
         self.marks.extend(&new);
-        let marks = new
+        let locks = new
             .into_iter()
-            .map(|key| mark(&self.namespace, key, "CONNECTION_ID()"));
-        marks
-            .map(|mark| format!("DO GET_LOCK({mark}, 0)"))
-            .collect()
+            .map(|key| statements::use_lock(&self.namespace, key));
+        locks.collect()
     }
 }
 

@@ -1,8 +1,7 @@
-//! What is said to the server. Texts stand in it as hexadecimal.
+//! What is said to the server.
 
-use core::fmt::Write as _;
-
-use crate::lease::database::{Only, expected};
+use super::sql::Sql;
+use crate::lease::database::{Only, Value, expected};
 use crate::ledger::{Before, Entry, Key, Keys, Write};
 
 /// Keys in one statement.
@@ -12,12 +11,23 @@ const ROWS: usize = 500;
 pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
 
 /// Whether no answered write is lost.
-pub(super) const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
+const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
     AND NOT (@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1)";
 
 /// Held by who makes the tables.
 pub(super) const LOCK: &str = "SELECT GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15)";
 pub(super) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
+
+/// What a server is known by, where it has a number of its own.
+pub(super) const KNOWN_BY_UUID: &str = "(
+    SELECT CONCAT(@@server_uuid, '/', UNIX_TIMESTAMP(create_time)) FROM information_schema.tables
+    WHERE table_schema = DATABASE() AND table_name = 'randflake_store'
+)";
+/// The same with the number by which replication tells servers apart: `MariaDB` has no other.
+pub(super) const KNOWN_BY_ID: &str = "(
+    SELECT CONCAT(@@server_id, '/', UNIX_TIMESTAMP(create_time)) FROM information_schema.tables
+    WHERE table_schema = DATABASE() AND table_name = 'randflake_store'
+)";
 
 /// What no randflake has made.
 pub(super) const CHECK: &str = r#"
@@ -28,65 +38,139 @@ pub(super) const CHECK: &str = r#"
         WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\_%'
     ) AS changed LIMIT 1"#;
 
+/// The text of a namespace.
+pub(super) const NAMESPACE: &str =
+    "SELECT value FROM randflake_record WHERE namespace = ? AND kind = 0 AND number = 0";
+
+/// The next namespace. A name is bytes, some of which may be no text: its place is their hexadecimal, in the same order.
+pub(super) const NEXT_NAMESPACE: &str = "
+    SELECT HEX(namespace), CONVERT(namespace USING utf8mb4), CONVERT(value USING utf8mb4) FROM randflake_record
+    WHERE kind = 0 AND number = 0 AND namespace > UNHEX(?) ORDER BY namespace LIMIT 1";
+
+pub(super) const FORGET: &str = "
+    DELETE FROM randflake_record WHERE namespace = ? AND kind = ? AND number BETWEEN ? AND ?";
+
+/// `MySQL` reads a table that it changes only in a table within the statement.
+pub(super) const CLEAR: &str = "
+    DELETE FROM randflake_record WHERE namespace = ? AND kind >= 2 AND (
+        SELECT found FROM (
+            SELECT COUNT(*) AS found FROM randflake_record
+            WHERE namespace = ? AND kind = 0 AND number = 0 AND LOCATE(?, value) = 1
+        ) AS checked
+    ) = 1";
+
 /// How server and session stand, and whether the server is read-only. In a recovery, what the engine has prepared and the
 /// binary log does not have is rolled back.
-pub(super) fn state(clock: &str, session: u32, known: &str) -> String {
-    format!(
-        "SELECT {clock}, @randflake_session = {session}, {known}, fingerprint, id, CASE WHEN {DURABLE} THEN ''
+pub(super) fn state(clock: &Sql, session: u64, known: &'static str) -> Sql {
+    Sql::new("SELECT ", &[])
+        .then(clock)
+        .with(", @randflake_session = ?, ", &[Value::Number(session)])
+        .with(known, &[])
+        .with(", fingerprint, id, CASE WHEN ", &[])
+        .with(DURABLE, &[])
+        .with(
+            " THEN ''
             WHEN @@GLOBAL.innodb_flush_log_at_trx_commit <> 1 THEN CONCAT('innodb_flush_log_at_trx_commit=',
                 @@GLOBAL.innodb_flush_log_at_trx_commit, ': set innodb_flush_log_at_trx_commit to 1')
             ELSE CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog, ': set sync_binlog to 1') END,
             @@GLOBAL.read_only
-        FROM randflake_store"
-    )
+            FROM randflake_store",
+            &[],
+        )
+}
+
+/// As SQL, whether this session and the server are those that a write was decided for, at a time.
+pub(super) fn may(
+    session: u64,
+    now: &Sql,
+    (from, to): (i64, i64),
+    known: &'static str,
+    fingerprint: &str,
+) -> Sql {
+    // Times after 1970.
+    let window = [from, to].map(|time| Value::Number(time.cast_unsigned()));
+    Sql::new("@randflake_session = ? AND ", &[Value::Number(session)])
+        .with(DURABLE, &[])
+        .with(" AND ", &[])
+        .then(now)
+        .with(" BETWEEN ? AND ? AND (SELECT CONCAT(", &window)
+        .with(known, &[])
+        .with(
+            ", '/', id) FROM randflake_store) = ?",
+            &[Value::Text(fingerprint)],
+        )
 }
 
 /// Whether somebody is connected, as far as this user can see, who has used what is not there: then the tables were
 /// emptied or made anew meanwhile.
-pub(super) fn is_used(name: &str, missing: &[Key]) -> String {
-    let is_locked = |key: &Key| format!("IS_USED_LOCK({}) = id", mark(name, *key, "id"));
-    let is_locked = joined(missing.iter().map(is_locked), " OR ");
-    format!("SELECT 1 FROM information_schema.processlist WHERE {is_locked} LIMIT 1")
+pub(super) fn is_used(name: &str, missing: &[Key]) -> Sql {
+    let is_locked = |key: &Key| {
+        let mark = mark(name, *key);
+        Sql::new(
+            "IS_USED_LOCK(MD5(CONCAT(?, id, '/', DATABASE()))) = id",
+            &[Value::Text(&mark)],
+        )
+    };
+    Sql::new("SELECT 1 FROM information_schema.processlist WHERE ", &[])
+        .then(&Sql::joined(missing.iter().map(is_locked), " OR "))
+        .with(" LIMIT 1", &[])
 }
 
-/// The name of a connection's lock.
-pub(super) fn mark(name: &str, key: Key, id: &str) -> String {
+/// Lets others see until its end that this connection uses what is there.
+pub(super) fn use_lock(name: &str, key: Key) -> Sql {
+    let mark = mark(name, key);
+    Sql::new(
+        "DO GET_LOCK(MD5(CONCAT(?, CONNECTION_ID(), '/', DATABASE())), 0)",
+        &[Value::Text(&mark)],
+    )
+}
+
+/// How the name of a connection's lock begins.
+fn mark(name: &str, key: Key) -> String {
     let (kind, _) = key.numbers();
-    format!("MD5(CONCAT('randflake/{kind}/{name}/', {id}, '/', DATABASE()))")
+    format!("randflake/{kind}/{name}/")
 }
 
 /// What reads the texts of some keys, at most so many of a range.
-pub(super) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<String> {
-    let limit = most.map_or(String::new(), |most| {
-        format!("ORDER BY number LIMIT {most}")
+pub(super) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<Sql> {
+    let most = most.and_then(|most| u64::try_from(most).ok());
+    let limit = most.map_or_else(Sql::default, |most| {
+        Sql::new(" ORDER BY number LIMIT ?", &[Value::Number(most)])
     });
+    let range = |keys: &Keys| {
+        let (first, last) = keys.bounds();
+        let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
+        let values = [kind.into(), first, last].map(Value::Number);
+        Sql::new("kind = ? AND number BETWEEN ? AND ?", &values)
+    };
     let statements = keys.chunks(ROWS).map(|keys| {
-        let ranges = keys.iter().map(|keys| {
-            let (first, last) = keys.bounds();
-            let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
-            format!("kind = {kind} AND number BETWEEN {first} AND {last}")
-        });
-        let ranges = joined(ranges, " OR ");
-        format!(
-            "SELECT kind, number, value FROM randflake_record WHERE namespace = '{name}' AND ({ranges}) {limit}"
+        Sql::new(
+            "SELECT kind, number, value FROM randflake_record WHERE namespace = ? AND (",
+            &[Value::Text(name)],
         )
+        .then(&Sql::joined(keys.iter().map(range), " OR "))
+        .with(")", &[])
+        .then(&limit)
     });
     statements.collect()
 }
 
 /// The one statement of the most frequent write. `may` is what must hold besides.
-pub(super) fn update(name: &str, only: &Only<'_>, may: &str) -> String {
+pub(super) fn update(name: &str, only: &Only<'_>, may: &Sql) -> Sql {
     let kept = only.kept.map(|kept| there(Key::Namespace, kept));
-    let kept = kept.map_or_else(String::new, |kept| holds(name, &kept, 1));
-    format!(
-        "UPDATE randflake_record SET value = {} WHERE namespace = '{name}' AND {} AND {may} {kept}",
-        hex(only.after.as_bytes()),
-        there(only.key, only.before)
+    let kept = kept.map_or_else(Sql::default, |kept| holds(name, &kept, 1));
+    Sql::new(
+        "UPDATE randflake_record SET value = ? WHERE namespace = ? AND ",
+        &[Value::Text(only.after), Value::Text(name)],
     )
+    .then(&there(only.key, only.before))
+    .with(" AND ", &[])
+    .then(may)
+    .then(&kept)
 }
 
 /// Any write as a transaction that fails as a whole unless all is as expected, and gives the time.
-pub(super) fn transaction(name: &str, write: &Write, clock: &str, may: &str) -> Vec<String> {
+pub(super) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> Vec<Sql> {
     let entries = write.entries.iter();
     let (puts, checks): (Vec<_>, Vec<_>) = entries.partition(|entry| entry.after.is_some());
     let (new, others): (Vec<_>, Vec<_>) = puts
@@ -97,82 +181,87 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &str, may: &str) -> 
         .filter_map(|entry| Some((entry.key, expected(entry)?)));
     let texts: Vec<_> = texts.map(|(key, text)| there(key, text)).collect();
     let checks = checks.iter().map(|entry| match &entry.before {
-        Before::Anything => String::new(),
+        Before::Anything => Sql::default(),
         Before::Nothing => holds(name, &place(entry.key), 0),
         Before::Text(text) => holds(name, &there(entry.key, text), 1),
     });
     let mut statements = vec![
-        "START TRANSACTION".to_owned(),
-        "SET @randflake_found = 0".to_owned(),
+        Sql::new("START TRANSACTION", &[]),
+        Sql::new("SET @randflake_found = 0", &[]),
     ];
     statements.extend(texts.chunks(ROWS).map(|texts| {
-        format!(
-            "SELECT @randflake_found + COUNT(*) INTO @randflake_found FROM randflake_record
-            WHERE namespace = '{name}' AND ({}) FOR UPDATE",
-            texts.join(" OR ")
+        Sql::new(
+            "SELECT @randflake_found + COUNT(*) INTO @randflake_found FROM randflake_record WHERE namespace = ? AND (",
+            &[Value::Text(name)],
         )
+        .then(&Sql::joined(texts.iter().cloned(), " OR "))
+        .with(") FOR UPDATE", &[])
     }));
-    statements.push(format!("SET @randflake_now = {clock}"));
-    statements.push(format!(
-        "SELECT CAST(IF(@randflake_found = {} AND {may} {}, @randflake_now, (SELECT 1 UNION SELECT 2)) AS UNSIGNED)",
-        texts.len(),
-        joined(checks, " ")
-    ));
+    statements.push(Sql::new("SET @randflake_now = ", &[]).then(clock));
+    // Below 2^32.
+    let found = Value::Number(u64::try_from(texts.len()).unwrap_or(u64::MAX));
+    statements.push(
+        Sql::new("SELECT CAST(IF(@randflake_found = ? AND ", &[found])
+            .then(may)
+            .then(&Sql::joined(checks, " "))
+            .with(
+                ", @randflake_now, (SELECT 1 UNION SELECT 2)) AS UNSIGNED)",
+                &[],
+            ),
+    );
     // Fails where there is one.
     statements.extend(insert(name, &new, ""));
     let replaces = " ON DUPLICATE KEY UPDATE value = VALUES(value)";
     statements.extend(insert(name, &others, replaces));
-    statements.push("COMMIT".to_owned());
+    statements.push(Sql::new("COMMIT", &[]));
     statements
 }
 
 /// A further condition: so many rows are as they should be, until the write is done. `MySQL` reads the table that it updates
 /// only in a table within the statement.
-fn holds(name: &str, condition: &str, rows: usize) -> String {
-    format!(
-        "AND (SELECT found FROM (SELECT COUNT(*) AS found FROM randflake_record
-            WHERE namespace = '{name}' AND {condition} LOCK IN SHARE MODE) AS checked) = {rows}"
+fn holds(name: &str, condition: &Sql, rows: u64) -> Sql {
+    Sql::new(
+        " AND (SELECT found FROM (SELECT COUNT(*) AS found FROM randflake_record WHERE namespace = ? AND ",
+        &[Value::Text(name)],
+    )
+    .then(condition)
+    .with(
+        " LOCK IN SHARE MODE) AS checked) = ?",
+        &[Value::Number(rows)],
     )
 }
 
 /// A key as a condition.
-fn place(key: Key) -> String {
+fn place(key: Key) -> Sql {
     let (kind, number) = key.numbers();
-    format!("kind = {kind} AND number = {number}")
+    let values = [kind.into(), number].map(Value::Number);
+    Sql::new("kind = ? AND number = ?", &values)
 }
 
 /// A key and its text as a condition.
-fn there(key: Key, text: &str) -> String {
-    format!("{} AND value = {}", place(key), hex(text.as_bytes()))
+fn there(key: Key, text: &str) -> Sql {
+    place(key).with(" AND value = ?", &[Value::Text(text)])
 }
 
 fn insert<'a>(
     name: &'a str,
     entries: &'a [&Entry],
-    or: &'a str,
-) -> impl Iterator<Item = String> + 'a {
+    or: &'static str,
+) -> impl Iterator<Item = Sql> + 'a {
     entries.chunks(ROWS).map(move |entries| {
         let rows = entries.iter().map(|entry| {
             let (kind, number) = entry.key.numbers();
-            let after = hex(entry.after.as_deref().unwrap_or_default().as_bytes());
-            format!("('{name}', {kind}, {number}, {after})")
+            let after = entry.after.as_deref().unwrap_or_default();
+            let values = [
+                Value::Text(name),
+                Value::Number(kind.into()),
+                Value::Number(number),
+                Value::Text(after),
+            ];
+            Sql::new("(?, ?, ?, ?)", &values)
         });
-        let rows = joined(rows, ",");
-        format!("INSERT INTO randflake_record VALUES {rows}{or}")
+        Sql::new("INSERT INTO randflake_record VALUES ", &[])
+            .then(&Sql::joined(rows, ","))
+            .with(or, &[])
     })
-}
-
-fn joined(parts: impl Iterator<Item = String>, by: &str) -> String {
-    parts.collect::<Vec<_>>().join(by)
-}
-
-/// Bytes as SQL.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let mut text = String::from("x'");
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        _ = write!(text, "{byte:02x}");
-    }
-    text.push('\'');
-    text
 }

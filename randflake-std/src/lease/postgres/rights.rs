@@ -1,10 +1,10 @@
 //! Whose code this role may run: a view, a trigger or a rule in a table's place runs functions with the rights of
 //! whoever uses the table.
 
-/// What this role, superusers and the owner that the URL names have not made; and what no `schema.sql` has.
+/// What this role, superusers and the owner that the URL names (`$1`) have not made; and what no `schema.sql` has.
 pub(super) const CHECK: &str = r#"
     WITH trusted AS (
-        SELECT oid FROM pg_roles WHERE rolsuper OR rolname IN (current_user, current_setting('randflake.owner'))
+        SELECT oid FROM pg_roles WHERE rolsuper OR rolname IN (current_user, $1)
     ), made AS (
         SELECT oid, nspowner, nspacl FROM pg_namespace WHERE nspname = 'randflake'
     ), relation AS (

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use tokio::task::{JoinHandle, yield_now};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
+use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
 use super::rights::CHECK;
 use super::statements::{
-    CHANGE, CHANGE_AND_PUT, ENTER, LOOK, PARTS, PUT, SETTINGS, TEXTS, is_used, mark,
+    CHANGE, CHANGE_AND_PUT, CLEAR, ENTER, FORGET, IS_USED, LOOK, MARK, NAMESPACE, NEXT_NAMESPACE,
+    PARTS, PUT, SETTINGS, TEXTS, mark,
 };
 use super::tls::connect;
 use super::{Postgres, diagnosis};
-use crate::lease::database::{self, Failure, Only, State, Texts, emptied, expected, key, window};
+use crate::lease::database::{
+    self, Failure, Only, State, Texts, Value, emptied, expected, key, window,
+};
 use crate::lease::{EngineError, Finding};
 use crate::ledger::{Before, Entry, Key, Keys, Write};
 
@@ -24,8 +27,10 @@ pub(in crate::lease) struct Session {
     namespace: String,
     /// By their text before it was completed.
     statements: BTreeMap<&'static str, Statement>,
+    /// The role that the URL trusts besides this one; empty if none.
+    owner: String,
     /// Tells it from others that a pooler may put in its place.
-    number: u64,
+    number: String,
     /// Of the server and the tables.
     fingerprint: String,
     /// Of the tables alone.
@@ -37,9 +42,10 @@ pub(in crate::lease) struct Session {
 impl database::Session for Session {
     type Driver = Postgres;
 
-    const CHECK: &'static str = CHECK;
-    const VERSION: &'static str = "SELECT version FROM randflake.store";
-    const RECORDS: &'static str = "randflake.record";
+    const VERSION: &'static str = "SELECT version::text FROM randflake.store";
+    const NAMESPACE: &'static str = NAMESPACE;
+    const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
+    const FORGET: &'static str = FORGET;
 
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
         let mut config = postgres.config.clone();
@@ -52,35 +58,48 @@ impl database::Session for Session {
             driver,
             namespace: namespace.to_owned(),
             statements: BTreeMap::new(),
-            number: getrandom::u64().map_err(EngineError::unavailable)?,
+            owner: postgres.owner.clone().unwrap_or_default(),
+            number: getrandom::u64()
+                .map_err(EngineError::unavailable)?
+                .to_string(),
             fingerprint: String::new(),
             tables: String::new(),
             marks: Vec::new(),
         })
     }
 
-    async fn prepare(&mut self, postgres: &Postgres) -> Result<(), Failure> {
-        // As a string with escapes, which is read alike whatever the server's settings are.
-        let owner = postgres.owner.as_deref().unwrap_or_default();
-        let owner = owner.replace('\\', r"\\").replace('\'', "''");
-        let settings = SETTINGS.replace("{owner}", &owner);
-        let [is_in_recovery] = self.ask_for(&settings).await?;
-        if is_in_recovery == "t" {
+    async fn prepare(&mut self, _: &Postgres) -> Result<(), Failure> {
+        let answer = self.client.simple_query(SETTINGS).await?;
+        let is_in_recovery = answer.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        if is_in_recovery != Some("f") {
             let why = "the server is a standby, which cannot grant anything";
             return Err(EngineError::unavailable(why).into());
         }
         Ok(())
     }
 
+    async fn distrust(&mut self) -> Result<Option<String>, Failure> {
+        let owner = self.owner.clone();
+        let row = self.ask(CHECK, &[Value::Text(&owner)]).await?;
+        Ok(row.map(|row| row.concat()))
+    }
+
     async fn make(&mut self) -> Result<(), Failure> {
-        self.ask(include_str!("schema.sql")).await.map(drop)
+        let schema = complete(include_str!("schema.sql"));
+        Ok(self.client.batch_execute(&schema).await?)
     }
 
     async fn enter(&mut self, postgres: &mut Postgres) -> Result<(), Failure> {
-        let values = [(&postgres.first as _, Type::INT8)];
+        let values = [
+            (&postgres.first as _, Type::INT8),
+            (&self.number as _, Type::TEXT),
+        ];
         let row = self
             .client
-            .query_typed_one(&self.complete(ENTER), &values)
+            .query_typed_one(&complete(ENTER), &values)
             .await?;
         postgres.first.get_or_insert(row.try_get(0)?);
         self.fingerprint = row.try_get(1)?;
@@ -95,27 +114,48 @@ impl database::Session for Session {
         !self.client.is_closed()
     }
 
-    async fn ask(&mut self, question: &str) -> Result<Option<Vec<String>>, Failure> {
-        let answer = self.client.simple_query(&self.complete(question)).await?;
-        let row = answer.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(row),
-            _ => None,
-        });
-        let texts = |row: &SimpleQueryRow| {
-            let texts = (0..row.len()).map(|column| row.get(column).unwrap_or_default());
-            texts.map(str::to_owned).collect()
+    async fn ask(
+        &mut self,
+        statement: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<Vec<String>>, Failure> {
+        let bound = |value: &Value<'_>| -> (Box<dyn ToSql + Sync + '_>, Type) {
+            match *value {
+                Value::Text(text) => (Box::new(text.to_owned()), Type::TEXT),
+                // Below 2^48.
+                Value::Number(number) => (Box::new(number.cast_signed()), Type::INT8),
+            }
         };
-        Ok(row.map(texts))
+        let values: Vec<_> = values.iter().map(bound).collect();
+        let values: Vec<_> = values
+            .iter()
+            .map(|(value, kind)| (&**value, kind.clone()))
+            .collect();
+        let rows = self
+            .client
+            .query_typed(&complete(statement), &values)
+            .await?;
+        let texts = |row: &Row| {
+            let texts = (0..row.len()).map(|column| row.try_get::<_, Option<String>>(column));
+            texts.map(|text| Ok(text?.unwrap_or_default())).collect()
+        };
+        rows.first().map(texts).transpose()
     }
 
-    fn is_used(&self, missing: &[Key]) -> String {
-        is_used(&self.namespace, missing)
+    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
+        let marks = missing.iter().map(|key| mark(&self.namespace, *key));
+        let marks: Vec<_> = marks.collect();
+        let values = [(&marks as _, Type::TEXT_ARRAY)];
+        let rows = self.client.query_typed(IS_USED, &values).await?;
+        Ok(!rows.is_empty())
     }
 
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
         let row = self.find(LOOK, keys, None).await?;
-        let state: Vec<String> = row.try_get(3)?;
-        if state[1] == "1" && format!("{}/{}", state[2], state[4]) != self.fingerprint {
+        let mut state: Vec<String> = row.try_get(3)?;
+        let is_same = state[1] == self.number;
+        state[1] = u8::from(is_same).to_string();
+        if is_same && format!("{}/{}", state[2], state[4]) != self.fingerprint {
             let why = "the schema randflake was replaced meanwhile";
             return Err(Failure::of_the_connection(EngineError::unavailable(why)));
         }
@@ -136,7 +176,8 @@ impl database::Session for Session {
         }
         let tables = self.tables.clone();
         let (from, to) = window(write);
-        let head: [&(dyn ToSql + Sync); 3] = [&tables, &from, &to];
+        let number = self.number.clone();
+        let head: [&(dyn ToSql + Sync); 4] = [&tables, &from, &to, &number];
         let rows = if let Some(only) = only {
             let (kind, number) = place(only.key);
             let Only {
@@ -171,26 +212,25 @@ impl database::Session for Session {
         Ok(now)
     }
 
+    async fn clear(&mut self, begin: &str) -> Result<(), Failure> {
+        let name = self.namespace.clone();
+        let values = [Value::Text(&name), Value::Text(begin)];
+        self.ask(CLEAR, &values).await.map(drop)
+    }
+
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
         diagnosis::findings(self).await
     }
 }
 
 impl Session {
-    fn complete(&self, statement: &str) -> String {
-        let put = |text: String, (name, part): &(&str, &str)| text.replace(name, part);
-        let text = PARTS.iter().fold(statement.to_owned(), put);
-        text.replace("{session}", &self.number.to_string())
-    }
-
     /// Lets others see what is there now, in another round trip after a connection's first write.
     async fn mark(&mut self, write: &Write) -> Result<(), Failure> {
         for entry in &write.entries {
             let is_marked = matches!(entry.key, Key::Namespace | Key::Counter);
             if is_marked && !self.marks.contains(&entry.key) {
                 let mark = mark(&self.namespace, entry.key);
-                let lock = format!("SELECT pg_try_advisory_lock_shared({mark})");
-                database::Session::ask(self, &lock).await?;
+                database::Session::ask(self, MARK, &[Value::Text(&mark)]).await?;
                 self.marks.push(entry.key);
             }
         }
@@ -227,7 +267,7 @@ impl Session {
         if let Some(known) = self.statements.get(statement) {
             return self.client.query(known, &values).await;
         }
-        let new = self.client.prepare(&self.complete(statement)).await?;
+        let new = self.client.prepare(&complete(statement)).await?;
         let rows = self.client.query(&new, &values).await;
         self.statements.insert(statement, new);
         rows
@@ -238,6 +278,12 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.driver.abort();
     }
+}
+
+/// With the parts that it names, all of which stand in this program.
+fn complete(statement: &'static str) -> String {
+    let put = |text: String, (name, part): &(&'static str, &'static str)| text.replace(name, part);
+    PARTS.iter().fold(statement.to_owned(), put)
 }
 
 /// Entries in one order, or two writes might wait for each other; their places, and what is put there.

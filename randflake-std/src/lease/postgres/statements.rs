@@ -17,25 +17,25 @@ pub(super) const SETTINGS: &str = "
     SET enable_hashjoin = off;
     SET enable_mergejoin = off;
     SET enable_material = off;
-    SET randflake.session = {session};
-    SET randflake.owner = E'{owner}';
     SELECT pg_is_in_recovery()";
 
 /// What stands in statements between braces; each may stand in those before it.
 pub(super) const PARTS: [(&str, &str); 8] = [
     ("{texts}", TEXTS),
     ("{change}", CHANGE),
-    // What a write of the session is done in: the tables, and a window of time.
-    ("{may}", "{fit} AND {tables} = $2 AND {now} BETWEEN $3 AND $4"),
+    // What a write is done in: the tables, a window of time, and the session.
+    (
+        "{may}",
+        "{fit} AND {tables} = $2 AND {now} BETWEEN $3 AND $4 AND {session} = $5",
+    ),
     // The answers to writes are lost without these.
     (
         "{fit}",
-        "{same} AND current_setting('fsync') = 'on'
-            AND current_setting('synchronous_commit') IN ('on', 'remote_apply')",
+        "current_setting('fsync') = 'on' AND current_setting('synchronous_commit') IN ('on', 'remote_apply')",
     ),
     (
-        "{same}",
-        "coalesce(current_setting('randflake.session', true), '') = '{session}'",
+        "{session}",
+        "coalesce(current_setting('randflake.session', true), '')",
     ),
     (
         "{now}",
@@ -71,7 +71,7 @@ pub(super) const TEXTS: &str = "
 
 /// The same, and what the server says of itself.
 pub(super) const LOOK: &str = "
-    SELECT r.*, ARRAY[{now}::text, ({same})::int::text, f.fingerprint, s.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
+    SELECT r.*, ARRAY[{now}::text, {session}, f.fingerprint, s.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
         'fsync=' || current_setting('fsync') || ' and synchronous_commit=' || current_setting('synchronous_commit')
         || ': turn them on' END]
     FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN ({texts}) r";
@@ -79,36 +79,55 @@ pub(super) const LOOK: &str = "
 /// What is remembered of the tables. The connection says which ones its process has used first.
 pub(super) const ENTER: &str = "
     SELECT id, {fingerprint} || '/' || id, {tables},
-        set_config('application_name', 'randflake ' || coalesce($1, id), false)
+        set_config('application_name', 'randflake ' || coalesce($1, id), false),
+        set_config('randflake.session', $2, false)
     FROM randflake.store";
 
-/// Whether processes are connected that have used a store that was here before this one, or what is not there.
-pub(super) fn is_used(name: &str, missing: &[Key]) -> String {
-    let marks: Vec<_> = missing.iter().map(|key| mark(name, *key)).collect();
-    format!(
-        "SELECT 1 WHERE EXISTS (
-            SELECT FROM randflake.store s JOIN pg_stat_activity a ON a.application_name <> 'randflake ' || s.id
-            WHERE a.datname = current_database() AND a.application_name LIKE 'randflake %'
-        ) OR EXISTS (
-            SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-            WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 1
-            AND l.pid <> pg_backend_pid() AND (l.classid::bigint << 32 | l.objid::bigint) IN ({})
-        )",
-        marks.join(", ")
-    )
-}
+/// The text of a namespace.
+pub(super) const NAMESPACE: &str = "
+    SELECT value FROM randflake.record WHERE namespace = $1 AND kind = 0 AND number = 0";
 
-/// The number of a connection's lock, by which others see until its end that it has written a record.
+/// The next namespace. They are in the order of their bytes.
+pub(super) const NEXT_NAMESPACE: &str = "
+    SELECT namespace, namespace, value FROM randflake.record
+    WHERE kind = 0 AND number = 0 AND namespace > $1 ORDER BY namespace LIMIT 1";
+
+pub(super) const FORGET: &str = "
+    DELETE FROM randflake.record WHERE namespace = $1 AND kind = $2 AND number BETWEEN $3 AND $4";
+
+pub(super) const CLEAR: &str = "
+    DELETE FROM randflake.record WHERE namespace = $1 AND kind >= 2 AND EXISTS (
+        SELECT FROM randflake.record n
+        WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND starts_with(n.value, $2)
+    )";
+
+/// Whether processes are connected that have used a store that was here before this one, or what is not there.
+pub(super) const IS_USED: &str = "
+    SELECT 1 WHERE EXISTS (
+        SELECT FROM randflake.store s JOIN pg_stat_activity a ON a.application_name <> 'randflake ' || s.id
+        WHERE a.datname = current_database() AND a.application_name LIKE 'randflake %'
+    ) OR EXISTS (
+        SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 1
+        AND l.pid <> pg_backend_pid() AND (l.classid::bigint << 32 | l.objid::bigint) IN (
+            SELECT hashtextextended(mark, 0) FROM unnest($1) AS mark
+        )
+    )";
+
+/// Lets others see until the connection's end that it has written a record.
+pub(super) const MARK: &str = "SELECT pg_try_advisory_lock_shared(hashtextextended($1, 0))::text";
+
+/// What a connection's lock is made of.
 pub(super) fn mark(name: &str, key: Key) -> String {
     let (kind, _) = key.numbers();
-    format!("hashtextextended('randflake/{kind}/{name}', 0)")
+    format!("randflake/{kind}/{name}")
 }
 
 /// One record in the place of another, if the namespace's is still so: a renewal, a release, a counter.
 pub(super) const CHANGE: &str = "
-    UPDATE randflake.record r SET value = $8
-    WHERE r.namespace = $1 AND r.kind = $5 AND r.number = $6 AND r.value = $7 AND {may} AND ($9::text IS NULL OR EXISTS (
-        SELECT FROM randflake.record n WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND n.value = $9
+    UPDATE randflake.record r SET value = $9
+    WHERE r.namespace = $1 AND r.kind = $6 AND r.number = $7 AND r.value = $8 AND {may} AND ($10::text IS NULL OR EXISTS (
+        SELECT FROM randflake.record n WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND n.value = $10
     ))
     RETURNING {now}";
 
@@ -118,7 +137,7 @@ pub(super) const CHANGE_AND_PUT: &str = "
     WITH changed AS ({change} AS now), put AS (
         INSERT INTO randflake.record (namespace, kind, number, value)
         SELECT $1, p.kind, p.number, p.value
-        FROM changed CROSS JOIN unnest($10::smallint[], $11::bigint[], $12::text[]) AS p (kind, number, value)
+        FROM changed CROSS JOIN unnest($11::smallint[], $12::bigint[], $13::text[]) AS p (kind, number, value)
         ON CONFLICT (namespace, kind, number) DO UPDATE SET value = excluded.value
     )
     SELECT now FROM changed";
@@ -130,7 +149,7 @@ pub(super) const CHANGE_AND_PUT: &str = "
 pub(super) const PUT: &str = "
     WITH asked AS MATERIALIZED (
         SELECT a.*, r.ctid AS place, r.value AS found
-        FROM unnest($5::smallint[], $6::bigint[], $7::text[], $8::text[], $9::boolean[])
+        FROM unnest($6::smallint[], $7::bigint[], $8::text[], $9::text[], $10::boolean[])
             AS a (kind, number, before, after, is_blind)
         LEFT JOIN LATERAL (
             SELECT r.ctid, r.value FROM randflake.record r

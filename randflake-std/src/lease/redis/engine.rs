@@ -15,7 +15,8 @@ use super::{diagnosis, rights};
 use crate::lease::url as store_url;
 use crate::lease::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{
-    Before, Committed, Continuity, Engine, Entry, Key, Keys, Reading, Write, read_clock,
+    Before, Committed, Continuity, Engine, Entry, Key, Keys, NAMES_LISTED, Reading, Write,
+    read_clock,
 };
 
 /// What the server is asked for together: a hash's fields, `INFO` of replication, commands and memory, and its clock.
@@ -73,7 +74,8 @@ impl Redis {
             };
             names.extend(hashes.iter().filter_map(name));
             cursor = next;
-            if cursor == 0 {
+            if cursor == 0 || names.len() >= NAMES_LISTED {
+                names.truncate(NAMES_LISTED);
                 return Ok(names);
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::params;
 
 use super::session::Session;
-use crate::ledger::{Entry, Key, Keys};
+use crate::ledger::{Entry, Key, Keys, NAMES_LISTED};
 
 /// What was read in this transaction, and is still so.
 #[derive(Debug, Default)]
@@ -70,10 +70,12 @@ impl Session {
         only: Option<&str>,
     ) -> rusqlite::Result<BTreeMap<String, String>> {
         let sql = "SELECT namespace, value FROM record
-                   WHERE kind = ?1 AND number = ?2 AND (?3 IS NULL OR namespace = ?3)";
+                   WHERE kind = ?1 AND number = ?2 AND (?3 IS NULL OR namespace = ?3)
+                   ORDER BY namespace LIMIT ?4";
         let mut statement = self.connection.prepare(sql)?;
         let (kind, number) = numbers(Key::Namespace);
-        let names = statement.query_map(params![kind, number, only], |row| {
+        let most = i64::try_from(NAMES_LISTED).unwrap_or(i64::MAX);
+        let names = statement.query_map(params![kind, number, only, most], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;
         names.collect()

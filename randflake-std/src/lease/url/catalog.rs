@@ -7,7 +7,7 @@ use randflake_core::{Field, LayoutFields, LayoutSpec};
 use super::rules::Engine as Scheme;
 use super::{Form, Server, StoreUrl};
 use crate::clock::SteadyClock;
-use crate::lease::{Namespace, StaticFile, StoreError};
+use crate::lease::{Namespace, NamespaceList, StaticFile, StoreError};
 use crate::ledger::{self, Engine, Terms};
 
 /// The names of the namespaces in the store that a URL names; `None` if there is no store yet. Creates nothing: no file, no
@@ -19,7 +19,7 @@ use crate::ledger::{self, Engine, Terms};
 /// # Errors
 ///
 /// As for [`open`](super::open), of which [`StoreError::Terms`] does not occur.
-pub fn namespaces(url: &str) -> Result<Option<Vec<String>>, StoreError> {
+pub fn namespaces(url: &str) -> Result<Option<NamespaceList>, StoreError> {
     let Some(mut engine) = existing(url, "-")? else {
         return Ok(None);
     };

@@ -3,21 +3,33 @@
 use core::fmt::Display;
 
 use super::Ledger;
-use crate::lease::{Namespace, StoreError};
+use crate::lease::{Namespace, NamespaceList, StoreError};
 use crate::ledger::{Engine, NamespaceRecord};
 
+/// How many namespaces an engine lists at most: others may write to a store, and a list must end.
+pub(crate) const NAMES_LISTED: usize = 10_000;
+
 /// The names of all namespaces; `None` if there is no store yet.
-pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<Vec<String>>, StoreError> {
+pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, StoreError> {
     let is_open = |text: &str| {
         let record = NamespaceRecord::from_text(text);
         // Why one cannot be read, `find` says.
         record.map_or(true, |record| !record.reason.is_dropped)
     };
-    let names = engine.namespaces(None)?.map(|texts| {
-        let open = texts.into_iter().filter(|(_, text)| is_open(text));
-        open.map(|(name, _)| name).collect()
-    });
-    Ok(names)
+    Ok(engine.namespaces(None)?.map(|texts| {
+        let mut list = NamespaceList {
+            is_complete: texts.len() < NAMES_LISTED,
+            ..NamespaceList::default()
+        };
+        for (name, text) in texts {
+            match Namespace::check_name(&name) {
+                Err(_) => list.damaged.push(name),
+                Ok(()) if is_open(&text) => list.names.push(name),
+                Ok(()) => {}
+            }
+        }
+        list
+    }))
 }
 
 /// The namespace of a name, as it is stored.
@@ -45,7 +57,7 @@ impl<E: Engine> Ledger<E> {
     /// # Errors
     ///
     /// Those of the engine.
-    pub fn namespaces(&mut self) -> Result<Option<Vec<String>>, StoreError> {
+    pub fn namespaces(&mut self) -> Result<Option<NamespaceList>, StoreError> {
         names(&mut self.records.engine)
     }
 

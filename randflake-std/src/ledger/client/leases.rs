@@ -3,15 +3,15 @@
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
-use super::attempt::{Done, Undone};
+use super::attempt::{Done, Renewals, Undone};
 use super::{Ledger, Pending, Written};
 use crate::holder::DEVICE;
 use crate::lease::{
-    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Namespace, NodeIds, Quarantine,
-    Record, Renewed, StoreError,
+    AcquireRequest, Acquired, Finding, Grant, History, LastWrite, LeaseStore, Namespace, NodeIds,
+    PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
 };
 use crate::ledger::{
-    Acquire, Engine, Held, NodeRecord, Seal, Wanted, acquire, drop_namespace, end_quarantine,
+    Acquire, Engine, Held, Loss, NodeRecord, Seal, Wanted, acquire, drop_namespace, end_quarantine,
     quarantine, release, renew,
 };
 
@@ -28,6 +28,7 @@ impl<E: Engine> Ledger<E> {
             grant: *grant,
             written: written.map(|written| (written.record.serial, written.record.nonce)),
             tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
+            next: None,
         }
     }
 
@@ -56,51 +57,48 @@ impl<E: Engine> Ledger<E> {
         undone.error
     }
 
-    fn renew_some(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
-        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+    fn renew_some(&mut self, leases: &[Held], ttl: u64) -> Result<Done<Renewals>, StoreError> {
+        let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
             ..Wanted::default()
         };
         let mut outcome = Ok(None);
         if self.records.engine.renews_unread() {
-            outcome = self.renew_unread(&leases, ttl);
+            outcome = self.renew_unread(leases, ttl);
         }
         let outcome = match outcome {
             Ok(Some(done)) => Ok(done),
             Ok(None) => self.run(&wanted, true, |view, asking| {
-                renew(view, &leases, ttl, asking)
+                renew(view, leases, ttl, asking)
             }),
             Err(undone) => Err(undone),
         };
-        let Done { answer, now } = outcome.map_err(|undone| self.may_have_written(undone))?;
-        for record in answer.iter().flatten() {
-            self.wrote(record);
-        }
-        let ends = answer
-            .into_iter()
-            .map(|outcome| outcome.map(|record| record.end));
-        Ok(Renewed {
-            ends: ends.collect(),
-            now,
-        })
+        outcome.map_err(|undone| self.may_have_written(undone))
     }
 
-    fn release_some(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
-        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+    fn release_some(&mut self, leases: &[Held]) -> Result<Renewals, StoreError> {
+        let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
             ..Wanted::default()
         };
-        let outcome = self.run(&wanted, true, |view, asking| release(view, &leases, asking));
+        let outcome = self.run(&wanted, true, |view, asking| release(view, leases, asking));
         let done = outcome.map_err(|undone| self.may_have_written(undone))?;
-        for record in &done.answer {
-            self.wrote(record);
-        }
-        Ok(())
+        Ok(done.answer)
     }
+}
+
+/// What the holder of a presented grant has to show for it.
+fn presented(grant: &PresentedGrant, request: &RequestId) -> Result<Held, StoreError> {
+    let LastWrite { serial, nonce } = grant.last_write;
+    let next = request.nonce_after(grant)?;
+    Ok(Held {
+        grant: grant.grant,
+        written: Some((serial, nonce)),
+        tried: vec![next],
+        next: Some(next),
+    })
 }
 
 impl<E: Engine> LeaseStore for Ledger<E> {
@@ -165,8 +163,11 @@ impl<E: Engine> LeaseStore for Ledger<E> {
                     self.wrote(record);
                     self.records.prune(record);
                 }
-                let grants = answer.iter().map(NodeRecord::grant).collect();
-                Ok(Acquired { grants, now })
+                Ok(Acquired {
+                    grants: answer.iter().map(NodeRecord::grant).collect(),
+                    last_writes: answer.iter().map(NodeRecord::last_write).collect(),
+                    now,
+                })
             }
             Err(Undone { error, tried }) => {
                 if let Some((nonce, change)) = tried.map(|tried| *tried) {
@@ -186,19 +187,81 @@ impl<E: Engine> LeaseStore for Ledger<E> {
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.records.engine.limit_for(self.namespace.span(ttl));
         let mut chunks = grants.chunks(self.records.engine.at_once());
-        let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
+        let mut renew_chunk = |grants: &[Grant]| {
+            let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
+            let done = self.renew_some(&leases, ttl)?;
+            for record in done.answer.iter().flatten() {
+                self.wrote(record);
+            }
+            Ok::<_, StoreError>(done)
+        };
+        let mut renewed = renew_chunk(chunks.next().unwrap_or_default())?;
         for grants in chunks {
-            let more = self.renew_some(grants, ttl)?;
-            renewed.ends.extend(more.ends);
+            let more = renew_chunk(grants)?;
+            renewed.answer.extend(more.answer);
             renewed.now = more.now;
         }
-        Ok(renewed)
+        let ends = renewed.answer.into_iter();
+        Ok(Renewed {
+            ends: ends
+                .map(|outcome| outcome.map(|record| record.end))
+                .collect(),
+            now: renewed.now,
+        })
     }
 
     fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         let mut chunks = grants.chunks(self.records.engine.at_once());
-        self.release_some(chunks.next().unwrap_or_default())?;
-        chunks.try_for_each(|grants| self.release_some(grants))
+        let mut release_chunk = |grants: &[Grant]| {
+            let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
+            for record in self.release_some(&leases)?.iter().flatten() {
+                self.wrote(record);
+            }
+            Ok(())
+        };
+        release_chunk(chunks.next().unwrap_or_default())?;
+        chunks.try_for_each(release_chunk)
+    }
+
+    fn renew_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        ttl: u64,
+        request: &RequestId,
+    ) -> Result<PresentedRenewal, StoreError> {
+        self.records.engine.limit_for(self.namespace.span(ttl));
+        // All of them before anything is written.
+        let leases = grants.iter().map(|grant| presented(grant, request));
+        let leases = leases.collect::<Result<Vec<_>, _>>()?;
+        let mut chunks = leases.chunks(self.records.engine.at_once());
+        let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
+        for leases in chunks {
+            let more = self.renew_some(leases, ttl)?;
+            renewed.answer.extend(more.answer);
+            renewed.now = more.now;
+        }
+        let outcomes = renewed.answer.into_iter();
+        Ok(PresentedRenewal {
+            outcomes: outcomes
+                .map(|outcome| outcome.map(|record| record.presented()))
+                .collect(),
+            now: renewed.now,
+        })
+    }
+
+    fn release_presented(
+        &mut self,
+        grants: &[PresentedGrant],
+        request: &RequestId,
+    ) -> Result<Vec<Result<(), Loss>>, StoreError> {
+        let leases = grants.iter().map(|grant| presented(grant, request));
+        let leases = leases.collect::<Result<Vec<_>, _>>()?;
+        let mut outcomes = Vec::with_capacity(leases.len());
+        for leases in leases.chunks(self.records.engine.at_once()) {
+            let released = self.release_some(leases)?.into_iter();
+            outcomes.extend(released.map(|outcome| outcome.map(drop)));
+        }
+        Ok(outcomes)
     }
 
     fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {

@@ -5,6 +5,11 @@ use core::time::Duration;
 use crate::lease::Loss;
 use randflake_core::{GenerateError, LayoutSpec};
 
+/// Nothing is reported.
+pub(crate) const REPORT_EVERY: Option<Duration> = None;
+
+pub(crate) fn begin(_: &str, _: Duration) {}
+
 /// In the place of counters.
 #[derive(Debug)]
 pub(crate) struct Tally;
@@ -32,7 +37,11 @@ pub(crate) fn lost(_: &str, _: Loss) {}
 
 pub(crate) fn failed(_: &str, _: &'static str) {}
 
-pub(crate) fn leases(_: &str, _: usize, _: Duration) {}
+pub(crate) fn leases(_: &str, _: usize) {}
+
+pub(crate) fn expires(_: &str, _: Duration) {}
+
+pub(crate) fn quarantined(_: &str, _: Duration) {}
 
 pub(crate) fn limits(_: &str, _: LayoutSpec, _: usize) {}
 

@@ -8,6 +8,36 @@ use randflake_core::{GenerateError, LayoutSpec};
 
 use crate::lease::{Loss, forecast};
 
+/// How often the keeper reports what was issued.
+pub(crate) const REPORT_EVERY: Option<Duration> = Some(Duration::from_secs(1));
+
+/// Every counter at zero: an increase is noticed only from what was there before it.
+pub(crate) fn begin(namespace: &str, ttl: Duration) {
+    let label = || namespace.to_owned();
+    for loss in Loss::ALL {
+        counter!("randflake_leases_lost_total", "namespace" => label(), "reason" => loss.name())
+            .increment(0);
+    }
+    for operation in ["acquire", "renew", "release"] {
+        counter!(
+            "randflake_store_failures_total", "namespace" => label(), "operation" => operation
+        )
+        .increment(0);
+    }
+    let others = [
+        counter!("randflake_acquires_total", "namespace" => label()),
+        counter!("randflake_renewals_total", "namespace" => label()),
+        counter!("randflake_ids_issued_total", "namespace" => label()),
+        counter!("randflake_exhaustions_total", "namespace" => label()),
+    ];
+    for counter in others {
+        counter.increment(0);
+    }
+    gauge!("randflake_lease_ttl_seconds", "namespace" => label()).set(ttl.as_secs_f64());
+    gauge!("randflake_leases_held", "namespace" => label()).set(0.0);
+    quarantined(namespace, Duration::ZERO);
+}
+
 /// What was issued and refused since the last report.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -33,11 +63,15 @@ impl Tally {
     }
 
     pub(crate) fn report(&self, namespace: &str) {
-        let label = namespace.to_owned();
+        let label = || namespace.to_owned();
         let issued = self.issued.swap(0, Ordering::Relaxed);
-        counter!("randflake_ids_issued_total", "namespace" => label.clone()).increment(issued);
+        if issued > 0 {
+            counter!("randflake_ids_issued_total", "namespace" => label()).increment(issued);
+        }
         let exhausted = self.exhausted.swap(0, Ordering::Relaxed);
-        counter!("randflake_exhaustions_total", "namespace" => label).increment(exhausted);
+        if exhausted > 0 {
+            counter!("randflake_exhaustions_total", "namespace" => label()).increment(exhausted);
+        }
     }
 }
 
@@ -64,11 +98,20 @@ pub(crate) fn failed(namespace: &str, operation: &'static str) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "node ids are 32 bits wide")]
-pub(crate) fn leases(namespace: &str, held: usize, remaining: Duration) {
-    let label = namespace.to_owned();
-    gauge!("randflake_lease_remaining_seconds", "namespace" => label.clone())
-        .set(remaining.as_secs_f64());
-    gauge!("randflake_leases_held", "namespace" => label).set(held as f64);
+pub(crate) fn leases(namespace: &str, held: usize) {
+    gauge!("randflake_leases_held", "namespace" => namespace.to_owned()).set(held as f64);
+}
+
+/// When the last lease expires, as Unix time: a time stays true until the next report. Zero when the handle is closed.
+pub(crate) fn expires(namespace: &str, at: Duration) {
+    gauge!("randflake_lease_expires_timestamp_seconds", "namespace" => namespace.to_owned())
+        .set(at.as_secs_f64());
+}
+
+/// When the quarantine ends that the store last told of, as Unix time; zero when it has granted since.
+pub(crate) fn quarantined(namespace: &str, until: Duration) {
+    gauge!("randflake_quarantine_end_timestamp_seconds", "namespace" => namespace.to_owned())
+        .set(until.as_secs_f64());
 }
 
 /// What the layout allows: ids a second by so many leases, and until when.

@@ -29,8 +29,8 @@ use crate::wait::{self, WaitArgs};
 Examples:
   randflake lease acquire --json > lease.json
   randflake lease acquire -n 4 --ttl 5m --holder import/7 --wait 2m --json
-  randflake lease renew --grant lease.json --json > new.json && mv new.json lease.json
-  randflake lease release --grant lease.json")]
+  randflake lease renew --grant lease.json --request $(uuidgen) --json > new.json && mv new.json lease.json
+  randflake lease release --grant lease.json --request $(uuidgen)")]
 pub(crate) struct Args {
     /// How many node ids
     #[arg(

@@ -12,7 +12,8 @@ use core::time::Duration;
 
 use randflake_std::date::utc;
 use randflake_std::lease::{
-    Acquired, Grant, LeaseStore, MAX_SKEW, Namespace, Token, holder_of_process,
+    Acquired, Grant, LastWrite, LeaseStore, Loss, MAX_SKEW, Namespace, PresentedGrant, RequestId,
+    Token, holder_of_process,
 };
 use randflake_std::{DEFAULT_TTL, MAX_TOLERANCE_MS};
 use serde::{Deserialize, Serialize};
@@ -22,8 +23,8 @@ use crate::output::stdout;
 use crate::store::StoreArgs;
 
 /// The leases that one acquire gave, as `lease acquire` and `lease renew` print them, and `lease renew` and `lease release`
-/// read them. What does not follow from the ticks is `token`: who has it and may write to the store can renew and end the
-/// leases.
+/// read them. What does not follow from the ticks is `token`, `serial` and `nonce`: who has them and may write to the store
+/// can renew and end the leases.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Document {
     pub(crate) namespace: String,
@@ -47,12 +48,21 @@ pub(crate) struct Entry {
     end_tick: u64,
     fencing_token: u64,
     token: String,
+    /// Of the lease's last write: a copy of the document that was not renewed has older ones.
+    serial: u64,
+    nonce: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Lost {
     pub(crate) node: u32,
     pub(crate) reason: String,
+}
+
+/// The name of a renewal or release, as it is typed.
+pub(super) fn request_id(text: &str) -> Result<RequestId, String> {
+    text.parse()
+        .map_err(|_| format!("{} are allowed, such as from uuidgen", RequestId::ALLOWED))
 }
 
 /// Where a document comes from.
@@ -92,8 +102,17 @@ impl GrantArgs {
 
 impl Document {
     pub(crate) fn of(namespace: &Namespace, holder: String, acquired: &Acquired) -> Self {
+        Self::with(namespace, holder, acquired.now, &acquired.presented())
+    }
+
+    fn with(
+        namespace: &Namespace,
+        holder: String,
+        now: Duration,
+        leases: &[PresentedGrant],
+    ) -> Self {
         let spec = namespace.spec();
-        let entry = |grant: &Grant| Entry {
+        let entry = |PresentedGrant { grant, last_write }: &PresentedGrant| Entry {
             node: grant.node_id,
             start_unix_ms: spec.unix_ms(grant.start),
             end_unix_ms: spec.unix_ms(grant.end),
@@ -101,14 +120,16 @@ impl Document {
             end_tick: grant.end,
             fencing_token: grant.fencing_token,
             token: grant.token.to_string(),
+            serial: last_write.serial,
+            nonce: format!("{:016x}", last_write.nonce),
         };
         Self {
             namespace: namespace.name().to_owned(),
             holder,
-            now_unix_ms: super::snapshot::ms(acquired.now),
+            now_unix_ms: super::snapshot::ms(now),
             epoch_unix_ms: spec.epoch_unix_ms(),
             tick_ms: spec.tick_ms(),
-            leases: acquired.grants.iter().map(entry).collect(),
+            leases: leases.iter().map(entry).collect(),
             lost: Vec::new(),
         }
     }
@@ -117,45 +138,37 @@ impl Document {
     pub(crate) fn renewed(
         self,
         store: &mut dyn LeaseStore,
+        request: &RequestId,
         ttl: Option<Duration>,
     ) -> Result<Self, Failure> {
-        let mut grants = self.grants()?;
+        let grants = self.grants()?;
         let namespace = store.namespace();
         let shortest = Duration::from_millis(namespace.spec().tick_ms());
         let ttl = namespace.ticks(ttl.unwrap_or(DEFAULT_TTL.max(shortest)));
-        let renewed = store.renew(&grants, ttl)?;
+        let renewed = store.renew_presented(&grants, ttl, request)?;
+        let mut kept = Vec::with_capacity(grants.len());
         let mut lost = Vec::new();
-        let mut ends = renewed.ends.into_iter();
-        grants.retain_mut(|grant| match ends.next() {
-            Some(Ok(end)) => {
-                grant.end = end;
-                true
+        for (presented, outcome) in grants.iter().zip(renewed.outcomes) {
+            match outcome {
+                Ok(renewed) => kept.push(renewed),
+                Err(why) => lost.push(Lost::of(presented, why)),
             }
-            outcome => {
-                let reason = outcome
-                    .and_then(Result::err)
-                    .map_or("unknown", |loss| loss.name());
-                lost.push(Lost {
-                    node: grant.node_id,
-                    reason: reason.to_owned(),
-                });
-                false
-            }
-        });
-        let acquired = Acquired {
-            grants,
-            now: renewed.now,
-        };
-        let mut document = Self::of(store.namespace(), self.holder, &acquired);
-        document.lost = lost;
-        Ok(document)
+        }
+        let namespace = store.namespace();
+        Ok(Self {
+            lost,
+            ..Self::with(namespace, self.holder, renewed.now, &kept)
+        })
     }
 
     /// Ends the leases at a Unix time from which on nothing was issued. Unless it is known, that is as late as the holder
     /// may have issued: by a clock that is ahead of the store's, and as far ahead of it as any handle's tolerance goes.
+    ///
+    /// A lease that a copy of the document has renewed stays as it is: its holder goes on.
     pub(crate) fn release(
         &self,
         store: &mut dyn LeaseStore,
+        request: &RequestId,
         unused_from: Option<Duration>,
     ) -> Result<(), Failure> {
         let mut grants = self.grants()?;
@@ -175,15 +188,29 @@ impl Document {
         // A tick that began before may have been used.
         let begins_then = Duration::from_millis(spec.unix_ms(tick)) >= unused_from;
         let unused_from = if begins_then { tick } else { tick + 1 };
-        for grant in &mut grants {
+        for presented in &mut grants {
             // Not the end that was read: it may be older than a renewal, and what came after it was used. The store
             // knows the last one.
-            grant.end = unused_from;
+            presented.grant.end = unused_from;
         }
-        Ok(store.release(&grants)?)
+        let outcomes = store.release_presented(&grants, request)?;
+        // What is not held any more needs no release.
+        let contested = grants.iter().zip(outcomes);
+        let contested = contested.filter(|(_, outcome)| *outcome == Err(Loss::Contested));
+        let contested: Vec<_> = contested
+            .map(|(presented, _)| presented.grant.node_id.to_string())
+            .collect();
+        if contested.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Lost(format!(
+            "the leases of node ids {} are contested and not released: a copy of this document has renewed them, and its \
+             holder goes on; issue no more ids with this one",
+            contested.join(", ")
+        )))
     }
 
-    pub(super) fn grants(&self) -> Result<Vec<Grant>, Failure> {
+    pub(super) fn grants(&self) -> Result<Vec<PresentedGrant>, Failure> {
         let grants = self.leases.iter().map(Entry::grant);
         grants.collect()
     }
@@ -228,22 +255,44 @@ impl Document {
     }
 }
 
+impl Lost {
+    fn of(presented: &PresentedGrant, loss: Loss) -> Self {
+        Self {
+            node: presented.grant.node_id,
+            reason: loss.name().to_owned(),
+        }
+    }
+}
+
 impl Entry {
-    fn grant(&self) -> Result<Grant, Failure> {
-        let token = Some(&self.token).filter(|token| token.len() == 32);
-        let token = token.and_then(|token| u128::from_str_radix(token, 16).ok());
-        let Some(token) = token.filter(|_| self.start_tick < self.end_tick) else {
+    fn grant(&self) -> Result<PresentedGrant, Failure> {
+        let hex = |text: &str, digits| {
+            let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_hex
+                .then(|| u128::from_str_radix(text, 16).ok())
+                .flatten()
+        };
+        let nonce = hex(&self.nonce, 16).and_then(|nonce| u64::try_from(nonce).ok());
+        let numbers = hex(&self.token, 32).zip(nonce);
+        let Some((token, nonce)) = numbers.filter(|_| self.start_tick < self.end_tick) else {
             return Err(Failure::usage(format!(
-                "the lease of node id {} is damaged: start_tick must be below end_tick, and token have 32 hex digits",
+                "the lease of node id {} is damaged: start_tick must be below end_tick, token have 32 hex digits, and nonce \
+                 16",
                 self.node
             )));
         };
-        Ok(Grant {
-            node_id: self.node,
-            start: self.start_tick,
-            end: self.end_tick,
-            fencing_token: self.fencing_token,
-            token: Token::from_bytes(token.to_be_bytes()),
+        Ok(PresentedGrant {
+            grant: Grant {
+                node_id: self.node,
+                start: self.start_tick,
+                end: self.end_tick,
+                fencing_token: self.fencing_token,
+                token: Token::from_bytes(token.to_be_bytes()),
+            },
+            last_write: LastWrite {
+                serial: self.serial,
+                nonce,
+            },
         })
     }
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::{self, Write};
 
 use randflake_std::date::{span, utc};
-use randflake_std::lease::Quarantine;
+use randflake_std::lease::{NamespaceList, Quarantine};
 use serde::Serialize;
 
 use super::snapshot::{Snapshot, ms};
@@ -16,7 +16,7 @@ use crate::store::StoreArgs;
 /// List the namespaces of a store
 ///
 /// Creates nothing. A dropped namespace is not listed, and neither is a counter without leases. One that cannot be read
-/// is named on standard error, and the exit status is 1.
+/// is named on standard error, and the exit status is 1; so is a row with a name that no namespace may have.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print an object for each namespace
@@ -38,8 +38,13 @@ struct Row {
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let names = self.store.names()?;
-        if names.is_empty() && !self.json {
+        let NamespaceList {
+            names,
+            damaged,
+            is_complete,
+            ..
+        } = self.store.names()?;
+        if names.is_empty() && damaged.is_empty() && !self.json {
             say(&format!("no namespaces in {}", self.store.shown_url()?));
             return Ok(());
         }
@@ -50,7 +55,13 @@ impl Args {
                 "NAMESPACE         LEASED           LONGEST TTL  LAYOUT"
             )?;
         }
-        let mut unreadable = 0_usize;
+        let mut unreadable = damaged.len();
+        for name in damaged {
+            say(&format!(
+                "the store was damaged: it has a namespace {name:?}, a name that randflake never writes; nothing of it is \
+                 used: find out who writes to the store, and delete it"
+            ));
+        }
         for name in names {
             match self.row(&name) {
                 Ok(Some(row)) if self.json => {
@@ -67,6 +78,9 @@ impl Args {
             }
         }
         out.flush()?;
+        if !is_complete {
+            say("the store has more namespaces, which are not listed");
+        }
         match unreadable {
             0 => Ok(()),
             1 => Err(Failure::failed("1 namespace cannot be read")),

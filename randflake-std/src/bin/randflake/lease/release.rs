@@ -5,9 +5,9 @@ use std::io::Write;
 
 use randflake_std::MAX_TOLERANCE_MS;
 use randflake_std::date::span;
-use randflake_std::lease::{DeviceLease, Grant, LeaseStore, Namespace, Record};
+use randflake_std::lease::{DeviceLease, Grant, LeaseStore, Namespace, Record, RequestId};
 
-use super::document::GrantArgs;
+use super::document::{GrantArgs, request_id};
 use super::snapshot::Snapshot;
 use super::ticket::device_id;
 use crate::failure::Failure;
@@ -22,7 +22,8 @@ use crate::store::StoreArgs;
 /// store's clock was not set back since it began; else ids repeat. A lease whose holder is a running
 /// process of this machine is never released. Either all the leases are released or none.
 ///
-/// What `lease acquire` gave is released with what it has printed: --grant.
+/// What `lease acquire` gave is released with what it, or the last renewal, has printed: --grant. If a copy of that was
+/// renewed, nothing is released.
 ///
 /// The lease of a device that will not use it any more is released from the device's horizon on, which only the
 /// device knows.
@@ -30,7 +31,7 @@ use crate::store::StoreArgs;
 #[command(after_help = "\
 Examples:
   randflake lease release 17 --force
-  randflake lease release --grant lease.json
+  randflake lease release --grant lease.json --request $(uuidgen)
   randflake lease release --device 00000000d0e5 --horizon 1733706357")]
 pub(crate) struct Args {
     /// Node ids
@@ -57,6 +58,9 @@ pub(crate) struct Args {
     force: bool,
     #[command(flatten)]
     grant: GrantArgs,
+    /// With --grant: the name of this release, new for each one, such as from uuidgen, and the same when it is repeated
+    #[arg(long, value_name = "ID", requires = "grant", value_parser = request_id)]
+    request: Option<RequestId>,
     /// With --grant: from this Unix time in milliseconds on no id was issued [default: 15 s from now]
     #[arg(long, value_name = "MS", requires = "grant", value_parser = within::<u64>(0..=u64::MAX))]
     unused_from_ms: Option<u64>,
@@ -97,9 +101,16 @@ impl Args {
 
     /// Those of `lease acquire`.
     fn release_grants(&self) -> Result<(), Failure> {
+        let Some(request) = &self.request else {
+            return Err(Failure::usage(
+                "--request ID is missing: a name for this release, such as from uuidgen; a repetition after a lost answer \
+                 brings the same",
+            ));
+        };
         let document = self.grant.read()?;
         let mut store = document.open(&self.store)?;
-        document.release(&mut *store, self.unused_from_ms.map(Duration::from_millis))?;
+        let unused_from = self.unused_from_ms.map(Duration::from_millis);
+        document.release(&mut *store, request, unused_from)?;
         let nodes: Vec<_> = document.leases.iter().map(|lease| lease.node).collect();
         tell(&mut *store, &nodes)
     }

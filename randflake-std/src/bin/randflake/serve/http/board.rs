@@ -87,6 +87,8 @@ impl Board {
         let (counts, map) = draw(&snapshot, total);
         let live = counts.held + counts.ending + counts.contested;
         note_occupancy(store.namespace().name(), live, total);
+        let quarantine = store.quarantined()?;
+        note_quarantine(store.namespace().name(), quarantine.as_ref());
         let skew_ms = ms(theirs).saturating_sub(middle);
         let records = snapshot.records().len();
         let seen = (theirs, seconds(skew_ms));
@@ -94,9 +96,9 @@ impl Board {
         Ok(Self {
             counts,
             map,
-            forecasts,
             skew_ms,
-            quarantine: store.quarantined()?,
+            quarantine,
+            forecasts,
         })
     }
 }
@@ -106,6 +108,14 @@ impl Board {
 fn note_occupancy(namespace: &str, live: u64, total: u64) {
     let ratio = live as f64 / total as f64;
     gauge!("randflake_occupancy_ratio", "namespace" => namespace.to_owned()).set(ratio);
+}
+
+/// As a handle does at an acquire; one that holds what it needs makes none.
+fn note_quarantine(namespace: &str, quarantine: Option<&Quarantine>) {
+    let until = quarantine.map_or(Duration::ZERO, |quarantine| quarantine.until);
+    let gauge =
+        gauge!("randflake_quarantine_end_timestamp_seconds", "namespace" => namespace.to_owned());
+    gauge.set(until.as_secs_f64());
 }
 
 #[expect(clippy::cast_precision_loss, reason = "it is shown with three digits")]

@@ -16,6 +16,7 @@ use super::query::Query;
 use super::recorder::Recorded;
 use super::who::Who;
 use crate::serve::service::Service;
+use crate::serve::service::answers::Times;
 use crate::serve::service::counters::Connections;
 
 /// For each namespace's store.
@@ -72,6 +73,21 @@ impl<'a> Family<'a> {
         Self { text, name }
     }
 
+    fn histogram(&mut self, protocol: &str, times: &Times) {
+        let name = self.name;
+        let mut count = 0;
+        for (bound, below) in times.cumulative() {
+            let labels = labels([("protocol", protocol), ("le", bound)]);
+            _ = writeln!(self.text, "{name}_bucket{labels} {below}");
+            count = below;
+        }
+        let (labels, sum) = (labels([("protocol", protocol)]), times.sum().as_secs_f64());
+        _ = writeln!(
+            self.text,
+            "{name}_sum{labels} {sum}\n{name}_count{labels} {count}"
+        );
+    }
+
     fn value(&mut self, pairs: &[(&str, &str)], value: impl Display) {
         let labels = labels(pairs.iter().copied());
         _ = writeln!(self.text, "{}{labels} {value}", self.name);
@@ -121,8 +137,24 @@ fn write(service: &Service, who: &Who, text: &mut String) {
         "randflake_serve_requests_total",
         "Requests and commands.",
     );
-    requests.value(&[("protocol", "http")], counters.http_requests.get());
-    requests.value(&[("protocol", "resp")], counters.resp_requests.get());
+    let answers = [
+        ("http", &counters.http_answers),
+        ("resp", &counters.resp_answers),
+    ];
+    for (protocol, answers) in answers {
+        for (status, count) in answers.counts() {
+            requests.value(&[("protocol", protocol), ("status", status.name())], count);
+        }
+    }
+    let mut times = Family::new(
+        text,
+        "histogram",
+        "randflake_serve_request_duration_seconds",
+        "How long a request took; in the Redis protocol, all commands that one read brought.",
+    );
+    for (protocol, answers) in answers {
+        times.histogram(protocol, &answers.times);
+    }
     let mut refused = Family::new(
         text,
         "counter",

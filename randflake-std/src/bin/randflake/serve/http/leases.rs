@@ -33,9 +33,10 @@ pub(super) async fn renew(
     query: Query,
     Sent(document, _): Sent<Document>,
 ) -> Result<Json<Document>, Problem> {
-    let query = query.only(&["ttl_ms"])?;
-    let ttl = query.ms("ttl_ms")?;
-    Ok(Json(app.service.renew(&who.0, document, ttl).await?))
+    let query = query.only(&["request", "ttl_ms"])?;
+    let (request, ttl) = (query.text("request"), query.ms("ttl_ms")?);
+    let renewed = app.service.renew(&who.0, document, request, ttl).await?;
+    Ok(Json(renewed))
 }
 
 pub(super) async fn release(
@@ -44,9 +45,11 @@ pub(super) async fn release(
     query: Query,
     Sent(document, _): Sent<Document>,
 ) -> Result<StatusCode, Problem> {
-    let query = query.only(&["unused_from_unix_ms"])?;
+    let query = query.only(&["request", "unused_from_unix_ms"])?;
     let unused_from = query.ms("unused_from_unix_ms")?;
-    app.service.release(&who.0, document, unused_from).await?;
+    let request = query.text("request");
+    let released = app.service.release(&who.0, document, request, unused_from);
+    released.await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

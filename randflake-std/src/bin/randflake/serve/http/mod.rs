@@ -27,6 +27,7 @@ mod who;
 
 use core::time::Duration;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -53,6 +54,7 @@ use self::taken::Taken;
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::memory::Account;
 use super::service::Service;
+use super::service::answers::Status;
 use super::service::counters::Connections;
 use super::service::refusal::{Kind, Refusal};
 
@@ -118,7 +120,7 @@ async fn no_method(request: Request) -> Problem {
 /// What all requests have in common.
 async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let counters = &app.service.counters;
-    counters.http_requests.add(1);
+    let begun = Instant::now();
     let noted = Noted::begin(&app.service, &mut request);
     let holding = Holding::of(&request);
     let answered = timeout(PATIENCE, next.run(request)).await;
@@ -133,6 +135,9 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
     if let Some(kind) = response.extensions().get::<Kind>() {
         counters.refused(*kind);
     }
+    let status = Status::of_http(response.status().as_u16());
+    counters.http_answers.add(status, 1);
+    counters.http_answers.times.add(begun.elapsed());
     if let Some(noted) = noted {
         noted.end(&app.service, &response);
     }

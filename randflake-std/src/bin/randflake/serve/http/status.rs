@@ -143,8 +143,8 @@ pub(super) async fn status(
         store: app.store.clone(),
         ready: service.is_ready(),
         requests: Requests {
-            http: counters.http_requests.get(),
-            resp: counters.resp_requests.get(),
+            http: counters.http_answers.total(),
+            resp: counters.resp_answers.total(),
             open_connections: counters.http.open.get() + counters.resp.open.get(),
             refused: refused.map(|(kind, count)| (kind.name(), count)).collect(),
         },

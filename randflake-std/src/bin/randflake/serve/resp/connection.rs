@@ -167,6 +167,7 @@ impl Connection {
 
     /// Answers all whole commands that were received.
     async fn answer(&mut self) -> io::Result<()> {
+        let started = Instant::now();
         self.session.begin_batch();
         let mut begin = 0;
         while !self.session.is_over {
@@ -197,6 +198,10 @@ impl Connection {
             }
         }
         self.session.end_batch();
+        if begin > 0 {
+            let answers = &self.session.service.counters.resp_answers;
+            answers.times.add(started.elapsed());
+        }
         self.keep(begin);
         send(&mut self.stream, &mut self.replies).await
     }

@@ -254,7 +254,7 @@ fn info(session: &Session) -> String {
             connections.open.get(),
             connections.accepted.get(),
             connections.refused.get(),
-            counters.resp_requests.get(),
+            counters.resp_answers.total(),
         );
     }
     text.push_str("# Namespaces\r\n");

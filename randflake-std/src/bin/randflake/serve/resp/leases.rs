@@ -45,41 +45,49 @@ pub(super) async fn acquire(
     json(&document, out)
 }
 
-/// `LEASE.RENEW object [EX seconds | PX milliseconds]`: the object with new ends. What is lost is named in it.
+/// `LEASE.RENEW object REQUEST id [EX seconds | PX milliseconds]`: the object with new ends. What is lost is named in it.
 pub(super) async fn renew(
     session: &mut Session,
     words: Words<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
-    const USAGE: &str = "LEASE.RENEW object [EX seconds | PX milliseconds]";
-    let mut ttl = None;
+    const USAGE: &str = "LEASE.RENEW object REQUEST id [EX seconds | PX milliseconds]";
+    let (mut request, mut ttl) = (None, None);
     for (option, value) in options(words, 2..words.len(), USAGE)? {
-        ttl = Some(Duration::from_millis(ttl_ms(&option, value, USAGE)?));
+        match &*option {
+            "REQUEST" => request = Some(value),
+            option => ttl = Some(Duration::from_millis(ttl_ms(option, value, USAGE)?)),
+        }
     }
     let who = session.who()?;
     let service = session.service.clone();
-    let document = service.renew(&who, document(words)?, ttl).await?;
+    let renewed = service.renew(&who, document(words)?, request, ttl);
+    let document = renewed.await?;
     json(&document, out)
 }
 
-/// `LEASE.RELEASE object [UNUSED-FROM unix_ms]`: ends the leases. If it is not said since when nothing was issued, their node
+/// `LEASE.RELEASE object REQUEST id [UNUSED-FROM unix_ms]`: ends the leases. If it is not said since when nothing was issued, their node
 /// ids are free 15 s later.
 pub(super) async fn release(
     session: &mut Session,
     words: Words<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
-    const USAGE: &str = "LEASE.RELEASE object [UNUSED-FROM unix_ms]";
-    let mut unused_from = None;
+    const USAGE: &str = "LEASE.RELEASE object REQUEST id [UNUSED-FROM unix_ms]";
+    let (mut request, mut unused_from) = (None, None);
     for (option, value) in options(words, 2..words.len(), USAGE)? {
-        if option != "UNUSED-FROM" {
-            return Err(syntax(USAGE));
+        match &*option {
+            "REQUEST" => request = Some(value),
+            "UNUSED-FROM" => {
+                unused_from = Some(Duration::from_millis(number(value, "UNUSED-FROM")?));
+            }
+            _ => return Err(syntax(USAGE)),
         }
-        unused_from = Some(Duration::from_millis(number(value, "UNUSED-FROM")?));
     }
     let who = session.who()?;
     let service = session.service.clone();
-    service.release(&who, document(words)?, unused_from).await?;
+    let released = service.release(&who, document(words)?, request, unused_from);
+    released.await?;
     out.simple("OK");
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::serve::access::{Identity, Scope};
 use crate::serve::log::{self, Entry};
 use crate::serve::memory::{Account, Share};
 use crate::serve::service::Service;
+use crate::serve::service::answers::Status;
 use crate::serve::service::refusal::{Kind, Refusal};
 use crate::serve::service::space::Space;
 
@@ -66,7 +67,10 @@ pub(super) struct Session {
     last: Option<Arc<Space>>,
     /// Ends the connection once this batch is answered.
     pub(super) is_over: bool,
-    commands: u64,
+    /// Commands of this batch, by how they were answered.
+    answered: u64,
+    refused: u64,
+    failed: u64,
     issued: u64,
 }
 
@@ -91,7 +95,9 @@ impl Session {
             name: Vec::new(),
             last: None,
             is_over: false,
-            commands: 0,
+            answered: 0,
+            refused: 0,
+            failed: 0,
             issued: 0,
         })
     }
@@ -133,9 +139,15 @@ impl Session {
     pub(super) fn end_batch(&mut self) {
         self.count_issued();
         let counters = &self.service.counters;
-        counters
-            .resp_requests
-            .add(core::mem::take(&mut self.commands));
+        for (status, count) in [
+            (Status::Ok, &mut self.answered),
+            (Status::Refused, &mut self.refused),
+            (Status::Failed, &mut self.failed),
+        ] {
+            if *count > 0 {
+                counters.resp_answers.add(status, core::mem::take(count));
+            }
+        }
     }
 
     pub(super) fn authenticate(
@@ -218,11 +230,17 @@ impl Session {
 
     /// Answers a command.
     pub(super) async fn answer(&mut self, words: Words<'_>, out: &mut Replies) {
-        self.commands += 1;
         let begun = self.service.log.begin();
         let refused = match self.execute(words, out).await {
-            Ok(()) => None,
+            Ok(()) => {
+                self.answered += 1;
+                None
+            }
             Err(refusal) => {
+                match Status::of_refusal(refusal.kind) {
+                    Status::Failed => self.failed += 1,
+                    _ => self.refused += 1,
+                }
                 self.service.counters.refused(refusal.kind);
                 out.refusal(&refusal);
                 Some(refusal.kind)

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use super::answers::Answers;
 use super::refusal::Kind;
 
 /// A number that only grows, or a gauge that goes up and down.
@@ -39,9 +40,9 @@ pub(crate) struct Connections {
 pub(crate) struct Counters {
     pub(crate) resp: Connections,
     pub(crate) http: Connections,
-    /// Commands of the Redis protocol, and HTTP requests.
-    pub(crate) resp_requests: Count,
-    pub(crate) http_requests: Count,
+    /// Of commands of the Redis protocol; their times are those of what one read brings, which is answered at once.
+    pub(crate) resp_answers: Answers,
+    pub(crate) http_answers: Answers,
     refusals: [Count; Kind::ALL.len()],
 }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_std::DEFAULT_TTL;
-use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, Token};
+use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, RequestId, Token};
 use serde::Deserialize;
 
 use super::refusal::{Kind, Refusal};
@@ -101,10 +101,12 @@ impl Service {
         &self,
         who: &Identity,
         document: Document,
+        request: Option<&str>,
         ttl: Option<Duration>,
     ) -> Result<Document, Refusal> {
+        let request = request_id(request)?;
         self.with_grant(who, document, move |document, store| {
-            Ok(document.renewed(store, ttl)?)
+            Ok(document.renewed(store, &request, ttl)?)
         })
         .await
     }
@@ -114,10 +116,12 @@ impl Service {
         &self,
         who: &Identity,
         document: Document,
+        request: Option<&str>,
         unused_from: Option<Duration>,
     ) -> Result<(), Refusal> {
+        let request = request_id(request)?;
         self.with_grant(who, document, move |document, store| {
-            Ok(document.release(store, unused_from)?)
+            Ok(document.release(store, &request, unused_from)?)
         })
         .await
     }
@@ -159,6 +163,17 @@ impl Service {
         });
         taken.await
     }
+}
+
+/// The name of a renewal or release, without which a repetition could not be told from a copy.
+fn request_id(text: Option<&str>) -> Result<RequestId, Refusal> {
+    let Some(text) = text else {
+        let allowed = RequestId::ALLOWED;
+        return Err(Refusal::invalid(format!(
+            "the request has no name (request): {allowed} are allowed"
+        )));
+    };
+    text.parse::<RequestId>().map_err(Refusal::from)
 }
 
 fn check_leases(count: u32) -> Result<(), Refusal> {

@@ -1,5 +1,6 @@
 //! What the protocols share: ids, fields of ids and leases, for who may have them.
 
+pub(crate) mod answers;
 pub(crate) mod counters;
 mod inspected;
 mod leases;

@@ -35,7 +35,7 @@ pub(crate) enum Kind {
 }
 
 /// A request that was refused. Nothing was done, unless the store did not answer.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Refusal {
     pub(crate) kind: Kind,
     /// One line: what is wrong, what was found, what is allowed.
@@ -43,6 +43,8 @@ pub(crate) struct Refusal {
     /// When it may succeed.
     pub(crate) retry_in: Option<Duration>,
 }
+
+randflake_std::randflake_core::readable_debug!(Refusal);
 
 impl Kind {
     /// The first word of an error in the Redis protocol. Clients know those of Redis: they report missing rights as

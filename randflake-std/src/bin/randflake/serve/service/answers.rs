@@ -1,0 +1,140 @@
+//! How requests of one protocol were answered, and how long that took.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+
+use super::counters::Count;
+use super::refusal::Kind;
+
+/// How a request was answered: the label `status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Ok,
+    /// The client asked for what it may not, or cannot, have.
+    Refused,
+    /// The server or its store could not answer.
+    Failed,
+}
+
+impl Status {
+    const ALL: [Self; 3] = [Self::Ok, Self::Refused, Self::Failed];
+
+    /// That of an answer of HTTP.
+    pub(crate) const fn of_http(status: u16) -> Self {
+        match status {
+            0..400 => Self::Ok,
+            400..500 => Self::Refused,
+            _ => Self::Failed,
+        }
+    }
+
+    pub(crate) const fn of_refusal(kind: Kind) -> Self {
+        Self::of_http(kind.http())
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Counts of answers by their status, and their times.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    counts: [Count; Status::ALL.len()],
+    pub(crate) times: Times,
+}
+
+impl Answers {
+    pub(crate) fn add(&self, status: Status, more: u64) {
+        self.counts[status as usize].add(more);
+    }
+
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (Status, u64)> {
+        Status::ALL
+            .into_iter()
+            .zip(self.counts.iter().map(Count::get))
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.counts().map(|(_, count)| count).sum()
+    }
+}
+
+/// The upper bounds of a histogram's buckets, in microseconds, and as Prometheus has them.
+const BOUNDS: [(u64, &str); 14] = [
+    (100, "0.0001"),
+    (250, "0.00025"),
+    (500, "0.0005"),
+    (1_000, "0.001"),
+    (2_500, "0.0025"),
+    (5_000, "0.005"),
+    (10_000, "0.01"),
+    (25_000, "0.025"),
+    (50_000, "0.05"),
+    (100_000, "0.1"),
+    (250_000, "0.25"),
+    (1_000_000, "1"),
+    (5_000_000, "5"),
+    (30_000_000, "30"),
+];
+
+/// A histogram of durations.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    /// Those between two bounds; the last are longer than all bounds.
+    buckets: [AtomicU64; BOUNDS.len() + 1],
+    nanos: AtomicU64,
+}
+
+impl Times {
+    pub(crate) fn add(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let micros = nanos.div_ceil(1_000);
+        let bucket = BOUNDS.partition_point(|(bound, _)| *bound < micros);
+        self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// For each bound how many took no longer, then how many there are.
+    pub(crate) fn cumulative(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let bounds = BOUNDS.iter().map(|(_, bound)| *bound).chain(["+Inf"]);
+        let counts = self.buckets.iter().scan(0, |sum, bucket| {
+            *sum += bucket.load(Ordering::Relaxed);
+            Some(*sum)
+        });
+        bounds.zip(counts)
+    }
+
+    pub(crate) fn sum(&self) -> Duration {
+        Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_in_every_bucket_from_its_bound_on() {
+        let times = Times::default();
+        for micros in [100, 101, 40_000_000] {
+            times.add(Duration::from_micros(micros));
+        }
+        let counts: Vec<_> = times.cumulative().collect();
+        assert_eq!(counts[..2], [("0.0001", 1), ("0.00025", 2)]);
+        assert_eq!(counts[13..], [("30", 2), ("+Inf", 3)]);
+        assert_eq!(times.sum(), Duration::from_micros(40_000_201));
+    }
+
+    #[test]
+    fn every_kind_of_refusal_has_a_status() {
+        for kind in Kind::ALL {
+            assert_ne!(Status::of_refusal(kind), Status::Ok, "{kind:?}");
+        }
+        assert_eq!(Status::of_http(304), Status::Ok);
+    }
+}

@@ -1,0 +1,118 @@
+//! No SQL statement is formatted: values are bound to it. A name that was read from a table, put into the next
+//! statement, once gave its writer the reader's rights.
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use super::workspace::Workspace;
+
+/// Where statements are.
+const FOLDERS: [&str; 4] = [
+    "src/lease/database",
+    "src/lease/mysql",
+    "src/lease/postgres",
+    "src/lease/sqlite",
+];
+
+/// Macros that put values into text.
+const FORMATTERS: [&str; 4] = ["format", "format_args", "write", "writeln"];
+
+/// Words of SQL, as statements have them here.
+const WORDS: [&str; 24] = [
+    "ALTER", "AND", "BETWEEN", "BY", "CALL", "CREATE", "DELETE", "DO", "DROP", "EXISTS", "FROM",
+    "GRANT", "IN", "INSERT", "INTO", "LIKE", "LIMIT", "OR", "PRAGMA", "SELECT", "SET", "UPDATE",
+    "VALUES", "WHERE",
+];
+
+pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
+    let mut violations = Vec::new();
+    for member in &workspace.members {
+        for source in &member.sources {
+            if FOLDERS.iter().any(|folder| source.path.starts_with(folder)) {
+                let mut lines = Vec::new();
+                find(&source.code, &mut lines);
+                let place = format!("{}/{}", member.name, source.path.display());
+                violations.extend(lines.iter().map(|line| format!("{place}:{line}")));
+            }
+        }
+    }
+    violations
+}
+
+/// The lines of macros with a literal that has a word of SQL, and of replacements of what stands between braces in a text.
+fn find(code: &TokenStream, lines: &mut Vec<usize>) {
+    let tokens: Vec<TokenTree> = code.clone().into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        let TokenTree::Group(group) = token else {
+            continue;
+        };
+        let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
+        let is_formatter = matches!(
+            (before(2), before(1)),
+            (Some(TokenTree::Ident(name)), Some(TokenTree::Punct(mark)))
+                if mark.as_char() == '!' && FORMATTERS.iter().any(|known| name == known)
+        );
+        let is_replacement = matches!(before(1), Some(TokenTree::Ident(name)) if name == "replace");
+        let formats = is_formatter && literals(&group.stream()).any(|text| is_sql(&text));
+        let replaces = is_replacement && literals(&group.stream()).any(|text| text.contains('{'));
+        if formats || replaces {
+            lines.push(group.span_open().start().line);
+        }
+        find(&group.stream(), lines);
+    }
+}
+
+/// Those that stand in it themselves.
+fn literals(code: &TokenStream) -> impl Iterator<Item = String> {
+    let literal = |token| match token {
+        TokenTree::Literal(literal) => Some(literal.to_string()),
+        _ => None,
+    };
+    code.clone().into_iter().filter_map(literal)
+}
+
+/// Two words, because one alone may be emphasis; or a value in quotes.
+fn is_sql(text: &str) -> bool {
+    let is_known = |word: &&str| WORDS.contains(word);
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(is_known).count() >= 2 || text.contains("'{")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workspace::Member;
+    use super::*;
+
+    fn violations(path: &str, text: &str) -> Vec<String> {
+        let member = Member::planted("m", "", &[(path, text)]);
+        check(&Workspace::planted("", vec![member]))
+    }
+
+    #[test]
+    fn a_formatted_statement_is_found() {
+        for planted in [
+            r#"format!("SELECT value FROM record WHERE namespace = '{name}'")"#,
+            r#"format!("namespace > '{name}' AND kind = 0")"#,
+            r#"{ _ = write!(text, "DELETE FROM record WHERE kind = {kind}"); }"#,
+            r#"ask(&format!("SET SESSION x = {number}, SELECT 1"))"#,
+            r##"format!(r#"UPDATE record SET value = "{value}""#)"##,
+            r#"SETTINGS.replace("{owner}", &owner)"#,
+        ] {
+            let text = format!("fn a() {{\n    {planted}\n}}\n");
+            let found = violations("src/lease/postgres/session.rs", &text);
+            assert_eq!(found, ["m/src/lease/postgres/session.rs:2"], "{planted}");
+            assert_eq!(violations("src/bin/a.rs", &text), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn messages_and_bound_statements_are_none() {
+        for text in [
+            r#"fn a() { format!("the namespace {name:?} cannot be read: SET it") }"#,
+            r#"fn a() { ask("SELECT value FROM record WHERE namespace = $1", &[name]) }"#,
+            r#"fn a() { text.replace(name, part) }"#,
+            r#"// format!("SELECT {a} FROM b")"#,
+        ] {
+            assert_eq!(violations("src/lease/mysql/session.rs", text), [""; 0]);
+        }
+    }
+}
