@@ -136,7 +136,7 @@ async fn secure(socket: TcpStream, tls: Option<Arc<Tls>>) -> io::Result<Stream> 
         return Ok(Stream::Plain(socket));
     };
     let accepting = tls.acceptor().accept_with(socket, |connection| {
-        connection.set_buffer_limit(Some(TLS_UNSENT))
+        connection.set_buffer_limit(Some(TLS_UNSENT));
     });
     let stream = timeout(HANDSHAKE, accepting)
         .await

@@ -11,9 +11,9 @@ mod guests;
 mod limits;
 mod share;
 
+use core::hash::Hash;
 use core::net::IpAddr;
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 pub(crate) use self::account::{Account, Cost};

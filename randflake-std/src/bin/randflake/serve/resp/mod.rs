@@ -47,14 +47,14 @@ impl Protocol for Resp {
 
     async fn speak(self, stream: Stream, account: Arc<Account>, stopping: Stopping) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        // A client that has gone wants no answer.
-        match Session::new(self.service, number, account) {
+        let spoken = match Session::new(self.service, number, account) {
             Ok(session) => {
-                _ = Connection::new(stream, session, self.idle)
-                    .run(stopping)
-                    .await
+                let connection = Connection::new(stream, session, self.idle);
+                connection.run(stopping).await
             }
-            Err(refusal) => _ = connection::refuse(stream, &refusal).await,
-        }
+            Err(refusal) => connection::refuse(stream, &refusal).await,
+        };
+        // A client that has gone wants no answer.
+        drop(spoken);
     }
 }
