@@ -102,6 +102,8 @@ pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
 #[doc(hidden)] // For the command line tool.
 pub use url::StoreUrl;
+#[doc(hidden)]
+pub use url::stored;
 pub use url::{find, namespaces, open};
 
 #[doc(hidden)] // For the command line tool.

@@ -18,6 +18,7 @@ mod engines;
 #[cfg(target_os = "linux")]
 mod flood;
 mod grants;
+mod incidents;
 mod manager;
 mod noted;
 mod protocol;

@@ -2,6 +2,7 @@
 
 mod access;
 mod http;
+mod incidents;
 mod listen;
 mod log;
 mod memory;

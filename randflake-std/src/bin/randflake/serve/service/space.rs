@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::counters::Count;
+use super::readiness::NotReady;
 use super::refusal::{Kind, Refusal};
 
 /// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
@@ -37,6 +38,8 @@ pub(crate) struct Space {
     ids: OnceLock<Ids>,
     sessions: Mutex<Vec<Box<dyn LeaseStore>>>,
     at_once: Arc<Semaphore>,
+    /// Why the store has not granted the first leases.
+    waiting: Mutex<Option<NotReady>>,
     pub(crate) issued: Count,
 }
 
@@ -62,6 +65,7 @@ impl Space {
             ids: OnceLock::new(),
             sessions: Mutex::default(),
             at_once: Arc::new(Semaphore::new(SESSIONS)),
+            waiting: Mutex::default(),
             issued: Count::default(),
         }
     }
@@ -88,15 +92,27 @@ impl Space {
         self.handle().map(Handle::health)
     }
 
+    /// Why no ids are issued; `None` if they are.
+    pub(crate) fn not_ready(&self) -> Option<NotReady> {
+        match self.health() {
+            Some(health) => NotReady::of(&health),
+            None => Some(self.waiting().clone().unwrap_or_else(NotReady::starting)),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<NotReady>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Acquires the first leases, however long the store takes. Fails if waiting does not help.
     pub(crate) async fn start(
         self: &Arc<Self>,
         leasing: &Leasing,
-        tell: impl FnMut(&StoreError, Duration) + Send + 'static,
+        mut tell: impl FnMut(&StoreError, Duration) + Send + 'static,
     ) -> Result<(), BuildError> {
         /// Longer than any service runs, and short enough for every clock.
         const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
-        let opened = Arc::clone(self);
+        let (opened, waiting) = (Arc::clone(self), Arc::clone(self));
         let store = lease::deferred(&self.namespace, move |_| (opened.open)());
         let cipher = self.codec.permutation().clone();
         let most = u32::try_from(self.namespace.node_ids()).unwrap_or(u32::MAX);
@@ -111,7 +127,10 @@ impl Space {
             .node_ids(node_ids)
             .ttl(leasing.ttl.max(shortest))
             .wait(FOREVER)
-            .on_wait(tell);
+            .on_wait(move |error, limit| {
+                *waiting.waiting() = Some(NotReady::of_store(error));
+                tell(error, limit);
+            });
         let builder = match &leasing.holder {
             Some(name) => builder.holder(name),
             None => builder,

@@ -1,6 +1,8 @@
-//! What the guides quote is what is said: messages, commands with their options, and where links lead.
+//! What the guides quote is what is said: messages, commands with their options, where links lead, and figures.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod figures;
 
 use core::time::Duration;
 use std::collections::BTreeSet;
