@@ -39,6 +39,7 @@ impl From<&StoreError> for Retry {
             StoreError::Terms { .. }
             | StoreError::Dropped { .. }
             | StoreError::NotNew(_)
+            | StoreError::SecretTaken { .. }
             | StoreError::Invalid(_)
             | StoreError::Unusable(_) => Self::Never,
         }

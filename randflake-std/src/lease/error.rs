@@ -44,6 +44,14 @@ pub enum StoreError {
     },
     /// The namespace was declared new, and is not; the message says how that shows. The quarantine goes on.
     NotNew(String),
+    /// The secret is that of another namespace of the store, and ids of both would be equal: see
+    /// [`Namespace::with_shared_secret`](super::Namespace::with_shared_secret).
+    SecretTaken {
+        /// The namespace that took it first; it may have been dropped since.
+        namespace: String,
+        /// The one that it was asked for.
+        asked: String,
+    },
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
     /// The engine cannot be used until something is changed; the message says what. Nothing was done.
@@ -59,6 +67,7 @@ randflake_core::readable_debug!(StoreError {
     Terms,
     Dropped,
     NotNew,
+    SecretTaken,
     Invalid,
     Unusable,
     Unavailable
@@ -80,6 +89,8 @@ pub enum StoreErrorKind {
     Dropped,
     /// [`StoreError::NotNew`]
     NotNew,
+    /// [`StoreError::SecretTaken`]
+    SecretTaken,
     /// [`StoreError::Invalid`]
     Invalid,
     /// [`StoreError::Unusable`]
@@ -109,6 +120,7 @@ impl StoreError {
             Self::Terms { .. } => StoreErrorKind::Terms,
             Self::Dropped { .. } => StoreErrorKind::Dropped,
             Self::NotNew(_) => StoreErrorKind::NotNew,
+            Self::SecretTaken { .. } => StoreErrorKind::SecretTaken,
             Self::Invalid(_) => StoreErrorKind::Invalid,
             Self::Unusable(_) => StoreErrorKind::Unusable,
             Self::Unavailable(_) => StoreErrorKind::Unavailable,
@@ -166,6 +178,13 @@ impl Display for StoreError {
                 f,
                 "the namespace is not new: {why}. Wait for the end of the quarantine; if it was set wrongly, and no process \
                  has a lease of this namespace, end it by `randflake lease quarantine --end`"
+            ),
+            Self::SecretTaken { namespace, asked } => write!(
+                f,
+                "the secret of namespace {asked:?} is already that of namespace {namespace:?} in this store, and ids of both \
+                 would be equal. Nothing is granted: derive a secret for {asked:?}, `randflake keygen --derive \
+                 {asked} --out {asked}.key` (in Rust, `Secret::derive`), or use --shared-secret \
+                 (`Namespace::with_shared_secret`) if equal ids are meant"
             ),
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),

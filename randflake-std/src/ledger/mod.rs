@@ -10,8 +10,10 @@
 
 mod acquire;
 mod base36;
+mod bisection;
 mod carried;
 mod change;
+mod claim;
 mod client;
 mod counter;
 mod engine;
@@ -33,8 +35,9 @@ mod view;
 
 pub use acquire::{Acquire, acquire};
 pub use change::{Change, Committed, Decision, NodeChange};
+pub use claim::{CLAIM_KIND, Claim};
 pub use client::Ledger;
-pub(crate) use client::{NAMES_LISTED, find, names};
+pub(crate) use client::{NAMES_LISTED, all, find, names};
 pub use counter::{CounterRecord, CounterView};
 pub use engine::{Before, Engine, Entry, Key, Keys, Reading, Write};
 pub use past::Past;

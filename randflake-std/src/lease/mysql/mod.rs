@@ -32,7 +32,7 @@ use crate::segment::SegmentStore;
 ///
 /// An acquire is two round trips; more when nearly all node ids are leased and none was released lately. A renewal is one.
 /// An answered write is durable: every operation is refused while `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and
-/// `sync_binlog` is not 1 (in `MariaDB` it is 0 unless set). Times come from the server's clock.
+/// `sync_binlog` is not 1 (in `MariaDB` it is 0 unless set), or `innodb_flush_method` is `nosync` or `littlesync`. Times come from the server's clock.
 ///
 /// # URL
 ///
@@ -50,7 +50,8 @@ use crate::segment::SegmentStore;
 ///
 /// The table `randflake_record` has one row of text for each namespace, each counter, and each node id from its first
 /// lease on. A namespace of 256 node ids or more also has one row for each page of 64 node ids that was found full: it says
-/// when the page has free ones again; and nine rows of hints to free node ids. The table `randflake_store` has one row, with a random number made with the tables.
+/// when the page has free ones again; and nine rows of hints to free node ids. A row without a namespace names
+/// the one that took a secret first, by the secret's check value. The table `randflake_store` has one row, with a random number made with the tables.
 ///
 /// # What it notices
 ///

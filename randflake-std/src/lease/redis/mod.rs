@@ -1,5 +1,6 @@
 //! Leases and counters on a Redis server.
 
+mod claim;
 mod connection;
 mod diagnosis;
 mod engine;
@@ -31,7 +32,8 @@ use crate::segment::SegmentStore;
 ///
 /// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
 /// its counter, each node id from its first lease on, each page of 64 node ids that was found full, and nine hints to free
-/// node ids. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
+/// node ids. Beside them, `randflake:key:CHECK` names the namespace that took the secret of a check value first: one more round
+/// trip, when a namespace takes a secret. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
 /// more when nearly all node ids are leased and none was released lately. A renewal is one. The cost does not grow with the
 /// number of leases. Times come from the server's clock.
 ///
@@ -40,8 +42,8 @@ use crate::segment::SegmentStore;
 ///
 /// # Rights
 ///
-/// From Redis 6 on, a user needs these rights and no others, on the keys of its namespaces (`~randflake:{orders}`
-/// for one of them):
+/// From Redis 6 on, a user needs these rights and no others, on all keys of the store, or on those of some namespaces and
+/// of the claims of secrets (`~randflake:{orders} ~randflake:key:*`):
 ///
 /// ```text
 /// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +hmget +hscan +hset
@@ -54,7 +56,8 @@ use crate::segment::SegmentStore;
 ///
 /// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if
 /// another node has the key, there was a failover or a move, and an operator should look first. A wrong node is refused as
-/// [`StoreError::Unusable`], with the address of the right one. A replica that takes over is noticed as in the table below.
+/// [`StoreError::Unusable`], with the address of the right one. Only the claim of a secret is asked of the node that has
+/// it, because it is one for the whole cluster. A replica that takes over is noticed as in the table below.
 ///
 /// # What it notices
 ///
@@ -66,6 +69,7 @@ use crate::segment::SegmentStore;
 /// | the namespace is missing: new, deleted, flushed, evicted             | quarantine                             |
 /// | the server was restarted, or its data restored                       | quarantine; live leases can be renewed |
 /// | a replica took over                                                  | quarantine; live leases can be renewed |
+/// | a master was made a replica and a master again                       | quarantine; live leases can be renewed |
 /// | keys were put back: `RESTORE`, `COPY`, `MOVE`, `SWAPDB`, `DEBUG`     | quarantine; live leases can be renewed |
 /// | a node id's field was deleted while it is held                       | quarantine, once its holder renews     |
 /// | it evicts keys without a time to live (`maxmemory-policy allkeys-*`) | refused until that is changed          |
@@ -73,8 +77,11 @@ use crate::segment::SegmentStore;
 /// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
 /// 320 s. A lease that the server still knows can be renewed meanwhile.
 ///
-/// The server counts how often any program restored, copied or swapped keys, in all databases. So such a command for
-/// another program's keys also starts a quarantine, and so does `CONFIG RESETSTAT` after one. If such commands are frequent,
+/// Each read and each write asks which server process answers, so a proxy may keep its clients' connections while the server
+/// behind it is another one.
+///
+/// The server counts how often any program restored, copied or swapped keys, in all databases, and how often it was told
+/// whom to follow. So such a command for another program's keys also starts a quarantine, and so does `CONFIG RESETSTAT` after one. If such commands are frequent,
 /// use a server of its own for leases.
 ///
 /// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases. That is noticed as a restart.
@@ -88,6 +95,8 @@ use crate::segment::SegmentStore;
 ///
 /// - Two masters reachable at once, as in a split network: both grant. `min-replicas-to-write` narrows that.
 /// - Single fields of the namespace's key written or deleted by somebody else (`HSET`, `HDEL`), until their holder renews.
+/// - A master of a Redis Cluster that was demoted without a command, took over older data, was promoted again, and had no
+///   replica for `repl-backlog-ttl` (an hour unless set) before anybody asked it.
 /// - Keys put back by other commands than those above, such as `RENAME`, or before the server's statistics were reset
 ///   (`CONFIG RESETSTAT`).
 /// ```no_run
