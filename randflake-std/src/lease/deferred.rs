@@ -5,8 +5,8 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::{
-    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Namespace, PresentedGrant,
-    PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
+    AcquireRequest, Acquired, Explained, Finding, Grant, History, LeaseStore, Namespace,
+    PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
 };
 use crate::ledger::{Loss, Seal};
 
@@ -148,12 +148,28 @@ where
         self.store()?.history(node_ids)
     }
 
+    fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
+        self.store()?.explain(node_id, tick)
+    }
+
+    fn live_at(&mut self, unix: Duration) -> Result<Option<u64>, StoreError> {
+        self.store()?.live_at(unix)
+    }
+
     fn quarantine(&mut self) -> Result<Duration, StoreError> {
         self.store()?.quarantine()
     }
 
+    fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.store()?.create_namespace()
+    }
+
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
         self.store()?.end_quarantine()
+    }
+
+    fn override_quarantine(&mut self) -> Result<(), StoreError> {
+        self.store()?.override_quarantine()
     }
 
     fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
@@ -162,6 +178,10 @@ where
 
     fn drop_namespace(&mut self) -> Result<(), StoreError> {
         self.store()?.drop_namespace()
+    }
+
+    fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.store()?.reopen_namespace()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -66,8 +66,8 @@ pub use etcd::Etcd;
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
 pub use finding::{Finding, Verdict};
-pub(crate) use history::HISTORY_KEPT;
-pub use history::{Explanation, Gap, History, PastLease};
+pub use history::{Explained, Explanation, Gap, History, PastLease, UnknownCause};
+pub(crate) use history::{HISTORY_KEPT, NodeHistory};
 #[doc(hidden)]
 pub use memory::Memory;
 pub use memory::MemoryStore;
@@ -76,7 +76,7 @@ pub use memory::MemoryStore;
 pub use mysql::Mysql;
 #[cfg(feature = "mysql")]
 pub use mysql::MysqlStore;
-pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
+pub use namespace::{ASSUMED_MAX_TTL, DEFAULT_MAX_TTL, Namespace, NamespaceError};
 pub use namespace_list::NamespaceList;
 pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]
