@@ -111,6 +111,10 @@ where
         }
     }
 
+    fn is_on_server(&self) -> bool {
+        self.store.as_ref().is_some_and(LeaseStore::is_on_server)
+    }
+
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         self.store()?.acquire(request)
     }

@@ -32,6 +32,11 @@ pub trait LeaseStore: Send + Debug {
     /// know is proof that the store has forgotten it.
     fn serve_others(&mut self);
 
+    /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
+    fn is_on_server(&self) -> bool {
+        false
+    }
+
     /// Grants all that the request asks for at once, or nothing.
     ///
     /// After [`StoreError::Unavailable`] the outcome is unknown. The operation is idempotent: the same request,
@@ -236,6 +241,10 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn serve_others(&mut self) {
         (**self).serve_others();
+    }
+
+    fn is_on_server(&self) -> bool {
+        (**self).is_on_server()
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {

@@ -159,6 +159,10 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         self.seen.serve_others();
     }
 
+    fn is_on_server(&self) -> bool {
+        self.records.engine.has_own_clock()
+    }
+
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         let AcquireRequest {
             token,
