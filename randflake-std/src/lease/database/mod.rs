@@ -14,8 +14,9 @@ mod values;
 
 use core::fmt::{self, Debug, Formatter};
 use core::mem;
+use core::panic::AssertUnwindSafe;
 use core::time::Duration;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
