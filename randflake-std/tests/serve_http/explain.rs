@@ -109,7 +109,7 @@ fn explanations_of_a_long_history_hold_up_no_leases() {
             });
         }
         let _end = End(&is_over);
-        for _ in 0..100 {
+        for nth in 0..100 {
             let headers = [
                 ("authorization", &*format!("Bearer {tenant}")),
                 ("content-type", "application/json"),
@@ -118,7 +118,12 @@ fn explanations_of_a_long_history_hold_up_no_leases() {
             let granted = granted.json(201);
             let grant = granted.to_string();
             server
-                .request("POST", "/v1/leases/renew", &headers, &grant)
+                .request(
+                    "POST",
+                    &format!("/v1/leases/renew?request=renewal-{nth}"),
+                    &headers,
+                    &grant,
+                )
                 .json(200);
         }
     });
