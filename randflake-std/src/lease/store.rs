@@ -41,6 +41,22 @@ pub trait LeaseStore: Send + Debug {
     /// its clients in this way; processes that do not do so may be granted any.
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>);
 
+    /// Whether the connection to the server has broken since it was last used or asked, as far as is known without a round
+    /// trip. The clients of MySQL and etcd do not tell.
+    fn has_disconnected(&mut self) -> bool {
+        false
+    }
+
+    /// Whether the store still has these leases, found out by one read. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// As for `renew`.
+    fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
+        let _known_at_the_renewal = grants;
+        Ok(true)
+    }
+
     /// Grants all that the request asks for at once, or nothing.
     ///
     /// After [`StoreError::Unavailable`] the outcome is unknown. The operation is idempotent: the same request,
@@ -253,6 +269,14 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
         (**self).lease_within(node_ids);
+    }
+
+    fn has_disconnected(&mut self) -> bool {
+        (**self).has_disconnected()
+    }
+
+    fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
+        (**self).still_has(grants)
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
