@@ -7,8 +7,8 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, Lease, LeaseError};
 
 use super::{
-    Finding, History, LastWrite, Namespace, PresentedGrant, PresentedRenewal, Quarantine,
-    RequestId, StoreError, Token,
+    Device, DeviceError, DeviceRequest, Finding, History, LastWrite, Namespace, PresentedGrant,
+    PresentedRenewal, Quarantine, RequestId, StoreError, Token,
 };
 use crate::ledger::{Loss, Seal};
 
@@ -115,6 +115,18 @@ pub trait LeaseStore: Send + Debug {
     /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError>;
 
+    /// Reads or writes the record of a device that gets its leases by tickets: whose it is, and the counter of its last
+    /// ticket. Returns it as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`]; after [`StoreError::Unavailable`] the counter may have been taken: take the next one.
+    fn device(
+        &mut self,
+        device_id: u64,
+        request: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError>;
+
     /// Starts a quarantine: grants nothing until every lease granted so far has expired, including any that the store
     /// does not know. Returns how long that takes. For an operator who has restored a backup in a way that the store
     /// cannot detect.
@@ -213,6 +225,14 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         (**self).history(node_ids)
+    }
+
+    fn device(
+        &mut self,
+        device_id: u64,
+        request: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError> {
+        (**self).device(device_id, request)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "keygen",
     "generate",
     "explain",
@@ -28,6 +28,7 @@ const COMMANDS: [&str; 28] = [
     "lease quarantine",
     "lease init",
     "lease ticket",
+    "lease device",
     "lease provision",
     "doctor",
     "serve",

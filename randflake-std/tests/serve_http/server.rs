@@ -39,6 +39,12 @@ impl Server {
         Self::run(Arc::clone(&self.home), &[])
     }
 
+    /// Another server of the same store, namespaces and tokens.
+    pub(crate) fn replica_with_tokens(&self) -> Self {
+        let arguments = ["--namespaces", "namespaces", "--tokens", "tokens"];
+        Self::run(Arc::clone(&self.home), &arguments)
+    }
+
     /// Serves the namespaces `default` and `other`, to the tokens that are made: for each a name, scopes and namespaces.
     pub(crate) fn with_tokens(tokens: &[[&str; 3]]) -> (Self, Vec<String>) {
         let home = TempDir::new().unwrap();

@@ -7,8 +7,9 @@ use super::attempt::{Done, Renewals, Undone};
 use super::{Ledger, Pending, Written};
 use crate::holder::DEVICE;
 use crate::lease::{
-    AcquireRequest, Acquired, Finding, Grant, History, LastWrite, LeaseStore, Namespace, NodeIds,
-    PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
+    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
+    LastWrite, LeaseStore, Namespace, NodeIds, PresentedGrant, PresentedRenewal, Quarantine,
+    Record, Renewed, RequestId, StoreError,
 };
 use crate::ledger::{
     Acquire, Engine, Held, Loss, NodeRecord, Seal, Wanted, acquire, drop_namespace, end_quarantine,
@@ -287,6 +288,14 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         }
         self.records.engine.abandon();
         Ok(history)
+    }
+
+    fn device(
+        &mut self,
+        device_id: u64,
+        request: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError> {
+        self.device_record(device_id, request)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {
