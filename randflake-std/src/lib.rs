@@ -26,7 +26,9 @@ pub use clock::{ExactSystemClock, SystemClock};
 pub use generation::Generation;
 #[doc(hidden)] // What `Builder::node_ids` makes of a number or a range.
 pub use handle::NodeIdCount;
-pub use handle::{BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, MAX_TOLERANCE_MS};
+pub use handle::{
+    BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, Losses, MAX_TOLERANCE_MS,
+};
 #[cfg(feature = "private-ip")]
 pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
@@ -40,6 +42,10 @@ pub use secret::{Secret, SecretError};
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/migration.md")]
 mod migration_guide {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/testing.md")]
+mod testing_guide {}
 
 #[cfg(all(doctest, feature = "sqlite"))]
 #[doc = include_str!("../../README.md")]

@@ -36,9 +36,10 @@ impl From<&StoreError> for Retry {
             }
             // A machine that has just started has yet to set its clock.
             StoreError::ClockSkew { .. } => Self::Later(None),
-            StoreError::Terms { .. } | StoreError::Invalid(_) | StoreError::Unusable(_) => {
-                Self::Never
-            }
+            StoreError::Terms { .. }
+            | StoreError::SecretTaken { .. }
+            | StoreError::Invalid(_)
+            | StoreError::Unusable(_) => Self::Never,
         }
     }
 }

@@ -174,10 +174,10 @@ fn a_contested_lease_drops_every_block() {
     copy.renew(&granted(&store), 60).unwrap();
     copy.quarantine().unwrap();
     let started = Instant::now();
-    while handle.lease().contested == 0 {
+    while handle.lease().losses.contested == 0 {
         assert!(started.elapsed() < PATIENCE, "nobody has noticed");
         thread::sleep(Duration::from_millis(1));
-        if handle.lease().contested == 0 {
+        if handle.lease().losses.contested == 0 {
             let _fills_another_block = handle.generate();
         }
     }

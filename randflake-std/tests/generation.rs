@@ -72,7 +72,7 @@ fn nothing_more_is_issued_under_the_leases_from_before_and_others_are_acquired()
     while !matches!(handle.health(), Health::Ready { .. }) {
         thread::yield_now();
     }
-    assert_eq!(handle.lease().contested, 2);
+    assert_eq!(handle.lease().losses.contested, 2);
     // Another copy goes on with the leases from before: they are as they were.
     for (lease, former) in before.iter().zip(records) {
         let now = record(&store, lease.node_id());

@@ -224,7 +224,7 @@ fn a_contested_lease_stops_at_once_and_is_replaced_under_another_name() {
     copy.quarantine().unwrap();
     eventually("a refusal", || handle.generate().is_err());
     assert!(first.end() > Randflake::SPEC.tick_at(copy.now().unwrap()).unwrap());
-    eventually("its count", || handle.lease().contested == 1);
+    eventually("its count", || handle.lease().losses.contested == 1);
     eventually(
         "the reason",
         || matches!(handle.health(), Health::NotReady { begins_in: None, error: Some(error) } if error.kind() == StoreErrorKind::Quarantined),

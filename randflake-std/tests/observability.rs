@@ -233,7 +233,7 @@ fn a_handle_tells_what_befalls_it() {
     store.renew(&grants[..1], 1_000).unwrap();
     lines.wait_for(&["lease lost", "node_id=0", "reason=\"contested\""]);
     lines.wait_for(&["lease acquired", "node_id=2"]);
-    assert_eq!(handle.lease().contested, 1);
+    assert_eq!(handle.lease().losses.contested, 1);
 
     clock.step(TTL * 2);
     lines.wait_for(&["renew: ", "store clock stepped", "by_ms="]);

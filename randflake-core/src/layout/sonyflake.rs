@@ -9,7 +9,7 @@ use crate::{LayoutError, Plain};
 /// |0| timestamp 39   | sequence 8  | node id 16   |
 /// ```
 ///
-/// Ticks are 10 ms since 2014-09-01 00:00:00 UTC and end with 2188-11-15 09:35:38.870 UTC. A node
+/// Ticks are 10 ms since 2014-09-01 00:00:00 UTC and end with 2188-11-16 03:28:58.870 UTC. A node
 /// issues 256 ids a tick. Source: `sonyflake.go` and `v2/sonyflake.go` in
 /// <https://github.com/sony/sonyflake>. The start is that of version 1; version 2 starts with 2025-01-01
 /// unless it is told otherwise: see [`custom`](Sonyflake::custom).

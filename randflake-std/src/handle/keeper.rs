@@ -165,23 +165,27 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
     fn forsake_copied(&mut self) {
         let generation = self.shared.generation.now();
         let slots = self.shared.read();
-        let mut contested = 0;
+        let mut losses = Vec::new();
         for holding in self.holdings.iter_mut().filter(|holding| holding.held) {
             let issuer = slots.get(holding.slot).and_then(Slot::get);
             if let Some(issuer) = issuer.filter(|issuer| !issuer.is_of(generation)) {
                 self.shared.lose(issuer);
                 holding.lost(Loss::Contested, self.client.namespace());
-                contested += 1;
+                losses.push(Loss::Contested);
             }
         }
         drop(slots);
-        self.contested(contested);
+        self.count(&losses);
     }
 
-    /// Notes leases that copies of this process have, which has to be called something else from now on.
-    fn contested(&mut self, count: u64) {
-        if count > 0 {
-            self.shared.change(|phase| phase.contested += count);
+    /// Counts lost leases. If copies of this process have some, it has to be called something else from now on.
+    fn count(&mut self, losses: &[Loss]) {
+        if losses.is_empty() {
+            return;
+        }
+        self.shared
+            .change(|phase| losses.iter().for_each(|loss| phase.losses.count(*loss)));
+        if losses.contains(&Loss::Contested) {
             self.client.rename();
         }
     }
@@ -201,7 +205,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         let (renewed, sent) = self.client.renew(&grants)?;
         let layout = self.shared.codec.layout();
         let slots = self.shared.read();
-        let mut contested = 0;
+        let mut losses = Vec::new();
         let held = self.holdings.iter_mut().filter(|holding| holding.held);
         for (holding, end) in held.zip(renewed.ends) {
             let Some(issuer) = slots.get(holding.slot).and_then(Slot::get) else {
@@ -210,7 +214,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
             let end = match end {
                 Ok(end) => end,
                 Err(loss) => {
-                    contested += u64::from(loss == Loss::Contested);
+                    losses.push(loss);
                     self.shared.lose(issuer);
                     holding.lost(loss, self.client.namespace());
                     continue;
@@ -227,7 +231,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
             holding.ending = !extended || issuer.remaining() < self.client.ttl() / RENEWALS_PER_TTL;
         }
         drop(slots);
-        self.contested(contested);
+        self.count(&losses);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ mod elastic;
 mod health;
 mod issuer;
 mod keeper;
+mod losses;
 mod per_thread;
 mod phase;
 mod retry;
@@ -31,6 +32,7 @@ pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
 pub use elastic::NodeIdCount;
 pub use health::Health;
+pub use losses::Losses;
 use retry::Retry;
 use shared::Shared;
 use slots::Slot;
@@ -183,7 +185,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
                 .max()
                 .unwrap_or_default(),
             leases: issuers.map(issuer::Issuer::lease).collect(),
-            contested: phase.contested,
+            losses: phase.losses,
             last_error: phase.last_error.clone(),
             shortage: phase.shortage.clone(),
         }
@@ -310,9 +312,8 @@ pub struct LeaseStatus<L> {
     pub leases: Vec<Lease<L>>,
     /// How long until the last of them expires, unless renewed; zero if all have expired.
     pub remaining: Duration,
-    /// How many leases were lost because a copy of this process had renewed them: both have issued the same ids since
-    /// the copy was made. Above 0, an operator must look: see [`Loss::Contested`](crate::lease::Loss::Contested).
-    pub contested: u64,
+    /// How many leases were lost, by reason.
+    pub losses: Losses,
     /// Why the last call of the store failed; `None` if it succeeded.
     pub last_error: Option<Arc<StoreError>>,
     /// Why the store has not granted as many node ids of the [allowed range](Builder::node_ids) as the load needs;

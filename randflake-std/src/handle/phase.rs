@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::losses::Losses;
 use crate::lease::StoreError;
 
 /// How far the keeper is; every change wakes those who wait for one.
@@ -17,8 +18,8 @@ pub(super) struct Phase {
     pub(super) release_error: Option<StoreError>,
     /// How many issuers the keeper has put in place of others.
     pub(super) replaced: u64,
-    /// How many leases were lost to copies of the process.
-    pub(super) contested: u64,
+    /// How many leases were lost.
+    pub(super) losses: Losses,
     /// The keeper shall look at the generation number.
     pub(super) copied: bool,
     /// The last generation of which it was told.

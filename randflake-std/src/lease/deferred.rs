@@ -5,8 +5,8 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::{
-    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
-    LeaseStore, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
+    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
+    History, LeaseStore, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
     RequestId, StoreError,
 };
 use crate::ledger::{Loss, Seal};
@@ -155,6 +155,14 @@ where
         request: &DeviceRequest<'_>,
     ) -> Result<Device, DeviceError> {
         self.store()?.device(device_id, request)
+    }
+
+    fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
+        self.store()?.explain(node_id, tick)
+    }
+
+    fn live_at(&mut self, unix: Duration) -> Result<Option<u64>, StoreError> {
+        self.store()?.live_at(unix)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

@@ -37,6 +37,14 @@ pub enum StoreError {
         /// The same, as it was asked for.
         asked: String,
     },
+    /// The secret is that of another namespace of the store, and ids of both would be equal: see
+    /// [`Namespace::with_shared_secret`](super::Namespace::with_shared_secret).
+    SecretTaken {
+        /// The namespace that took it first; it may have been dropped since.
+        namespace: String,
+        /// The one that it was asked for.
+        asked: String,
+    },
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
     /// The engine cannot be used until something is changed; the message says what. Nothing was done.
@@ -50,6 +58,7 @@ randflake_core::readable_debug!(StoreError {
     Quarantined,
     ClockSkew,
     Terms,
+    SecretTaken,
     Invalid,
     Unusable,
     Unavailable
@@ -67,6 +76,8 @@ pub enum StoreErrorKind {
     ClockSkew,
     /// [`StoreError::Terms`]
     Terms,
+    /// [`StoreError::SecretTaken`]
+    SecretTaken,
     /// [`StoreError::Invalid`]
     Invalid,
     /// [`StoreError::Unusable`]
@@ -94,6 +105,7 @@ impl StoreError {
             Self::Quarantined { .. } => StoreErrorKind::Quarantined,
             Self::ClockSkew { .. } => StoreErrorKind::ClockSkew,
             Self::Terms { .. } => StoreErrorKind::Terms,
+            Self::SecretTaken { .. } => StoreErrorKind::SecretTaken,
             Self::Invalid(_) => StoreErrorKind::Invalid,
             Self::Unusable(_) => StoreErrorKind::Unusable,
             Self::Unavailable(_) => StoreErrorKind::Unavailable,
@@ -140,6 +152,13 @@ impl Display for StoreError {
                 f,
                 "the namespace has other terms: it is stored with {stored}, and opened with {asked}. Ids could repeat, so \
                  nothing is granted: use what is stored, or another namespace"
+            ),
+            Self::SecretTaken { namespace, asked } => write!(
+                f,
+                "the secret of namespace {asked:?} is already that of namespace {namespace:?} in this store, and ids of both \
+                 would be equal. Nothing is granted: derive a secret for {asked:?}, `randflake keygen --derive \
+                 {asked} --out {asked}.key` (in Rust, `Secret::derive`), or use --shared-secret \
+                 (`Namespace::with_shared_secret`) if equal ids are meant"
             ),
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),

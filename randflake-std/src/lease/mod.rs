@@ -68,8 +68,8 @@ pub use etcd::Etcd;
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
 pub use finding::{Finding, Verdict};
-pub(crate) use history::HISTORY_KEPT;
-pub use history::{Explanation, Gap, History, PastLease};
+pub use history::{Explained, Explanation, Gap, History, PastLease, UnknownCause};
+pub(crate) use history::{HISTORY_KEPT, NodeHistory};
 #[doc(hidden)]
 pub use memory::Memory;
 pub use memory::MemoryStore;
@@ -104,6 +104,8 @@ pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
 #[doc(hidden)] // For the command line tool.
 pub use url::StoreUrl;
+#[doc(hidden)]
+pub use url::stored;
 pub use url::{find, namespaces, open};
 
 #[doc(hidden)] // For the command line tool.

@@ -40,6 +40,7 @@ fn ms(span: Duration) -> u64 {
 pub struct Namespace {
     name: String,
     terms: Terms,
+    shares_secret: bool,
 }
 
 impl Namespace {
@@ -64,7 +65,11 @@ impl Namespace {
 
     fn checked(name: String, terms: Terms) -> Result<Self, NamespaceError> {
         Self::check_name(&name)?;
-        Ok(Self { name, terms })
+        Ok(Self {
+            name,
+            terms,
+            shares_secret: false,
+        })
     }
 
     /// Refuses a name that no namespace may have, also one that was read.
@@ -85,6 +90,24 @@ impl Namespace {
     pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
         self.terms.max_ttl_ms = Some(ms(max_ttl).max(self.spec().tick_ms()));
         self
+    }
+
+    /// Lets the namespace take a secret that another namespace of the store took first.
+    ///
+    /// Without it, the first operation that brings such a secret fails as
+    /// [`StoreError::SecretTaken`](super::StoreError::SecretTaken), and changes nothing. With it, ids of both namespaces are
+    /// equal where node id, tick and sequence are: use it only where ids of the two never meet, or where one takes over from
+    /// the other, whose leases have expired. Give it to both, since whichever comes first has the secret.
+    #[must_use]
+    pub fn with_shared_secret(mut self) -> Self {
+        self.shares_secret = true;
+        self
+    }
+
+    /// Whether it may take another namespace's secret.
+    #[must_use]
+    pub fn shares_secret(&self) -> bool {
+        self.shares_secret
     }
 
     /// Its name.

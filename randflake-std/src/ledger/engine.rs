@@ -62,6 +62,15 @@ pub trait Engine: Send + Debug {
         only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError>;
 
+    /// Puts a text where the store keeps the claim of a secret's check value, beside all namespaces, unless there is one;
+    /// returns the text that is there then. It lasts at the latest when the write that follows is done. Of two clients
+    /// that do so at once, both get the text of one.
+    ///
+    /// # Errors
+    ///
+    /// As for `write`.
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError>;
+
     /// Removes what is there under some keys of the history.
     ///
     /// # Errors
@@ -138,7 +147,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// It as two numbers, for tables: its kind, and which of them.
+    /// It as two numbers, for tables: its kind, and which of them. [`CLAIM_KIND`](super::CLAIM_KIND) is none of them.
     #[must_use]
     pub fn numbers(self) -> (u8, u64) {
         match self {

@@ -10,8 +10,10 @@
 
 mod acquire;
 mod base36;
+mod bisection;
 mod carried;
 mod change;
+mod claim;
 mod client;
 mod counter;
 mod device;
@@ -34,8 +36,9 @@ mod view;
 
 pub use acquire::{Acquire, acquire};
 pub use change::{Change, Committed, Decision, NodeChange};
+pub use claim::{CLAIM_KIND, Claim};
 pub use client::Ledger;
-pub(crate) use client::{NAMES_LISTED, find, names};
+pub(crate) use client::{NAMES_LISTED, all, find, names};
 pub use counter::{CounterRecord, CounterView};
 pub use device::DeviceRecord;
 pub use engine::{Before, Engine, Entry, Key, Keys, Reading, Write};

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::past;
 use super::search::{LOOKS, SPANS, Search, freed};
 use super::{
-    Before, Change, Committed, CounterRecord, CounterView, Engine, Entry, Key, Keys,
+    Before, Change, Claim, Committed, CounterRecord, CounterView, Engine, Entry, Key, Keys,
     NamespaceRecord, Node, NodeRecord, Reading, View, Wanted, Write,
 };
-use crate::lease::{EngineError, Namespace};
+use crate::lease::{EngineError, Namespace, StoreError};
 
 /// Records of one reply of a list.
 const LISTED_AT_ONCE: usize = 4_096;
@@ -222,6 +222,17 @@ impl<E: Engine> Records<E> {
             (_, None) => {}
         }
         Ok(committed)
+    }
+
+    /// Puts a claim unless there is one; returns the one that is there then.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`], also for a text that cannot be read.
+    pub(super) fn claim(&mut self, check: u32, claim: &Claim) -> Result<Claim, StoreError> {
+        let text = self.engine.claim(check, &claim.to_text())?;
+        let place = || self.engine.place();
+        Claim::from_text(&text).map_err(|why| Claim::refused(&place(), check, &why))
     }
 
     /// The first records of some node ids, in their order.

@@ -252,7 +252,7 @@ impl CounterRecord {
 }
 
 /// What follows on the version.
-fn current(text: &str) -> Result<&str, String> {
+pub(super) fn current(text: &str) -> Result<&str, String> {
     let (version, rest) = text.split_once(':').unwrap_or((text, ""));
     match version.parse::<u32>() {
         Ok(VERSION) => Ok(rest),

@@ -258,6 +258,7 @@ fn a_store_that_is_none_is_said() {
 fn a_store_without_free_node_ids_says_when_to_try_again() {
     let user = User::new();
     let namespace = Namespace::new("default", Randflake).unwrap();
+    fs::create_dir_all(user.state("")).unwrap();
     let mut store = SqliteStore::open(user.state("leases.db"), &namespace).unwrap();
     let request = AcquireRequest {
         token: Token::random().unwrap(),

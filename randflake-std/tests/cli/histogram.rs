@@ -56,6 +56,38 @@ fn issued_ids_are_read_and_drawn() {
     assert!(svg.contains("16000 ids over 5 shards"), "{svg}");
 }
 
+/// Every label is within the picture: a digit is at most three fifths as wide as the letters are high.
+#[test]
+fn the_names_of_bars_are_drawn_whole() {
+    let user = User::new();
+    let file = user.argument("names.svg");
+    user.run(&["histogram", "-n", "1000", "--svg", &file]).ok();
+    let svg = fs::read_to_string(file).unwrap();
+    let mut labels = Vec::new();
+    for text in svg.lines().filter(|line| line.starts_with("<text x=")) {
+        let attribute = |name: &str| {
+            let rest = text.split_once(&format!("{name}=\"")).unwrap().1;
+            rest.split('"').next().unwrap().to_owned()
+        };
+        let name = text.split_once('>').unwrap().1;
+        let name = name.strip_suffix("</text>").unwrap();
+        let is_label = name.len() == 16 && name.chars().all(|c| c.is_ascii_hexdigit());
+        if !is_label {
+            continue;
+        }
+        let (x, width) = (attribute("x").parse::<f64>().unwrap(), 16.0 * 12.0 * 0.6);
+        let left = match attribute("text-anchor").as_str() {
+            "start" => x,
+            "middle" => x - width / 2.0,
+            _ => x - width,
+        };
+        assert!(left >= 0.0 && left + width <= 720.0, "{text}");
+        labels.push(name);
+    }
+    let expected = ["0000000000000000", "8000000000000000", "f000000000000000"];
+    assert_eq!(labels, expected);
+}
+
 /// Counts and the test of numbers that are known: 60 throws of a die, 5, 8, 9, 8, 10, 20 times each, have a chi-square
 /// of 13.4 (the example of Wikipedia's article on the test), and a p of 0.020.
 #[test]

@@ -21,6 +21,7 @@ mod leases;
 mod mistakes;
 mod namespaces;
 mod provision;
+mod secrets;
 mod segments;
 #[cfg(unix)]
 mod signals;

@@ -183,7 +183,8 @@ fn no_secret_is_made_where_several_machines_meet() {
 fn a_namespace_that_cannot_be_read_does_not_hide_the_others() {
     let user = User::new();
     for name in ["apples", "pears", "plums"] {
-        user.run_keyed(&["generate", "--namespace", name]).ok();
+        user.run_keyed(&["generate", "--shared-secret", "--namespace", name])
+            .ok();
     }
     let store = rusqlite::Connection::open(user.state("leases.db")).unwrap();
     let damage = "UPDATE record SET value = 'rotten' WHERE namespace = 'pears' AND kind = 0";

@@ -53,6 +53,13 @@ fn ends_of_lines_are_of_any_kind_and_the_last_may_go_without() {
 /// A column of a table is blank where a row has no id: what follows must not move up.
 #[test]
 fn a_blank_line_is_refused_unless_it_is_at_the_end() {
+    for command in ["inspect", "convert"] {
+        let help = User::new().run(&[command, "--help"]).ok();
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        let rule =
+            "The first line that is no id ends it, a blank one too, except at the end of the input";
+        assert!(help.contains(rule), "{help}");
+    }
     let user = User::new();
     let same = ["convert", "--from", "int", "--to", "int"];
     for blanks in ["\n", "\r\n", " \n\n"] {
@@ -168,9 +175,8 @@ fn objects_are_those_of_a_json_library_byte_for_byte() {
         let inspect = ["inspect", "--json", "--from", "int", "--layout", layout];
         let inspected = user.run_on(numbers.as_bytes(), &inspect).ok();
         assert_eq!(inspected.lines().count(), 20_000);
-        let generate = [
-            "generate", "-n", "5000", "--format", "json", "--layout", layout,
-        ];
+        let many = ["generate", "-n", "5000", "--format", "json"];
+        let generate = [&many[..], &["--layout", layout, "--shared-secret"]].concat();
         let generated = user.run_keyed(&generate).ok();
         assert_eq!(generated.lines().count(), 5_000);
         for line in inspected.lines().chain(generated.lines()) {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::process::Stdio;
 
 use rustix::fs::{Mode, OFlags, open};
@@ -15,13 +16,19 @@ bits      000000001110001000110110111001..................................  time
           ...............................................00000000000000001  sequence
 ";
 
-/// What is printed on a pseudoterminal, with lines as a terminal ends them.
-fn on_terminal(user: &User, variables: &[(&str, &str)], arguments: &[&str]) -> String {
+/// A pseudoterminal: the side of who looks at it, and that of programs.
+fn pseudoterminal() -> (File, OwnedFd) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap();
     let terminal = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    (File::from(master), terminal)
+}
+
+/// What is printed on a pseudoterminal, with lines as a terminal ends them.
+fn on_terminal(user: &User, variables: &[(&str, &str)], arguments: &[&str]) -> String {
+    let (mut master, terminal) = pseudoterminal();
     let mut command = user.command(arguments);
     // What else decides on colours, and may be set where the tests run.
     for variable in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
@@ -39,7 +46,7 @@ fn on_terminal(user: &User, variables: &[(&str, &str)], arguments: &[&str]) -> S
     drop(command);
     let mut shown = Vec::new();
     // The last read fails on Linux, when nobody has the other side any more.
-    _ = File::from(master).read_to_end(&mut shown);
+    _ = master.read_to_end(&mut shown);
     child.wait().unwrap();
     String::from_utf8(shown).unwrap().replace("\r\n", "\n")
 }
@@ -92,6 +99,34 @@ fn a_terminal_shows_the_bits_of_an_id_in_colours() {
         "{wrong:?}"
     );
     assert!(plain(&wrong).starts_with("randflake: \"V\": 'V', character 1,"));
+}
+
+#[test]
+fn a_long_run_shows_its_rate_and_the_time_left() {
+    let user = User::new();
+    let (mut master, terminal) = pseudoterminal();
+    // A node id has 131,072 in a second.
+    let long = ["generate", "-n", "600000", "--node-ids", "1"];
+    let mut command = user.command(&long);
+    command.env("RANDFLAKE_KEY", KEY).env("TERM", "xterm");
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.stderr(terminal).spawn().unwrap();
+    drop(command);
+    let mut shown = Vec::new();
+    _ = master.read_to_end(&mut shown);
+    assert!(child.wait().unwrap().success());
+    let shown = String::from_utf8(shown).unwrap();
+    let line = shown
+        .split(['\r', '\n'])
+        .rfind(|line| line.contains(" of 600,000 ids, "));
+    let line = line.unwrap_or_else(|| panic!("{shown:?}"));
+    let (_, times) = line.split_once(" of 600,000 ids, ").unwrap();
+    let [_, rate, left] = times.split(", ").collect::<Vec<_>>()[..] else {
+        panic!("{line:?}");
+    };
+    let rate = rate.strip_suffix("/s").unwrap().replace(',', "");
+    assert!(rate.parse::<u64>().is_ok(), "{line:?}");
+    assert!(left.contains("s left"), "{line:?}");
 }
 
 #[test]

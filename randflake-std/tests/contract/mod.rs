@@ -5,6 +5,7 @@
 
 mod acquire;
 mod catalog;
+mod claims;
 #[cfg(feature = "ticket")]
 mod devices;
 mod diagnosis;
@@ -26,6 +27,7 @@ use randflake_std::{Layout, Plain};
 
 pub(crate) use acquire::*;
 pub(crate) use catalog::*;
+pub(crate) use claims::*;
 #[cfg(feature = "ticket")]
 pub(crate) use devices::*;
 pub(crate) use diagnosis::*;
@@ -122,6 +124,8 @@ macro_rules! contract {
             namespaces_are_found_as_they_were_made,
             several_namespaces_are_told_apart,
             a_dropped_namespace_begins_in_quarantine,
+            a_secret_is_of_one_namespace,
+            of_two_that_race_one_gets_the_secret,
             the_history_says_who_held_a_node_id,
             a_tick_that_nobody_held_is_told,
             random_histories_grant_no_tick_twice,

@@ -48,8 +48,8 @@ pub(crate) fn run() -> ! {
             system::set_clock();
         }
         let status = ids.lease();
-        if status.contested != contested {
-            contested = status.contested;
+        if status.losses.contested != contested {
+            contested = status.losses.contested;
             writeln!(port, "contested").unwrap();
         }
         if told != Some(status.leases[0]) {

@@ -43,7 +43,7 @@ fn one_lost_lease_of_many_ends_alone() {
     );
     assert!(!node_ids(&ids).is_disjoint(&before));
     issued.push(ids.generate_wait(PATIENCE).unwrap());
-    assert_eq!(ids.lease().contested, 0);
+    assert_eq!(ids.lease().losses.contested, 0);
     assert_distinct(issued);
 }
 
@@ -62,7 +62,7 @@ fn one_contested_lease_of_many_ends_alone() {
     until("the loss", pause, || {
         // So few that the one in use is not used up.
         for _ in 0..15 {
-            let is_lost = ids.lease().contested == 1;
+            let is_lost = ids.lease().losses.contested == 1;
             let id = ids.generate_wait(PATIENCE).unwrap();
             assert!(!is_lost || ids.inspect(id).node_id != contested);
             issued.push(id);
@@ -72,7 +72,7 @@ fn one_contested_lease_of_many_ends_alone() {
     });
     assert!(!node_ids(&ids).contains(&contested));
     assert!(!node_ids(&ids).is_disjoint(&before));
-    assert_eq!(ids.lease().contested, 1);
+    assert_eq!(ids.lease().losses.contested, 1);
     assert_distinct(issued);
 }
 
@@ -126,7 +126,7 @@ fn no_node_id_of_before_a_copy_is_issued_from() {
         assert!(!before.contains(&ids.inspect(id).node_id));
         issued.push(id);
     }
-    assert_eq!(ids.lease().contested, 4);
+    assert_eq!(ids.lease().losses.contested, 4);
     ids.close().unwrap();
     for grant in grants {
         assert_eq!(

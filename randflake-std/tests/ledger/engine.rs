@@ -16,12 +16,26 @@ pub(crate) struct State {
     pub(crate) now: Duration,
     pub(crate) fingerprint: String,
     pub(crate) reads: usize,
+    pub(crate) texts_read: usize,
     pub(crate) writes: usize,
+    pub(crate) claims: BTreeMap<u32, String>,
+    pub(crate) claims_asked: usize,
+    pub(crate) fails_to_write: bool,
 }
 
 impl Map {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
+    }
+
+    /// Of another namespace, beside the same claims as they are now.
+    pub(crate) fn other_namespace(&self) -> Self {
+        let state = self.state();
+        Self(Arc::new(Mutex::new(State {
+            now: state.now,
+            claims: state.claims.clone(),
+            ..State::default()
+        })))
     }
 
     /// A client of the engine's only namespace.
@@ -43,6 +57,7 @@ impl Engine for Map {
             let there = state.texts.range(first..=last);
             texts.extend(there.map(|(key, text)| (*key, text.clone())));
         }
+        state.texts_read += texts.len();
         Ok(Reading {
             now: state.now,
             continuity: Continuity {
@@ -57,6 +72,9 @@ impl Engine for Map {
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let mut state = self.state();
         state.writes += 1;
+        if state.fails_to_write {
+            return Err(EngineError::unavailable("it was told to fail"));
+        }
         let is_so = write.entries.iter().all(|entry| {
             let there = state.texts.get(&entry.key);
             entry.before.allows(there.map(String::as_str))
@@ -84,6 +102,13 @@ impl Engine for Map {
         _: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
         unreachable!("no test here lists namespaces")
+    }
+
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        let mut state = self.state();
+        state.claims_asked += 1;
+        let claim = state.claims.entry(check).or_insert_with(|| text.to_owned());
+        Ok(claim.clone())
     }
 
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {

@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod claims;
 mod drift;
 mod drops;
 mod engine;

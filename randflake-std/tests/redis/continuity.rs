@@ -8,6 +8,7 @@ use randflake_std::lease::Loss;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, NodeIds, RedisStore, StoreError, open,
 };
+use randflake_std::ledger::Seal;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
@@ -271,6 +272,37 @@ fn a_cluster_keeps_a_namespace_on_one_node_and_the_others_lead_there() {
     };
     let place = format!("127.0.0.1:{} has this namespace", redis.port);
     assert!(error.to_string().contains(&place), "{error}");
+}
+
+/// The claim of a secret is one for the whole cluster.
+#[test]
+fn a_cluster_keeps_the_claim_of_a_secret_where_its_key_belongs() {
+    let node = || {
+        let bus = free_port().to_string();
+        let settings = ["--cluster-enabled", "yes", "--cluster-port", &bus];
+        (RedisServer::start_with(&settings), bus)
+    };
+    let ((redis, _), (other, bus)) = (node(), node());
+    let slot = redis.ask("CLUSTER KEYSLOT randflake:key:00000007");
+    let slot: u32 = slot.trim_start_matches(':').trim().parse().unwrap();
+    assert_eq!(other.ask(&format!("CLUSTER ADDSLOTS {slot}")), "+OK\r\n");
+    let (before, after) = (slot - 1, slot + 1);
+    let rest = format!("CLUSTER ADDSLOTSRANGE 0 {before} {after} 16383");
+    assert_eq!(redis.ask(&rest), "+OK\r\n");
+    redis.ask(&format!("CLUSTER MEET 127.0.0.1 {} {bus}", other.port));
+    for node in [&redis, &other] {
+        until(|| node.ask("CLUSTER INFO").contains("cluster_state:ok"));
+    }
+    until(|| {
+        redis
+            .ask("HGET randflake:key:00000007 claim")
+            .starts_with("-MOVED")
+    });
+    let mut store = open_at_once(&redis);
+    store.seal(Seal::Key(7));
+    acquire_one(&mut store, 1);
+    let claim = other.ask("HGET randflake:key:00000007 claim");
+    assert!(claim.contains("1:orders"), "{claim}");
 }
 
 fn until(is_so: impl Fn() -> bool) {

@@ -1,6 +1,7 @@
 //! Users with the rights that the documentation lists, and with one of them missing.
 
 use randflake_std::lease::{LeaseStore, RedisStore, StoreError, open};
+use randflake_std::ledger::Seal;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, eight};
@@ -73,6 +74,25 @@ fn the_documented_rights_are_enough() {
     store.reserve(5).unwrap();
     store.counter().unwrap();
     store.quarantine().unwrap();
+}
+
+#[test]
+fn of_one_namespace_it_takes_two_patterns_of_keys() {
+    let (redis, url) = server();
+    let allow = |patterns: &str| {
+        let line = format!("ACL SETUSER ids resetkeys {patterns}");
+        assert_eq!(redis.ask(&line), "+OK\r\n");
+    };
+    allow("~randflake:{orders}");
+    let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
+    store.seal(Seal::Key(7));
+    store.end_quarantine().unwrap_err();
+    let said = acquire(&mut store, 1, 1).unwrap_err().to_string();
+    assert!(said.contains("~randflake:key:*"), "{said}");
+    assert_eq!(redis.ask("KEYS *"), "*0\r\n");
+    allow("~randflake:{orders} ~randflake:key:*");
+    store.end_quarantine().unwrap();
+    acquire(&mut store, 2, 1).unwrap();
 }
 
 #[test]

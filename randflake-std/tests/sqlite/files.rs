@@ -134,13 +134,26 @@ mod unix {
     #[test]
     fn only_the_owner_can_read_it() {
         let place = Place::new();
-        let path = place.path("new/folder/leases.db");
+        let path = place.path("leases.db");
         let mut store = place.try_open(&path).unwrap();
         acquire(&mut store).unwrap();
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(&path.with_extension("db.lock")), 0o600);
-        assert_eq!(mode(path.parent().unwrap()), 0o700);
-        assert_eq!(mode(&place.path("new")), 0o700);
+    }
+
+    #[test]
+    fn a_missing_folder_is_refused_and_not_made() {
+        let place = Place::new();
+        for path in ["new/leases.db", "new/folder/leases.db"] {
+            let path = place.path(path);
+            let sentence = unusable(place.try_open(&path));
+            let folder = path.parent().unwrap().display().to_string();
+            assert!(
+                sentence.starts_with(&folder) && sentence.contains("the directory is missing"),
+                "{sentence}"
+            );
+            assert!(!place.path("new").exists());
+        }
     }
 
     #[test]

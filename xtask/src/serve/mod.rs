@@ -10,14 +10,14 @@ use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
-use crate::tools::{NODE, NPM, PYTHON, REDIS_BENCHMARK, REDIS_CLI, Tool};
+use crate::tools::{NODE, NPM, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool};
 use crate::venv::{RANDFLAKE, Venv};
 
 const REDIS_PY: &str = "redis==8.1.0";
 const IOREDIS: &str = "ioredis@5.11.1";
 
 pub(crate) fn needs() -> Vec<Need> {
-    let tools: [&'static Tool; 5] = [&REDIS_CLI, &REDIS_BENCHMARK, &PYTHON, &NODE, &NPM];
+    let tools: [&'static Tool; 6] = [&REDIS, &REDIS_CLI, &REDIS_BENCHMARK, &PYTHON, &NODE, &NPM];
     let mut needs: Vec<Need> = tools.map(Need::Tool).into();
     needs.extend(page::needs());
     needs.extend(chaos::needs());
@@ -30,7 +30,8 @@ pub(crate) fn run(report: &mut Report) {
     };
     let mut tests = separate_test("serve");
     tests.arg("--");
-    let tools: [(&'static Tool, &str, &[&str]); 2] = [
+    let tools: [(&'static Tool, &str, &[&str]); 3] = [
+        (&REDIS, "RANDFLAKE_REDIS_SERVER", &["incidents::"]),
         (&REDIS_CLI, "RANDFLAKE_REDIS_CLI", &["redis_cli", "tls"]),
         (
             &REDIS_BENCHMARK,

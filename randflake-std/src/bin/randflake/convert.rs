@@ -14,8 +14,7 @@ use crate::secret::SecretArgs;
 
 /// Write ids in another form
 ///
-/// Prints a line for each id. Blank lines of the input are passed over; the first line that is no id ends
-/// it.
+/// Prints a line for each id. The first line that is no id ends it, a blank one too, except at the end of the input.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

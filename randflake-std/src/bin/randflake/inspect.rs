@@ -12,7 +12,7 @@ use crate::secret::SecretArgs;
 /// Show what ids say: time, node id, sequence
 ///
 /// One id on the command line is shown with a line for each field, several or those from standard input
-/// with a line for each id. Blank lines are passed over; the first line that is no id ends it.
+/// with a line for each id. The first line that is no id ends it, a blank one too, except at the end of the input.
 ///
 /// A debugging aid: every number has fields under every secret, whoever made it, so they prove nothing.
 #[derive(Debug, clap::Args)]

@@ -14,6 +14,7 @@ mod compose;
 mod convert;
 mod date;
 mod doctor;
+mod equal_ids;
 mod explain;
 mod failure;
 mod form;

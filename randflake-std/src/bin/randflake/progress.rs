@@ -1,14 +1,16 @@
 //! How far a long run is, for who waits at a terminal.
 
+use core::fmt;
 use core::time::Duration;
 use std::io::{self, IsTerminal};
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanFloatCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// What is done sooner needs no bar.
 const DELAY: Duration = Duration::from_secs(1);
 const DRAWS_PER_SECOND: u8 = 5;
+const TEMPLATE: &str = "{bar:40} {human_pos} of {human_len} ids, {elapsed}, {rate}/s, {eta} left";
 
 /// A bar on standard error, after a second, if that is a terminal and standard output is not: there the
 /// ids themselves are seen.
@@ -54,7 +56,14 @@ impl Drop for Progress {
 
 fn bar(total: u64) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND);
-    let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len} ids, {elapsed}");
+    let style = ProgressStyle::with_template(TEMPLATE);
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = style.with_key("rate", rate);
     ProgressBar::with_draw_target(Some(total), target).with_style(style)
+}
+
+/// Whole ids in a second.
+fn rate(state: &ProgressState, out: &mut dyn fmt::Write) {
+    // A line takes all that is written.
+    _ = write!(out, "{:.0}", HumanFloatCount(state.per_sec()));
 }

@@ -7,6 +7,7 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     self, LeaseStore, Namespace, NamespaceList, SqliteStore, StoreError, StoreUrl,
 };
+use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::segment::{self, SegmentStore};
 
 use crate::failure::Failure;
@@ -37,6 +38,12 @@ pub(crate) struct StoreArgs {
         hide_env_values = true
     )]
     namespace: Option<String>,
+    /// Let the namespace take a secret that another namespace of the store has: ids of both may be equal
+    ///
+    /// For a secret that was given to two namespaces on purpose, or moves from one to another. Otherwise derive a secret
+    /// for each: randflake keygen --derive NAME.
+    #[arg(long)]
+    shared_secret: bool,
 }
 
 /// The lease store of a layout.
@@ -117,6 +124,14 @@ impl StoreArgs {
         Ok(!self.shown_url()?.starts_with("sqlite:"))
     }
 
+    /// Whether it is a file of this machine.
+    pub(crate) fn is_local(&self) -> Result<bool, Failure> {
+        let url = self.shown_url()?;
+        Ok(["sqlite:", "static:"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme)))
+    }
+
     /// Whether it has one node id.
     pub(crate) fn is_assigned(&self) -> Result<bool, Failure> {
         Ok(self.shown_url()?.starts_with("static:"))
@@ -124,6 +139,11 @@ impl StoreArgs {
 
     pub(crate) fn find(&self, name: &str) -> Result<Option<Namespace>, Failure> {
         Ok(lease::find(&self.url()?, name)?)
+    }
+
+    /// Those that can be read.
+    pub(crate) fn stored(&self) -> Result<Vec<Namespace>, Failure> {
+        Ok(lease::stored(&self.url()?)?)
     }
 
     pub(crate) fn names(&self) -> Result<NamespaceList, Failure> {
@@ -198,7 +218,17 @@ impl StoreArgs {
 
     fn namespace_of(&self, layout: &Chosen) -> Result<Namespace, Failure> {
         let name = self.namespace.clone().unwrap_or_else(|| layout.namespace());
-        Namespace::new(&name, layout.spec()).map_err(Failure::usage)
+        self.named(&name, layout.spec())
+    }
+
+    /// A namespace as the options say: whether its secret may be another one's.
+    pub(crate) fn named(&self, name: &str, layout: LayoutSpec) -> Result<Namespace, Failure> {
+        let namespace = Namespace::new(name, layout).map_err(Failure::usage)?;
+        Ok(if self.shared_secret {
+            namespace.with_shared_secret()
+        } else {
+            namespace
+        })
     }
 
     fn place(&self) -> Result<Place, Failure> {

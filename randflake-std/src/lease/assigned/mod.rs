@@ -6,7 +6,6 @@ mod node;
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +22,6 @@ use crate::fork_guard::ForkGuard;
 use crate::ledger::{
     Committed, Continuity, Engine, Key, Keys, Ledger, Reading, VERSION, Write, read_clock,
 };
-use crate::private_file::{self, Reason};
 
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
                         meanwhile repeats ids; mount a persistent volume";
@@ -74,6 +72,8 @@ const GRACE: Duration = Duration::from_millis(200);
 /// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or memory, gives a new
 ///   file at each start. Each start waits as above, which is enough if the clocks of both machines agree within 20 s and
 ///   both had the same longest TTL. [`diagnose`](LeaseStore::diagnose) reports such volumes where the system tells.
+///
+/// - Two files of namespaces under one secret: a file has one namespace, and knows of no other.
 ///
 /// While a process holds the file, its time does not go back.
 /// ```
@@ -141,17 +141,6 @@ impl StaticStore {
     }
 }
 
-/// Its directory must be there: one that is missing may be a volume that was not mounted, with the file in it.
-fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
-    private_file::resolve(path).map_err(|refusal| match &refusal.reason {
-        Reason::Io(error) if error.kind() == ErrorKind::NotFound => {
-            let why = "the directory is missing: is its volume mounted? Create it if it is new";
-            EngineError::of_file(&refusal.path, why)
-        }
-        _ => refusal.into(),
-    })
-}
-
 impl StaticFile {
     /// Nothing is read yet.
     pub(super) fn at(
@@ -161,7 +150,7 @@ impl StaticFile {
         clock: Arc<dyn Clock + Send + Sync>,
     ) -> Result<Self, StoreError> {
         Ok(Self {
-            path: resolve(path)?,
+            path: locked::resolve(path)?,
             node_id: source.node_id(namespace)?,
             namespace: namespace.clone(),
             clock,
@@ -303,6 +292,11 @@ impl Engine for StaticFile {
                 .into_iter()
                 .collect(),
         ))
+    }
+
+    /// A file has one namespace, and knows of no other.
+    fn claim(&mut self, _: u32, text: &str) -> Result<String, EngineError> {
+        Ok(text.to_owned())
     }
 
     /// It keeps no history.

@@ -48,6 +48,10 @@ pub(in crate::lease) trait Session: Sized + Send {
     const NEXT_NAMESPACE: &'static str;
     /// Removes what is there under some keys: the namespace, their kind, and the first and last number.
     const FORGET: &'static str;
+    /// Puts the claim of a secret unless there is one: its check value, and the claim.
+    const CLAIM: &'static str;
+    /// The claim of a secret that is there: its check value.
+    const CLAIMED: &'static str;
 
     async fn connect(driver: &Self::Driver, namespace: &str) -> Result<Self, Failure>;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::catalog::forget;
 use super::values::{count, time};
-use super::{Database, Driver, Failure, Only, Session, emptied, pooled};
+use super::{Database, Driver, Failure, Only, Session, Value, emptied, pooled};
 use crate::lease::url::Server;
 use crate::lease::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write};
@@ -89,6 +89,20 @@ impl<D: Driver> Engine for Database<D> {
         only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
         self.names(only)
+    }
+
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        let claim = async |session: &mut D::Session| {
+            let check = Value::Number(check.into());
+            session
+                .ask(D::Session::CLAIM, &[check, Value::Text(text)])
+                .await?;
+            // A statement of its own: the first one does not see what another client has put meanwhile.
+            let there = session.ask(D::Session::CLAIMED, &[check]).await?;
+            Ok(there.ok_or_else(emptied)?.concat())
+        };
+        // Twice does what once does.
+        self.run(1, true, claim)
     }
 
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {

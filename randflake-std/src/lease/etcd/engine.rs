@@ -225,6 +225,20 @@ impl Engine for Etcd {
         Ok(Some(texts))
     }
 
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        let key = Prefix::claim(check);
+        let mut write = Transaction::default();
+        write.compare(&key, &Before::Nothing);
+        write.put(&key, text).or_read(&key);
+        match self.client.write(&write)? {
+            (_, Outcome::Written) => Ok(text.to_owned()),
+            (_, Outcome::Refused(mut there)) => {
+                let there = there.pop().ok_or_else(not_understood)?;
+                Ok(there.1)
+            }
+        }
+    }
+
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
         let mut write = Transaction::default();
         write.delete(&self.prefix.range(keys));

@@ -1,4 +1,4 @@
-//! The keys of a namespace.
+//! The keys of a namespace, and those beside all namespaces.
 //!
 //! | key                         | value                                                        |
 //! |-----------------------------|--------------------------------------------------------------|
@@ -11,6 +11,8 @@
 //! | `randflake/NAME/device/ID`  | those of [`Key::Device`]                                     |
 //! | `randflake/NAME/setbacks`   | how often a process has noticed that the cluster was set back |
 //!
+//! | `randflake/#key/CHECK`      | the claim of the secret of this check value                  |
+//!
 //! Numbers in keys have eight hexadecimal digits, places of the history four more, devices sixteen.
 
 use super::transaction::Range;
@@ -21,12 +23,18 @@ use crate::ledger::{Key, Keys};
 pub(super) struct Prefix(String);
 
 impl Prefix {
-    /// The first key that any namespace can have, and one behind the last.
-    pub(super) const FIRST: &str = "randflake/";
+    const ROOT: &str = "randflake/";
+    /// The first key that any namespace can have, behind those of claims, and one behind the last.
+    pub(super) const FIRST: &str = "randflake/-";
     pub(super) const LAST: &str = "randflake0";
 
     pub(super) fn of(name: &str) -> Self {
-        Self(format!("{}{name}/", Self::FIRST))
+        Self(format!("{}{name}/", Self::ROOT))
+    }
+
+    /// The key of a claim. No namespace's name begins so, and all sort behind it.
+    pub(super) fn claim(check: u32) -> String {
+        format!("{}#key/{check:08x}", Self::ROOT)
     }
 
     /// Behind all keys of the namespace, and not behind another one's.
@@ -37,7 +45,7 @@ impl Prefix {
 
     /// The namespace of a key.
     pub(super) fn name_in(key: &str) -> Option<String> {
-        let (name, _) = key.strip_prefix(Self::FIRST)?.split_once('/')?;
+        let (name, _) = key.strip_prefix(Self::ROOT)?.split_once('/')?;
         Some(name.to_owned())
     }
 

@@ -16,13 +16,25 @@ pub(super) use self::version::MOST;
 use self::version::{LEN, Version};
 use super::EngineError;
 use crate::fork_guard::ForkGuard;
-use crate::private_file::{self, Refusal};
+use crate::private_file::{self, Reason, Refusal};
 
 /// What a file is, by its first bytes and for people.
 #[derive(Debug)]
 pub(super) struct Kind {
     pub(super) magic: [u8; 16],
     pub(super) name: &'static str,
+}
+
+/// A file's path without links. Its directory must be there: one that is missing may be a volume that was not mounted,
+/// with the file in it, or a mistyped path, where a second store would grant what the first one has granted.
+pub(super) fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
+    private_file::resolve(path).map_err(|refusal| match &refusal.reason {
+        Reason::Io(error) if error.kind() == ErrorKind::NotFound => {
+            let why = "the directory is missing: is its volume mounted? Create it if it is new";
+            EngineError::of_file(&refusal.path, why)
+        }
+        _ => refusal.into(),
+    })
 }
 
 /// A file, locked until this is dropped or the process ends.

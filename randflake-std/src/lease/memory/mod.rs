@@ -44,6 +44,8 @@ pub struct Memory {
 #[derive(Default)]
 struct State {
     texts: BTreeMap<(String, Key), String>,
+    /// Claims of secrets, by check value.
+    claims: BTreeMap<u32, String>,
     /// The latest end of a lease of each namespace, also of one that was forgotten, in Unix milliseconds.
     ends: BTreeMap<String, u64>,
     /// How often the store has forgotten.
@@ -101,6 +103,7 @@ impl MemoryStore {
     pub fn forget(&self) {
         let mut state = self.records.engine.state();
         state.texts.clear();
+        state.claims.clear();
         state.breaks = state.breaks.wrapping_add(1);
     }
 }
@@ -200,6 +203,12 @@ impl Engine for Memory {
         });
         let names = names.map(|((name, _), text)| (name.clone(), text.clone()));
         Ok(Some(names.collect()))
+    }
+
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        let mut state = self.begin()?;
+        let claim = state.claims.entry(check).or_insert_with(|| text.to_owned());
+        Ok(claim.clone())
     }
 
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {

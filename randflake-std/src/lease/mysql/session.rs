@@ -12,8 +12,8 @@ use randflake_core::Clock;
 use super::failure::of_login;
 use super::sql::Sql;
 use super::statements::{
-    self, CHECK, CLEAR, CLOCK, FORGET, KNOWN_BY_ID, KNOWN_BY_UUID, LOCK, NAMESPACE, NEXT_NAMESPACE,
-    UNLOCK,
+    self, CHECK, CLAIM, CLAIMED, CLEAR, CLOCK, FORGET, KNOWN_BY_ID, KNOWN_BY_UUID, LOCK, NAMESPACE,
+    NEXT_NAMESPACE, UNLOCK,
 };
 use super::{Mysql, diagnosis};
 use crate::lease::database::{self, Failure, Only, State, Texts, Value, key, window};
@@ -52,6 +52,8 @@ impl database::Session for Session {
     const NAMESPACE: &'static str = NAMESPACE;
     const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
     const FORGET: &'static str = FORGET;
+    const CLAIM: &'static str = CLAIM;
+    const CLAIMED: &'static str = CLAIMED;
 
     async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, Failure> {
         let connection = Conn::new(mysql.options()?).await;

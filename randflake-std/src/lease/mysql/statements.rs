@@ -14,6 +14,12 @@ pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00'
 const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
     AND NOT (@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1)";
 
+/// Puts the claim of a secret's check value unless there is one. Its kind is [`CLAIM_KIND`](crate::ledger::CLAIM_KIND).
+pub(super) const CLAIM: &str =
+    "INSERT INTO randflake_record VALUES ('', 6, ?, ?) ON DUPLICATE KEY UPDATE value = value";
+pub(super) const CLAIMED: &str =
+    "SELECT value FROM randflake_record WHERE namespace = '' AND kind = 6 AND number = ?";
+
 /// Held by who makes the tables.
 pub(super) const LOCK: &str = "SELECT GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15)";
 pub(super) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";

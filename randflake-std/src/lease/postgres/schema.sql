@@ -3,7 +3,7 @@
 --
 -- - `store` has one row. Its fingerprint is that of the server as it was when the schema was made: on another one
 --   a namespace or counter that is not there may have been lost.
--- - `record` has the texts. Room is left free in each block, so that a changed row stays in its block and no index
+-- - `record` has the texts; of no namespace (''), and of kind 6, those are the claims of secrets by their check value. Room is left free in each block, so that a changed row stays in its block and no index
 --   changes. Texts are compared byte by byte: a collation of the operating system may be another one after an
 --   update, and its indexes miss rows then.
 DO $create$

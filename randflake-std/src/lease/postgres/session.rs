@@ -8,8 +8,8 @@ use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
 use super::rights::CHECK;
 use super::statements::{
-    CHANGE, CHANGE_AND_PUT, CLEAR, ENTER, FORGET, IS_USED, LOOK, MARK, NAMESPACE, NEXT_NAMESPACE,
-    PARTS, PUT, SETTINGS, TEXTS, mark,
+    CHANGE, CHANGE_AND_PUT, CLAIM, CLAIMED, CLEAR, ENTER, FORGET, IS_USED, LOOK, MARK, NAMESPACE,
+    NEXT_NAMESPACE, PARTS, PUT, SETTINGS, TEXTS, mark,
 };
 use super::tls::connect;
 use super::{Postgres, diagnosis};
@@ -46,6 +46,8 @@ impl database::Session for Session {
     const NAMESPACE: &'static str = NAMESPACE;
     const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
     const FORGET: &'static str = FORGET;
+    const CLAIM: &'static str = CLAIM;
+    const CLAIMED: &'static str = CLAIMED;
 
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
         let mut config = postgres.config.clone();

@@ -69,6 +69,12 @@ pub(super) const TEXTS: &str = "
         ORDER BY r.number LIMIT $5
     ) r";
 
+/// Puts the claim of a secret's check value unless there is one. Its kind is [`CLAIM_KIND`](crate::ledger::CLAIM_KIND).
+pub(super) const CLAIM: &str = "
+    INSERT INTO randflake.record (namespace, kind, number, value) VALUES ('', 6, $1, $2) ON CONFLICT DO NOTHING";
+pub(super) const CLAIMED: &str =
+    "SELECT value FROM randflake.record WHERE namespace = '' AND kind = 6 AND number = $1";
+
 /// The same, and what the server says of itself.
 pub(super) const LOOK: &str = "
     SELECT r.*, ARRAY[{now}::text, {session}, f.fingerprint, s.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE

@@ -50,6 +50,33 @@ impl Connection {
         })
     }
 
+    /// To another node of the cluster, as `HOST:PORT`, in the same way.
+    pub(super) fn elsewhere(&self, address: &str) -> Result<Self, EngineError> {
+        let settings = self.client.get_connection_info();
+        let mut to = settings.addr().clone();
+        let place = address.rsplit_once(':');
+        let place = place.and_then(|(name, number)| Some((name, number.parse().ok()?)));
+        let (
+            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. },
+            Some((name, number)),
+        ) = (&mut to, place)
+        else {
+            let why = format!(
+                "{}: node {address} of its cluster has no address",
+                self.place()
+            );
+            return Err(EngineError::unusable(why));
+        };
+        name.clone_into(host);
+        *port = number;
+        let client = Client::open(settings.clone().set_addr(to));
+        Ok(Self {
+            client: client.map_err(EngineError::unavailable)?,
+            time_limit: self.time_limit,
+            open: None,
+        })
+    }
+
     /// Fits the time limits to a TTL.
     pub(super) fn limit_for(&mut self, ttl: Duration) {
         self.time_limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, TIME_LIMIT);

@@ -11,7 +11,7 @@ use redis::{RedisResult, Script};
 use super::connection::Connection;
 use super::in_time::InTime;
 use super::server::{REPLACING, Server, field};
-use super::{diagnosis, rights};
+use super::{claim, diagnosis, rights};
 use crate::lease::url as store_url;
 use crate::lease::{EngineError, Finding, Namespace, StoreError};
 use crate::ledger::{
@@ -232,6 +232,10 @@ impl Engine for Redis {
             texts.extend(found.filter_map(|(name, [text])| Some((name, text?))));
         }
         Ok(Some(texts))
+    }
+
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        claim::claim(&mut self.connection, check, text)
     }
 
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {

@@ -1,5 +1,6 @@
 //! Leases and counters on a Redis server.
 
+mod claim;
 mod connection;
 mod diagnosis;
 mod engine;
@@ -31,7 +32,8 @@ use crate::segment::SegmentStore;
 ///
 /// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
 /// its counter, each node id from its first lease on, each page of 64 node ids that was found full, and nine hints to free
-/// node ids. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
+/// node ids. Beside them, `randflake:key:CHECK` names the namespace that took the secret of a check value first: one more round
+/// trip, when a namespace takes a secret. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
 /// more when nearly all node ids are leased and none was released lately. A renewal is one. The cost does not grow with the
 /// number of leases. Times come from the server's clock.
 ///
@@ -40,8 +42,8 @@ use crate::segment::SegmentStore;
 ///
 /// # Rights
 ///
-/// From Redis 6 on, a user needs these rights and no others, on the keys of its namespaces (`~randflake:{orders}`
-/// for one of them):
+/// From Redis 6 on, a user needs these rights and no others, on all keys of the store, or on those of some namespaces and
+/// of the claims of secrets (`~randflake:{orders} ~randflake:key:*`):
 ///
 /// ```text
 /// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +hmget +hscan +hset
@@ -54,7 +56,8 @@ use crate::segment::SegmentStore;
 ///
 /// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if
 /// another node has the key, there was a failover or a move, and an operator should look first. A wrong node is refused as
-/// [`StoreError::Unusable`], with the address of the right one. A replica that takes over is noticed as in the table below.
+/// [`StoreError::Unusable`], with the address of the right one. Only the claim of a secret is asked of the node that has
+/// it, because it is one for the whole cluster. A replica that takes over is noticed as in the table below.
 ///
 /// # What it notices
 ///

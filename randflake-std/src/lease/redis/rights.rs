@@ -41,6 +41,12 @@ pub(super) fn is_unnamed(error: &RedisError) -> bool {
 /// The right that the user lacks, if that is what the server has refused.
 pub(super) fn refused(error: &RedisError) -> Option<EngineError> {
     let message = error.to_string();
+    if message.contains("permissions to access") {
+        return Some(EngineError::unusable(
+            "the Redis user has no right to a key of the store: those of a namespace and of its secret are \
+             ~randflake:{NAME} and ~randflake:key:*",
+        ));
+    }
     // "... no permissions to run the 'script|load' command"
     let (_, command) = message.split_once("no permissions to run the '")?;
     let (command, _) = command.split_once('\'')?;

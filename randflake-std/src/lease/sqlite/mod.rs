@@ -96,6 +96,7 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// use randflake_std::Randflake;
 ///
 /// # let folder = std::env::temp_dir().join(format!("randflake-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("leases.db");
 /// let namespace = Namespace::new("orders", Randflake)?;
 /// let mut store = SqliteStore::open(&path, &namespace)?;
@@ -120,7 +121,8 @@ pub struct Sqlite {
 }
 
 impl SqliteStore {
-    /// Opens the store at a path, creating the file if it is not there.
+    /// Opens the store at a path, creating the file if it is not there. Its directory must be
+    /// there: in the place of a volume that was not mounted, or at a mistyped path, would be a second store.
     ///
     /// It blocks: see [how long](super#how-long-calls-block).
     ///
@@ -128,8 +130,8 @@ impl SqliteStore {
     ///
     /// [`StoreError::Unusable`] when the file is another program's, a newer version's, a copy of a
     /// store that is still there, damaged, or may not be written, when it or its directory belongs to
-    /// another user, others may write to it, or it is mounted alone, and when it has the namespace with
-    /// other terms. [`StoreError::Unavailable`] when the disk fails, or another process does not
+    /// another user, is missing, or others may write to it, when the file is mounted alone, and when it has the
+    /// namespace with other terms. [`StoreError::Unavailable`] when the disk fails, or another process does not
     /// let go of the lock for 10 s.
     pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<Self, StoreError> {
         Self::open_with_clock(path, namespace, Arc::new(ExactSystemClock))
@@ -272,6 +274,14 @@ impl Engine for Sqlite {
     ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
         let session = self.session()?;
         self.at(session.namespaces(only)).map(Some)
+    }
+
+    /// In the transaction of the write that follows.
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        let session = self.session()?;
+        let claim = self.at(session.claim(check, text))?;
+        self.session = Some(session);
+        Ok(claim)
     }
 
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {

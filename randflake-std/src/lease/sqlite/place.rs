@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::lease::EngineError;
+use crate::lease::locked::resolve;
 use crate::private_file::{self, Identity, Refusal};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -20,16 +21,13 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Resolves links and relative paths, and creates the directory.
+    /// Resolves links and relative paths.
     pub(super) fn resolve(path: &Path) -> Result<Self, EngineError> {
         let place = private_file::follow(path)?;
-        if place.symlink_metadata().is_err() {
-            if place != path {
-                return Err(EngineError::of_file(path, "this link leads nowhere"));
-            }
-            private_file::create_directory(private_file::directory_of(path))?;
+        if place.symlink_metadata().is_err() && place != path {
+            return Err(EngineError::of_file(path, "this link leads nowhere"));
         }
-        let database = private_file::resolve(&place)?;
+        let database = resolve(&place)?;
         private_file::look(&database)?;
         let lock = beside(&database, ".lock");
         if !lock.exists() && is_another_program_s(&database) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::params;
 
 use super::session::Session;
-use crate::ledger::{Entry, Key, Keys, NAMES_LISTED};
+use crate::ledger::{CLAIM_KIND, Entry, Key, Keys, NAMES_LISTED};
 
 /// What was read in this transaction, and is still so.
 #[derive(Debug, Default)]
@@ -79,6 +79,16 @@ impl Session {
             Ok((row.get(0)?, row.get(1)?))
         })?;
         names.collect()
+    }
+
+    /// Puts the claim of a check value unless there is one; returns the one that is there then.
+    pub(super) fn claim(&self, check: u32, text: &str) -> rusqlite::Result<String> {
+        let sql = "INSERT OR IGNORE INTO record VALUES ('', ?1, ?2, ?3)";
+        self.connection
+            .execute(sql, params![CLAIM_KIND, check, text])?;
+        let sql = "SELECT value FROM record WHERE namespace = '' AND kind = ?1 AND number = ?2";
+        let place = params![CLAIM_KIND, check];
+        self.connection.query_row(sql, place, |row| row.get(0))
     }
 
     /// Removes what is there under some keys.

@@ -12,7 +12,8 @@ pub(super) const VERSION: i32 = 1;
 /// - `store` has one row: what is known of the database itself. `breaks` counts how often it may have forgotten
 ///   something, `known_end_ms` is the latest end of a lease that was known outside of it when it did.
 /// - `record` has all else: the texts of each namespace by their keys. A kind is 0 for the namespace's record, 1 for its
-///   counter, 2 for a node id, 3 for the note of a page, 4 for a hint to a free node id, and 5 for an earlier lease.
+///   counter, 2 for a node id, 3 for the note of a page, 4 for a hint to a free node id, and 5 for an earlier lease. Kind 6, of
+///   no namespace, is the claim of a secret by its check value.
 const TABLES: &str = "
     CREATE TABLE store (
         only_row INTEGER PRIMARY KEY CHECK (only_row = 1),

@@ -26,6 +26,18 @@ pub fn namespaces(url: &str) -> Result<Option<NamespaceList>, StoreError> {
     ledger::names(&mut *engine)
 }
 
+/// The namespaces in the store that a URL names, as they are stored, but for those that cannot be read. Creates nothing.
+///
+/// # Errors
+///
+/// As for [`namespaces`].
+#[doc(hidden)] // For the command line tool.
+pub fn stored(url: &str) -> Result<Vec<Namespace>, StoreError> {
+    let engine = existing(url, "-")?;
+    let all = engine.map(|mut engine| ledger::all(&mut *engine));
+    Ok(all.transpose()?.flatten().unwrap_or_default())
+}
+
 /// The namespace of a name in the store that a URL names, as it is stored: [`open`](super::open) takes it. `None` if it is
 /// not there. Creates nothing.
 ///

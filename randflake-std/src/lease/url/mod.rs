@@ -18,7 +18,7 @@ mod text;
 use core::fmt::{self, Debug, Display, Formatter};
 use core::str::FromStr;
 
-pub use self::catalog::{find, namespaces};
+pub use self::catalog::{find, namespaces, stored};
 pub use self::open::{open, open_counter};
 #[cfg(any(
     feature = "redis",

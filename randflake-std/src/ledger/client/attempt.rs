@@ -7,8 +7,8 @@ use crate::lease::StoreError;
 use crate::ledger::carried::{Carried, Compared, LEAP, Machine};
 use crate::ledger::fresh::fresh;
 use crate::ledger::{
-    Asking, Change, Committed, Decision, Engine, Expected, Held, Loss, NamespaceRecord, Node,
-    NodeRecord, View, Wanted, renew,
+    Asking, Change, Claim, Committed, Decision, Engine, Expected, Held, Loss, NamespaceRecord,
+    Node, NodeRecord, View, Wanted, renew,
 };
 
 /// How often an operation begins anew because others were faster.
@@ -82,6 +82,9 @@ impl<E: Engine> Ledger<E> {
             if change.opens_anew() && self.clears_dropped(&change)? {
                 continue;
             }
+            if let Some(check) = change.taken_secret() {
+                self.claim(check)?;
+            }
             let now = if change.is_empty() {
                 self.records.engine.abandon();
                 view.now
@@ -107,6 +110,13 @@ impl<E: Engine> Ledger<E> {
             });
         }
         Err(StoreError::unavailable("other clients of the store were faster each time").into())
+    }
+
+    /// Claims a secret for this namespace, before its record says that it has it.
+    fn claim(&mut self, check: u32) -> Result<(), StoreError> {
+        let claimed = self.records.claim(check, &Claim::of(&self.namespace));
+        let allowed = claimed.and_then(|claim| claim.check(&self.namespace));
+        allowed.inspect_err(|_| self.records.engine.abandon())
     }
 
     /// Removes what a drop has left that was interrupted: leases in ticks of a layout that may be another. Says whether

@@ -32,6 +32,17 @@ pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, St
     }))
 }
 
+/// All namespaces that can be read, as they are stored; `None` if there is no store yet.
+pub(crate) fn all(engine: &mut dyn Engine) -> Result<Option<Vec<Namespace>>, StoreError> {
+    let stored = |(name, text): (String, String)| {
+        let record = NamespaceRecord::from_text(&text).ok();
+        let record = record.filter(|record| !record.reason.is_dropped)?;
+        Namespace::stored(&name, record.terms).ok()
+    };
+    let texts = engine.namespaces(None)?;
+    Ok(texts.map(|texts| texts.into_iter().filter_map(stored).collect()))
+}
+
 /// The namespace of a name, as it is stored.
 pub(crate) fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespace>, StoreError> {
     let texts = engine.namespaces(Some(name))?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use randflake_core::Clock;
 
 use self::attempt::Undone;
-pub(crate) use self::catalog::{NAMES_LISTED, find, names};
+pub(crate) use self::catalog::{NAMES_LISTED, all, find, names};
 use super::carried::{Carried, Machine};
 use super::{
     Asking, Change, Decision, Engine, Expected, NamespaceRecord, NodeRecord, Records, Seen,

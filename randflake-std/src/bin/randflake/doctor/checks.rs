@@ -7,12 +7,15 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::{span, utc};
 use randflake_std::lease::{
-    self, AcquireRequest, LeaseStore, NodeIds, Occupancy, Seal, StoreError, Token, forecast,
+    self, AcquireRequest, LeaseStore, Namespace, NodeIds, Occupancy, Seal, StoreError, Token,
+    forecast,
 };
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
 
 use super::Finding;
+use crate::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
+use crate::failure::Failure;
 use crate::lease::Snapshot;
 use crate::secret::{SecretArgs, Source, no_secret};
 use crate::state_directory;
@@ -114,6 +117,7 @@ fn opened_store(
         Ok(told) => findings.extend(told.into_iter().map(Finding::of_store)),
         Err(error) => findings.push(Finding::new("settings", Err(problem(error)))),
     }
+    findings.push(equal_ids(opened.namespace(), is_there, secret, store));
     if is_there {
         findings.push(Finding::new("lease", try_lease(secret, store)));
     }
@@ -123,6 +127,55 @@ fn opened_store(
         Err(error) => Finding::new("occupancy", Err(error)),
     });
     findings
+}
+
+/// No other namespace of the store issues equal ids.
+fn equal_ids(
+    namespace: &Namespace,
+    is_there: bool,
+    secret: &SecretArgs,
+    args: &LeaseArgs,
+) -> Finding {
+    const CHECK: &str = "equal ids";
+    let caution =
+        |value, sentence| Finding::of_store(lease::Finding::caution(CHECK, value, sentence));
+    let look = || {
+        let stored = args.store().stored()?;
+        let seal = stored
+            .iter()
+            .find(|other| other.name() == namespace.name())
+            .and_then(|stored| stored.terms().seal);
+        let seal = seal.map_or_else(|| args.layout().known_seal(secret), |seal| Ok(Some(seal)));
+        Ok::<_, Failure>((stored, seal?))
+    };
+    let (stored, seal) = match look() {
+        Ok(found) => found,
+        Err(failure) => {
+            return caution(
+                "not known".to_owned(),
+                format!("the namespaces cannot be listed: {failure}"),
+            );
+        }
+    };
+    let names = namespaces_with_equal_ids(namespace, seal, &stored);
+    if let Some(Seal::Key(_)) = seal
+        && let Some(first) = names.first()
+        && !is_there
+        && !namespace.shares_secret()
+    {
+        let refused = StoreError::SecretTaken {
+            namespace: (*first).to_owned(),
+            asked: namespace.name().to_owned(),
+        };
+        return Finding::new(CHECK, Err(refused.to_string()));
+    }
+    match &*names {
+        [] => Finding::new(CHECK, Ok("in no other namespace of the store".to_owned())),
+        names => caution(
+            format!("in {}", quoted(names)),
+            remedy(seal, namespace.name()),
+        ),
+    }
 }
 
 /// How long the store takes to answer.
@@ -184,15 +237,15 @@ fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
 }
 
 fn occupancy(store: &mut dyn LeaseStore) -> Result<lease::Finding, StoreError> {
-    /// The history of more would take long to read.
+    /// What more node ids were leased for takes long to read.
     const FEW: usize = 1_000;
     let snapshot = Snapshot::take(store)?;
     let occupancy = Occupancy {
         live: snapshot.live().count() as u64,
         total: store.namespace().node_ids(),
     };
-    let history = (snapshot.records().len() <= FEW).then(|| store.history(0..=u32::MAX));
-    Ok(forecast::node_ids(occupancy, history.transpose()?.as_ref()).finding)
+    let growth = (snapshot.records().len() <= FEW).then(|| forecast::Growth::of(store));
+    Ok(forecast::node_ids(occupancy, growth.transpose()?.flatten()).finding)
 }
 
 fn now() -> Duration {

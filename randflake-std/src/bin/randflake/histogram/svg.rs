@@ -65,12 +65,17 @@ pub(super) fn draw(counts: &Counts) -> String {
         counts.most(),
         LEFT - 6.0,
     );
-    for part in [0, parts / 2, parts - 1] {
-        let x = LEFT + step * (float(part as u64) + 0.45);
+    // A name is wider than a bar: in the middle of the first or the last one it would leave the picture.
+    let middle_bar = LEFT + step * (float(parts as u64 / 2) + 0.45);
+    for (part, x, anchor) in [
+        (0, LEFT, "start"),
+        (parts / 2, middle_bar, "middle"),
+        (parts - 1, right, "end"),
+    ] {
         let (y, name) = (bottom + 18.0, counts.name(part));
         _ = writeln!(
             svg,
-            r#"<text x="{x:.2}" y="{y}" text-anchor="middle">{name}</text>"#
+            r#"<text x="{x:.2}" y="{y}" text-anchor="{anchor}">{name}</text>"#
         );
     }
     let y = bottom + 40.0;

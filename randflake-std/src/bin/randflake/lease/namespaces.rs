@@ -4,10 +4,11 @@ use core::time::Duration;
 use std::io::{self, Write};
 
 use randflake_std::date::{span, utc};
-use randflake_std::lease::{NamespaceList, Quarantine};
+use randflake_std::lease::{Namespace, NamespaceList, Quarantine};
 use serde::Serialize;
 
 use super::snapshot::{Snapshot, ms};
+use crate::equal_ids::{namespaces_with_equal_ids, quoted};
 use crate::failure::{Failure, say};
 use crate::layout::described;
 use crate::output::{stdout, visible};
@@ -16,7 +17,8 @@ use crate::store::StoreArgs;
 /// List the namespaces of a store
 ///
 /// Creates nothing. A dropped namespace is not listed, and neither is a counter without leases. One that cannot be read
-/// is named on standard error, and the exit status is 1; so is a row with a name that no namespace may have.
+/// is named on standard error, and the exit status is 1; so is a row with a name that no namespace may have. Namespaces whose
+/// ids may be equal, because they have one secret, or are plain and have one layout, name each other.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print an object for each namespace
@@ -34,6 +36,8 @@ struct Row {
     total: u64,
     longest_ttl_ms: u64,
     quarantine_until_unix_ms: Option<u64>,
+    /// Others that have its secret, or are plain and have its layout.
+    equal_ids_with: Vec<String>,
 }
 
 impl Args {
@@ -55,6 +59,7 @@ impl Args {
                 "NAMESPACE         LEASED           LONGEST TTL  LAYOUT"
             )?;
         }
+        let all = self.store.stored()?;
         let mut unreadable = damaged.len();
         for name in damaged {
             say(&format!(
@@ -63,7 +68,7 @@ impl Args {
             ));
         }
         for name in names {
-            match self.row(&name) {
+            match self.row(&name, &all) {
                 Ok(Some(row)) if self.json => {
                     out.object(&row)?;
                 }
@@ -88,10 +93,11 @@ impl Args {
         }
     }
 
-    fn row(&self, name: &str) -> Result<Option<Row>, Failure> {
+    fn row(&self, name: &str, all: &[Namespace]) -> Result<Option<Row>, Failure> {
         let Some(namespace) = self.store.find(name)? else {
             return Ok(None);
         };
+        let equal = namespaces_with_equal_ids(&namespace, namespace.terms().seal, all);
         let mut store = self.store.open(&namespace)?;
         let snapshot = Snapshot::take(&mut *store)?;
         let quarantine = store.quarantined()?;
@@ -102,6 +108,7 @@ impl Args {
             total: namespace.node_ids(),
             longest_ttl_ms: ms(namespace.max_ttl()),
             quarantine_until_unix_ms: quarantine.map(|Quarantine { until, .. }| ms(until)),
+            equal_ids_with: equal.into_iter().map(str::to_owned).collect(),
         }))
     }
 }
@@ -117,9 +124,14 @@ impl Row {
             ),
             None => String::new(),
         };
+        let equal: Vec<_> = self.equal_ids_with.iter().map(String::as_str).collect();
+        let equal = match &*equal {
+            [] => String::new(),
+            names => format!(", equal ids with {}", quoted(names)),
+        };
         writeln!(
             out,
-            "{:<16}  {leased:<15}  {ttl:<11}  {}{quarantine}",
+            "{:<16}  {leased:<15}  {ttl:<11}  {}{quarantine}{equal}",
             self.namespace,
             visible(&self.layout)
         )

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use randflake_std::lease::{Namespace, Seal};
+use randflake_std::lease::Seal;
 
 use super::service::space::{Configured, Space};
 use super::watched;
@@ -17,7 +17,7 @@ pub(super) struct NamespaceArgs {
     /// Serve several namespaces: a file with a line for each
     ///
     /// A line has words with spaces between them: name=NAME, key-file=FILE for the namespace's own secret, and
-    /// layout=LAYOUT unless that is randflake. FILE is looked for beside this file. Empty lines and those that begin
+    /// layout=LAYOUT unless that is randflake. A secret that another namespace has takes shared-secret=yes. FILE is looked for beside this file. Empty lines and those that begin
     /// with # are passed over.
     ///
     /// Without it, --namespace, --layout and --key-file describe the one that is served.
@@ -67,6 +67,11 @@ impl NamespaceArgs {
         self.store.store().is_assigned()
     }
 
+    /// Whether other machines cannot see the leases.
+    pub(super) fn is_local(&self) -> Result<bool, Failure> {
+        self.store.store().is_local()
+    }
+
     /// Where leases are kept, to show.
     pub(super) fn shown_url(&self) -> Result<String, Failure> {
         self.store.shown_url()
@@ -81,6 +86,14 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> 
         .map_or_else(|| Ok(Chosen::default()), |layout| layout.parse())
         .map_err(Failure::failed)?;
     let key = words.take("key-file");
+    let shares_secret = match words.take("shared-secret").as_deref() {
+        None | Some("no") => false,
+        Some("yes") => true,
+        Some(other) => {
+            let why = format!("shared-secret={other}: yes and no are allowed");
+            return Err(Failure::failed(why));
+        }
+    };
     words.end().map_err(Failure::failed)?;
     layout.has_time_left()?;
     let cipher = match (key, layout.is_encrypted()) {
@@ -100,7 +113,10 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> 
             ));
         }
     };
-    let namespace = Namespace::new(&name, layout.spec()).map_err(Failure::failed)?;
+    let mut namespace = store.named(&name, layout.spec())?;
+    if shares_secret {
+        namespace = namespace.with_shared_secret();
+    }
     let open = Box::new(store.opener(namespace.clone())?);
     Ok(Space::new(Configured {
         namespace,
@@ -113,16 +129,18 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> 
 fn differs(space: &Space, others: &[Space]) -> Result<(), String> {
     let seal = |space: &Space| Seal::of(space.codec().permutation());
     for other in others {
+        // Whichever comes first has the secret's claim.
+        let both_share = space.namespace().shares_secret() && other.namespace().shares_secret();
         if other.name() == space.name() {
             return Err(format!(
                 "the namespace {:?} stands there twice",
                 space.name()
             ));
         }
-        if matches!(seal(space), Seal::Key(_)) && seal(space) == seal(other) {
+        if matches!(seal(space), Seal::Key(_)) && seal(space) == seal(other) && !both_share {
             return Err(format!(
                 "the secret is that of namespace {:?}, and both would issue equal ids: make one for each with \
-                 `randflake keygen --derive NAME`",
+                 `randflake keygen --derive NAME`, or write shared-secret=yes in both lines if that is meant",
                 other.name()
             ));
         }

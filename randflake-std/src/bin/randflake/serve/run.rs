@@ -12,10 +12,12 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::Args;
 use super::access::Access;
 use super::http::Http;
+use super::incidents;
 use super::listen::address::{Passed, is_local};
 use super::listen::tls::Tls;
 use super::listen::{Listener, Stopping};
 use super::log::Log;
+use super::memory::Memory;
 use super::resp::Resp;
 use super::service::Service;
 use super::service::space::Leasing;
@@ -56,12 +58,25 @@ impl Args {
         };
         let service = Arc::new(Service::new(self.namespaces.spaces()?, access, log));
         let leasing = self.leasing()?;
+        self.warn_of_local_leases()?;
         system::allow_many_files();
         let runtime = Runtime::new().map_err(Failure::failed)?;
         let ended = runtime.block_on(self.serve(sockets, tls, &service, leasing));
         // Whoever still waits for a store would keep the process.
         runtime.shutdown_background();
         ended
+    }
+
+    /// Of two servers on two machines neither would see the other's leases.
+    fn warn_of_local_leases(&self) -> Result<(), Failure> {
+        if self.namespaces.is_local()? {
+            say(&format!(
+                "the leases are kept on this machine, in {}: a server on another machine under the same secret would \
+                 issue equal ids, unless both are given one --store such as redis://HOST, or different node ids with static:",
+                self.namespaces.shown_url()?
+            ));
+        }
+        Ok(())
     }
 
     fn bind(&self) -> Result<Sockets, Failure> {
@@ -88,6 +103,7 @@ impl Args {
         let mut listening = self.listen(sockets, tls.as_ref(), service, &stopping)?;
         let mut starting = start(service, &leasing);
         tokio::spawn(system::watchdog());
+        tokio::spawn(incidents::watch(Arc::clone(service)));
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let failed = loop {
@@ -144,8 +160,9 @@ impl Args {
         stopping: &Stopping,
     ) -> Result<JoinSet<()>, Failure> {
         let mut listening = JoinSet::new();
+        let memory = Arc::new(Memory::new(self.memory.limits()));
         let listener = |socket, name| {
-            let listener = Listener::new(socket, tls.cloned(), self.limits());
+            let listener = Listener::new(socket, tls.cloned(), self.limits(), Arc::clone(&memory));
             let listener = listener.map_err(Failure::failed)?;
             let address = listener.address().map_err(Failure::failed)?;
             say(&format!("{name} at {address}"));

@@ -7,7 +7,7 @@ use randflake_std::lease::{Device, DeviceError, DeviceRequest, LeaseStore};
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::body::Json;
+use super::body::{Json, Sent};
 use super::problem::Problem;
 use super::query::Query;
 use super::tickets::device_of;
@@ -39,7 +39,7 @@ pub(super) async fn register(
     State(app): State<Arc<App>>,
     who: Who,
     query: Query,
-    Json(asked): Json<Asked>,
+    Sent(asked, _): Sent<Asked>,
 ) -> Result<Json<Answer>, Problem> {
     let query = query.only(&["namespace"])?;
     let device = device_of(&asked.device)?;

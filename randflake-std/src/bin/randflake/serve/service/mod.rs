@@ -4,6 +4,7 @@ pub(crate) mod answers;
 pub(crate) mod counters;
 mod inspected;
 mod leases;
+pub(crate) mod readiness;
 pub(crate) mod refusal;
 pub(crate) mod space;
 

@@ -11,12 +11,15 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::counters::Count;
+use super::readiness::NotReady;
 use super::refusal::{Kind, Refusal};
 
 /// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Requests that the store works on at the same time, each in a session of its own.
+/// Requests to change leases that the store works on at the same time, each in a session of its own.
 const SESSIONS: usize = 4;
+/// The same of requests that only read, so that no number of them holds up a lease.
+const READERS: usize = 2;
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
 type Open = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync>;
@@ -35,9 +38,17 @@ pub(crate) struct Space {
     open: Open,
     /// Set once the store has granted leases.
     ids: OnceLock<Ids>,
-    sessions: Mutex<Vec<Box<dyn LeaseStore>>>,
-    at_once: Arc<Semaphore>,
+    changes: Lane,
+    reads: Lane,
+    /// Why the store has not granted the first leases.
+    waiting: Mutex<Option<NotReady>>,
     pub(crate) issued: Count,
+}
+
+/// Sessions of the store for one kind of requests.
+struct Lane {
+    idle: Mutex<Vec<Box<dyn LeaseStore>>>,
+    at_once: Arc<Semaphore>,
 }
 
 /// How a handle leases its node ids.
@@ -60,8 +71,9 @@ impl Space {
             namespace,
             open,
             ids: OnceLock::new(),
-            sessions: Mutex::default(),
-            at_once: Arc::new(Semaphore::new(SESSIONS)),
+            changes: Lane::new(SESSIONS),
+            reads: Lane::new(READERS),
+            waiting: Mutex::default(),
             issued: Count::default(),
         }
     }
@@ -88,15 +100,27 @@ impl Space {
         self.handle().map(Handle::health)
     }
 
+    /// Why no ids are issued; `None` if they are.
+    pub(crate) fn not_ready(&self) -> Option<NotReady> {
+        match self.health() {
+            Some(health) => NotReady::of(&health),
+            None => Some(self.waiting().clone().unwrap_or_else(NotReady::starting)),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<NotReady>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Acquires the first leases, however long the store takes. Fails if waiting does not help.
     pub(crate) async fn start(
         self: &Arc<Self>,
         leasing: &Leasing,
-        tell: impl FnMut(&StoreError, Duration) + Send + 'static,
+        mut tell: impl FnMut(&StoreError, Duration) + Send + 'static,
     ) -> Result<(), BuildError> {
         /// Longer than any service runs, and short enough for every clock.
         const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
-        let opened = Arc::clone(self);
+        let (opened, waiting) = (Arc::clone(self), Arc::clone(self));
         let store = lease::deferred(&self.namespace, move |_| (opened.open)());
         let cipher = self.codec.permutation().clone();
         let most = u32::try_from(self.namespace.node_ids()).unwrap_or(u32::MAX);
@@ -111,7 +135,10 @@ impl Space {
             .node_ids(node_ids)
             .ttl(leasing.ttl.max(shortest))
             .wait(FOREVER)
-            .on_wait(tell);
+            .on_wait(move |error, limit| {
+                *waiting.waiting() = Some(NotReady::of_store(error));
+                tell(error, limit);
+            });
         let builder = match &leasing.holder {
             Some(name) => builder.holder(name),
             None => builder,
@@ -163,9 +190,25 @@ impl Space {
         refusal
     }
 
-    /// Does something with the store, in a thread that may block.
+    /// Changes leases, in a thread that may block.
     pub(crate) async fn with_store<T: Send + 'static>(
         self: &Arc<Self>,
+        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.in_lane(|space| &space.changes, work).await
+    }
+
+    /// Looks at what the store has, in a thread that may block and in sessions of its own.
+    pub(crate) async fn read_store<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.in_lane(|space| &space.reads, work).await
+    }
+
+    async fn in_lane<T: Send + 'static>(
+        self: &Arc<Self>,
+        lane: fn(&Self) -> &Lane,
         work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let busy = |_| {
@@ -173,32 +216,27 @@ impl Space {
             Refusal::new(Kind::Busy, told).retry_in(Duration::from_secs(1))
         };
         let limit = Instant::now() + PATIENCE;
-        let permit = timeout_at(limit, Arc::clone(&self.at_once).acquire_owned()).await;
+        let at_once = Arc::clone(&lane(self).at_once);
+        let permit = timeout_at(limit, at_once.acquire_owned()).await;
         let permit = permit.map_err(busy)?.map_err(|_| stopping())?;
         let space = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
             // The store works on even if whoever asked has gone, or waits no longer.
             let _permit = permit;
-            let mut store = space.session()?;
+            let idle = lane(&space).idle().pop();
+            let mut store = idle.map_or_else(|| space.session(), Ok)?;
             let done = work(&mut *store);
-            space.sessions().push(store);
+            lane(&space).idle().push(store);
             done
         });
         done.await.unwrap_or_else(|_| Err(stopping()))
     }
 
     fn session(&self) -> Result<Box<dyn LeaseStore>, Refusal> {
-        if let Some(store) = self.sessions().pop() {
-            return Ok(store);
-        }
         let mut store = (self.open)()?;
         store.seal(Seal::of(self.codec.permutation()));
         store.serve_others();
         Ok(store)
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, Vec<Box<dyn LeaseStore>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stops issuing, and releases the leases.
@@ -207,6 +245,19 @@ impl Space {
             Some(handle) => handle.close_async().await,
             None => Ok(()),
         }
+    }
+}
+
+impl Lane {
+    fn new(sessions: usize) -> Self {
+        Self {
+            idle: Mutex::default(),
+            at_once: Arc::new(Semaphore::new(sessions)),
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn LeaseStore>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,0 +1,109 @@
+//! A running server whose store fails says so, once, and what to do.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use randflake_std::Randflake;
+use randflake_std::lease::{LeaseStore as _, Namespace, RedisStore};
+
+use crate::engines::redis::RedisServer;
+use crate::server::{Home, Server, wait_until};
+
+const TTL: &str = "4s";
+
+/// A server on a Redis server that is new.
+fn start(redis: &RedisServer) -> Server {
+    let namespace = Namespace::new("default", Randflake).unwrap();
+    let mut store = RedisStore::open(&redis.url(), &namespace).unwrap();
+    store.end_quarantine().unwrap();
+    let home = Home::new();
+    home.write("key", "dffd6021bb2bd5b0af676290809ec3a5\n");
+    std::fs::set_permissions(
+        home.path("key"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o600),
+    )
+    .unwrap();
+    let url = redis.url();
+    let arguments = [
+        "--store",
+        &url,
+        "--key-file",
+        "key",
+        "--ttl",
+        TTL,
+        "--http",
+        "127.0.0.1:0",
+    ];
+    Server::start_with(home, &arguments)
+}
+
+fn ready(server: &Server) -> String {
+    let log = server.home().log();
+    let (_, address) = log.split_once("http at ").unwrap();
+    let mut stream = TcpStream::connect(address.lines().next().unwrap()).unwrap();
+    write!(
+        stream,
+        "GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+/// How many lines say that.
+fn said(server: &Server, what: &str) -> usize {
+    let log = server.home().log();
+    log.lines().filter(|line| line.contains(what)).count()
+}
+
+#[test]
+fn a_store_that_is_away_past_the_ttl_is_said_once_and_so_is_its_return() {
+    let redis = RedisServer::start();
+    let server = start(&redis);
+    assert_eq!(ready(&server), "ready\n");
+    redis.server.suspend();
+    server.home().wait_for("ids are issued for another");
+    server.home().wait_for("no ids are issued");
+    wait_until("readiness does not change", || ready(&server) != "ready\n");
+    let told = ready(&server);
+    assert!(
+        told.starts_with("not ready\ndefault: the lease store is unavailable"),
+        "{told}"
+    );
+    redis.server.resume();
+    server
+        .home()
+        .wait_for("the store answers, and ids are issued");
+    assert_eq!(ready(&server), "ready\n");
+    for what in [
+        "for another",
+        "leases lost: 1 expired",
+        "no ids are issued: the lease store is unavailable",
+    ] {
+        assert_eq!(said(&server, what), 1, "{what}: {}", server.home().log());
+    }
+}
+
+#[test]
+fn a_store_that_forgot_is_said_once_with_how_long_it_takes() {
+    let redis = RedisServer::start();
+    let server = start(&redis);
+    assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
+    server.home().wait_for("were forgotten by the store");
+    server.home().wait_for("wait: it ends by itself");
+    let told = ready(&server);
+    assert!(told.contains("nothing is granted until"), "{told}");
+    assert_eq!(
+        said(&server, "were forgotten"),
+        1,
+        "{}",
+        server.home().log()
+    );
+    assert_eq!(
+        said(&server, "no ids are issued: "),
+        1,
+        "{}",
+        server.home().log()
+    );
+}
