@@ -56,7 +56,7 @@ impl Args {
         let owner = if owner.is_empty() {
             "nobody".to_owned()
         } else {
-            visible(&owner).into_owned()
+            visible(&owner)
         };
         let mut out = stdout();
         writeln!(
