@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 32] = [
     "keygen",
     "generate",
     "explain",
@@ -34,6 +34,9 @@ const COMMANDS: [&str; 29] = [
     "serve",
     "token",
     "token new",
+    "token list",
+    "token rotate",
+    "token revoke",
     "completions",
     "man",
 ];

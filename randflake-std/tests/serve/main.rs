@@ -26,3 +26,4 @@ mod reach;
 mod rights;
 mod server;
 mod tls;
+mod tokens;

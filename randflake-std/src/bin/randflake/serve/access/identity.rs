@@ -3,8 +3,9 @@
 use core::num::NonZeroU64;
 use core::time::Duration;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use randflake_std::date::span;
+use randflake_std::date::{span, utc};
 
 use super::{Hash, Limit, Pattern, Quota, Scope};
 use crate::serve::service::refusal::{Kind, Refusal};
@@ -22,6 +23,8 @@ pub(crate) struct Identity {
     requests: Option<Arc<Quota>>,
     leases: Option<Arc<Quota>>,
     reads: Option<Arc<Quota>>,
+    /// When its token expires, as time since the Unix epoch.
+    until: Option<Duration>,
 }
 
 /// New leases of a token whose line has no number. A store keeps the last 65,536 leases of a node id: at this rate one token
@@ -46,6 +49,7 @@ impl Identity {
                 .map(|limit| quota(limit, used(|old| &old.requests))),
             leases: Some(quota(leases, used(|old| &old.leases))),
             reads: Some(quota(reads, used(|old| &old.reads))),
+            until: line.until,
             name: line.name,
             hash: Some(line.hash),
             scopes: line.scopes,
@@ -63,6 +67,7 @@ impl Identity {
             requests: None,
             leases: None,
             reads: None,
+            until: None,
         }
     }
 
@@ -81,6 +86,24 @@ impl Identity {
 
     pub(super) fn is_of(&self, hash: &Hash) -> bool {
         self.hash.is_some_and(|own| own.is(hash))
+    }
+
+    pub(super) fn expires(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// Refuses a token that has expired. Only who has sent it is told.
+    pub(crate) fn check_expiry(&self) -> Result<(), Refusal> {
+        let Some(until) = self.until else {
+            return Ok(());
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        if now.unwrap_or_default() < until {
+            return Ok(());
+        }
+        let (name, at) = (&self.name, utc(until));
+        let told = format!("the token {name:?} has expired at {at}: ask for a new one");
+        Err(Refusal::new(Kind::WrongToken, told))
     }
 
     /// Whether it has a right in any namespace.

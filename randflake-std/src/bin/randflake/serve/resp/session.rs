@@ -175,6 +175,14 @@ impl Session {
         self.who = self.service.access.anonymous().ok();
     }
 
+    /// Refuses who has sent no token, or one that has expired since.
+    fn check_token(&self) -> Result<(), Refusal> {
+        match &self.who {
+            Some(who) => who.check_expiry(),
+            None => self.who().map(drop),
+        }
+    }
+
     pub(super) fn who(&self) -> Result<Arc<Identity>, Refusal> {
         let told = "Authentication required: send AUTH with a token";
         self.who
@@ -280,8 +288,8 @@ impl Session {
             entry.command,
             Command::Auth | Command::Hello | Command::Quit | Command::Reset
         );
-        if !is_open && !self.is_known() {
-            self.who()?;
+        if !is_open {
+            self.check_token()?;
         }
         match entry.command {
             Command::Incr => ids::incr(self, words, out).await,
