@@ -18,7 +18,7 @@ use super::statements::{
 use super::{Mysql, diagnosis};
 use crate::lease::database::{self, Failure, Only, State, Texts, Value, key, window};
 use crate::lease::{EngineError, Finding};
-use crate::ledger::{Before, Key, Keys, VERSION, Write, read_clock};
+use crate::ledger::{Keys, VERSION, Write, read_clock};
 
 /// How long a packet may become before it is sent.
 const PACKET: usize = 1 << 20;
@@ -34,8 +34,6 @@ pub(in crate::lease) struct Session {
     pub(super) known: &'static str,
     /// The `innodb_flush_method` by which the server's files are not synced.
     unsynced: Option<String>,
-    /// The locks by which others see who uses what.
-    marks: Vec<Key>,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
@@ -65,7 +63,6 @@ impl database::Session for Session {
             number: getrandom::u32().map_err(EngineError::unavailable)?.into(),
             known: KNOWN_BY_ID,
             unsynced: None,
-            marks: Vec::new(),
             clock: mysql.clock.clone(),
         })
     }
@@ -108,11 +105,9 @@ impl database::Session for Session {
             return Err(EngineError::unavailable(why).into());
         }
         let begin = Sql::new(
-            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), ",
+            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18)) ON DUPLICATE KEY UPDATE only_row = 1",
             &[Value::Number(VERSION.into())],
         );
-        let begin = begin.with(self.known, &[]);
-        let begin = begin.with(") ON DUPLICATE KEY UPDATE only_row = 1", &[]);
         let tables = include_str!("schema.sql").split("\n;\n");
         let tables = tables.filter(|statement| !statement.is_empty());
         let tables = tables.map(|statement| Sql::new(statement, &[]));
@@ -133,11 +128,6 @@ impl database::Session for Session {
         values: &[Value<'_>],
     ) -> Result<Option<Vec<String>>, Failure> {
         Ok(self.row(Sql::new(statement, values)).await?)
-    }
-
-    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
-        let question = statements::is_used(&self.namespace, missing);
-        Ok(self.row(question).await?.is_some())
     }
 
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
@@ -177,7 +167,7 @@ impl database::Session for Session {
             return Ok(None);
         }
         let clock = self.clock()?;
-        let mut statements = self.marks(write);
+        let mut statements = Vec::new();
         if let Some(only) = only.filter(|only| only.beside.is_empty()) {
             // What `LAST_INSERT_ID` is given comes with the answer.
             let may = self.may(
@@ -264,20 +254,6 @@ impl Session {
     fn may(&self, write: &Write, now: &Sql) -> Sql {
         let window = window(write);
         statements::may(self.number, now, window, self.known, &write.fingerprint)
-    }
-
-    /// The statements by which others see until its end that this connection uses what is there, if they are needed.
-    fn marks(&mut self, write: &Write) -> Vec<Sql> {
-        let is_there = |before: &Before| matches!(before, Before::Text(_));
-        let there = write.entries.iter().filter(|entry| is_there(&entry.before));
-        let used = there.map(|entry| entry.key);
-        let new = used.filter(|key| matches!(key, Key::Namespace | Key::Counter));
-        let new: Vec<_> = new.filter(|key| !self.marks.contains(key)).collect();
-        self.marks.extend(&new);
-        let locks = new
-            .into_iter()
-            .map(|key| statements::use_lock(&self.namespace, key));
-        locks.collect()
     }
 }
 
