@@ -26,8 +26,8 @@ fn a_device_accepts_the_tickets_of_its_lease() {
         (&"".into(), &0.into())
     );
     let ask = |body: &str| server.post("/v1/tickets", body);
-    let first = ask(r#"{"device":"d0e5","counter":1,"ttl_ms":60000}"#).json(201);
-    let second = ask(r#"{"device":"D0E5","counter":2,"ttl_ms":120000,"renew":true}"#).json(201);
+    let first = ask(r#"{"device":"d0e5","counter":1,"ttl_ms":30000}"#).json(201);
+    let second = ask(r#"{"device":"D0E5","counter":2,"ttl_ms":60000,"renew":true}"#).json(201);
     assert_eq!(first["node"], second["node"]);
     let key = bytes(TICKET_KEY);
     let mut reader = TicketReader::new(DEVICE, 0);
@@ -40,7 +40,7 @@ fn a_device_accepts_the_tickets_of_its_lease() {
         u64::from(leases[0].node_id()),
         first["node"].as_u64().unwrap()
     );
-    assert_eq!(leases[0].ticks(), 60);
+    assert_eq!(leases[0].ticks(), 30);
     assert!(leases[0].end() < leases[1].end());
     assert!(
         reader

@@ -34,14 +34,9 @@ pub(crate) struct Args {
     device: u64,
     #[command(flatten)]
     key: TicketKeyArgs,
-    /// Seconds until the lease ends
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value = "60",
-        value_parser = within::<u64>(1..=u64::from(u32::MAX))
-    )]
-    ttl_s: u64,
+    /// Seconds until the lease ends [default: the longest TTL of the namespace]
+    #[arg(long, value_name = "SECONDS", value_parser = within::<u64>(1..=u64::from(u32::MAX)))]
+    ttl_s: Option<u64>,
     /// Renew the lease that the device has, which began last if it has several, instead of a new one
     #[arg(long)]
     renew: bool,
@@ -92,7 +87,8 @@ impl Args {
             .wait
             .until(wait::sleep, || store.device(self.device, &next))?;
         let counter = taken.last_counter;
-        let ttl = Duration::from_secs(self.ttl_s);
+        let longest = store.namespace().max_ttl();
+        let ttl = self.ttl_s.map_or(longest, Duration::from_secs);
         let lease = self.wait.until(wait::sleep, || {
             if !self.renew {
                 return Ok(DeviceLease::acquire(&mut *store, self.device, ttl)?);

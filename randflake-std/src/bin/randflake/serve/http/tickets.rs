@@ -18,8 +18,6 @@ use crate::lease::device_id;
 use crate::serve::access::Scope;
 use crate::serve::service::refusal::{Kind, Refusal};
 
-const DEFAULT_TTL: Duration = Duration::from_secs(300);
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
@@ -73,7 +71,8 @@ pub(super) async fn tickets(
             counter: asked.counter,
         };
         let counter = store.device(device, &next)?.last_counter;
-        let ttl = asked.ttl_ms.map_or(DEFAULT_TTL, Duration::from_millis);
+        let longest = store.namespace().max_ttl();
+        let ttl = asked.ttl_ms.map_or(longest, Duration::from_millis);
         let lease = if asked.renew {
             let mut lease = DeviceLease::find(store, device).map_err(refusal)?;
             lease.renew(store, ttl).map_err(refusal)?;
