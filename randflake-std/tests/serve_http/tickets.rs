@@ -85,7 +85,7 @@ fn a_device_is_its_owner_s_until_an_administrator_moves_it() {
         ["b", "leases", "default"],
         ["root", "admin", "default"],
     ]);
-    let replica = server.replica_with_tokens();
+    let replica = server.replica();
     let [a, b, root] = [0, 1, 2].map(|token: usize| tokens[token].clone());
     let ask = |token: &str, path: &str, body: &str| {
         let bearer = format!("Bearer {token}");

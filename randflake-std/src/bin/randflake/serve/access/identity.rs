@@ -1,6 +1,7 @@
 //! Who asks.
 
 use core::num::NonZeroU64;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,6 +26,8 @@ pub(crate) struct Identity {
     reads: Option<Arc<Quota>>,
     /// When its token expires, as time since the Unix epoch.
     until: Option<Duration>,
+    /// Which node ids it may lease; all if there are none.
+    node_ids: Option<RangeInclusive<u32>>,
 }
 
 /// New leases of a token whose line has no number. A store keeps the last 65,536 leases of a node id: at this rate one token
@@ -50,6 +53,7 @@ impl Identity {
             leases: Some(quota(leases, used(|old| &old.leases))),
             reads: Some(quota(reads, used(|old| &old.reads))),
             until: line.until,
+            node_ids: line.node_ids,
             name: line.name,
             hash: Some(line.hash),
             scopes: line.scopes,
@@ -68,11 +72,17 @@ impl Identity {
             leases: None,
             reads: None,
             until: None,
+            node_ids: None,
         }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Which node ids it may lease, if not all.
+    pub(crate) fn node_ids(&self) -> Option<&RangeInclusive<u32>> {
+        self.node_ids.as_ref()
     }
 
     /// Whether it was asked who it is.

@@ -1,6 +1,7 @@
 //! `randflake token new`
 
 use core::num::NonZeroU64;
+use core::ops::RangeInclusive;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,10 @@ pub(super) struct New {
     /// When it expires: a date, a time such as 90d from now, or never
     #[arg(long, value_name = "WHEN", default_value = "never", value_parser = expiry::expiry)]
     expires: Expiry,
+    /// Which node ids it may lease, as FIRST-LAST: it holds no more at once than these, on all servers together
+    /// [default: all but the servers' own]
+    #[arg(long, value_name = "FIRST-LAST", value_parser = access::node_ids)]
+    node_ids: Option<RangeInclusive<u32>>,
     /// Add the line to this file, which is made if it is not there
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -71,6 +76,7 @@ impl New {
             leases_per_second: self.leases_per_second,
             reads_per_second: self.reads_per_second,
             until: self.expires.unix(),
+            node_ids: self.node_ids.clone(),
         };
         if let Some(path) = &self.file {
             add(path, &line)?;
