@@ -27,3 +27,5 @@ mod rights;
 mod server;
 mod tls;
 mod tokens;
+mod transactions;
+mod weights;

@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::query::Query;
 use super::tickets::device_of;
 use super::who::Who;
-use crate::serve::access::Scope;
+use crate::serve::access::{Scope, Weight};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -87,7 +87,7 @@ async fn work(
     work: impl FnOnce(&mut dyn LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
 ) -> Result<Json<Answer>, Problem> {
     let space = app.service.space(&who.0, Scope::Admin, namespace)?;
-    who.0.take_request()?;
+    who.0.take_request(Weight::ONE)?;
     let known = space.with_store(move |store| Ok(work(store)?)).await?;
     Ok(Json(Answer {
         namespace: namespace.to_owned(),
