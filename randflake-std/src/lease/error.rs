@@ -37,6 +37,13 @@ pub enum StoreError {
         /// The same, as it was asked for.
         asked: String,
     },
+    /// The namespace was dropped. Only a person opens it again: [`LeaseStore::reopen_namespace`](super::LeaseStore::reopen_namespace).
+    Dropped {
+        /// When every lease from before has expired by the store's clock, as time since the Unix epoch.
+        until: Duration,
+    },
+    /// The namespace was declared new, and is not; the message says how that shows. The quarantine goes on.
+    NotNew(String),
     /// The secret is that of another namespace of the store, and ids of both would be equal: see
     /// [`Namespace::with_shared_secret`](super::Namespace::with_shared_secret).
     SecretTaken {
@@ -58,6 +65,8 @@ randflake_core::readable_debug!(StoreError {
     Quarantined,
     ClockSkew,
     Terms,
+    Dropped,
+    NotNew,
     SecretTaken,
     Invalid,
     Unusable,
@@ -76,6 +85,10 @@ pub enum StoreErrorKind {
     ClockSkew,
     /// [`StoreError::Terms`]
     Terms,
+    /// [`StoreError::Dropped`]
+    Dropped,
+    /// [`StoreError::NotNew`]
+    NotNew,
     /// [`StoreError::SecretTaken`]
     SecretTaken,
     /// [`StoreError::Invalid`]
@@ -105,6 +118,8 @@ impl StoreError {
             Self::Quarantined { .. } => StoreErrorKind::Quarantined,
             Self::ClockSkew { .. } => StoreErrorKind::ClockSkew,
             Self::Terms { .. } => StoreErrorKind::Terms,
+            Self::Dropped { .. } => StoreErrorKind::Dropped,
+            Self::NotNew(_) => StoreErrorKind::NotNew,
             Self::SecretTaken { .. } => StoreErrorKind::SecretTaken,
             Self::Invalid(_) => StoreErrorKind::Invalid,
             Self::Unusable(_) => StoreErrorKind::Unusable,
@@ -151,7 +166,18 @@ impl Display for StoreError {
             Self::Terms { stored, asked } => write!(
                 f,
                 "the namespace has other terms: it is stored with {stored}, and opened with {asked}. Ids could repeat, so \
-                 nothing is granted: use what is stored, or another namespace"
+                 nothing is granted. Terms are fixed when a namespace is created: use what is stored, or another namespace"
+            ),
+            Self::Dropped { until } => write!(
+                f,
+                "the namespace was dropped, and leases of it may be in use until {}. Nothing is granted until somebody \
+                 opens it again: `randflake lease init --reopen`, or use another namespace",
+                utc(*until)
+            ),
+            Self::NotNew(why) => write!(
+                f,
+                "the namespace is not new: {why}. Wait for the end of the quarantine; if it was set wrongly, and no process \
+                 has a lease of this namespace, end it by `randflake lease quarantine --end`"
             ),
             Self::SecretTaken { namespace, asked } => write!(
                 f,

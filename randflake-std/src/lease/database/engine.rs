@@ -65,17 +65,23 @@ impl<D: Driver> Engine for Database<D> {
     }
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        self.run(count(keys), true, async |session| read(session, keys).await)
+        let keys = keys.to_vec();
+        self.run(count(&keys), true, async move |session| {
+            read(session, &keys).await
+        })
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let texts = write.entries.len();
-        self.run(texts, false, async |session| commit(session, write).await)
+        let write = write.clone();
+        self.run(texts, false, async move |session| {
+            commit(session, &write).await
+        })
     }
 
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
         let keys = [Keys::Nodes(first..=u32::MAX)];
-        let list = async |session: &mut D::Session| session.texts(&keys, Some(most)).await;
+        let list = async move |session: &mut D::Session| session.texts(&keys, Some(most)).await;
         let texts = self.run(most, true, list)?.into_iter();
         let nodes = texts.filter_map(|(key, text)| match key {
             Key::Node(node_id) => Some((node_id, text)),
@@ -92,10 +98,11 @@ impl<D: Driver> Engine for Database<D> {
     }
 
     fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
-        let claim = async |session: &mut D::Session| {
+        let text = text.to_owned();
+        let claim = async move |session: &mut D::Session| {
             let check = Value::Number(check.into());
             session
-                .ask(D::Session::CLAIM, &[check, Value::Text(text)])
+                .ask(D::Session::CLAIM, &[check, Value::Text(&text)])
                 .await?;
             // A statement of its own: the first one does not see what another client has put meanwhile.
             let there = session.ask(D::Session::CLAIMED, &[check]).await?;
@@ -107,9 +114,9 @@ impl<D: Driver> Engine for Database<D> {
 
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
         let name = self.namespace.clone();
-        let texts = keys.each().count();
-        self.run(texts, false, async |session| {
-            forget(session, &name, keys).await
+        let keys = keys.clone();
+        self.run(keys.each().count(), false, async move |session| {
+            forget(session, &name, &keys).await
         })
     }
 
@@ -118,7 +125,9 @@ impl<D: Driver> Engine for Database<D> {
         const MANY: usize = 200_000;
         let parts: Vec<_> = namespace.splitn(6, ':').take(5).collect();
         let begin = parts.join(":") + ":";
-        self.run(MANY, false, async |session| session.clear(&begin).await)
+        self.run(MANY, false, async move |session| {
+            session.clear(&begin).await
+        })
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
@@ -126,7 +135,7 @@ impl<D: Driver> Engine for Database<D> {
     }
 
     fn has_own_clock(&self) -> bool {
-        self.driver.has_own_clock()
+        self.has_own_clock
     }
 
     fn renews_unread(&self) -> bool {
@@ -138,14 +147,10 @@ impl<D: Driver> Engine for Database<D> {
     }
 }
 
-/// Reads texts: in one round trip, unless the namespace or the counter is not there.
+/// Reads texts in one round trip.
 async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
-    let records = keys.iter().filter_map(|keys| match keys {
-        Keys::One(key @ (Key::Namespace | Key::Counter)) => Some(*key),
-        _ => None,
-    });
-    let records: Vec<_> = records.collect();
-    if records.is_empty() {
+    let is_record = |keys: &Keys| matches!(keys, Keys::One(Key::Namespace | Key::Counter));
+    if !keys.iter().any(is_record) {
         // More of a search, whose first look has found how things stand; its write looks again.
         return Ok(Reading {
             now: Duration::ZERO,
@@ -153,23 +158,13 @@ async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
             texts: session.texts(keys, None).await?,
         });
     }
-    let reading = look(session, keys).await?;
-    let is_missing = |key: &Key| !reading.texts.contains_key(key);
-    let missing: Vec<_> = records.into_iter().filter(is_missing).collect();
-    if missing.is_empty() {
-        return Ok(reading);
-    }
-    // What is used was there before, so only if it is still missing afterwards it was lost.
-    let is_used = session.is_used(&missing).await?;
-    let mut reading = look(session, keys).await?;
-    reading.continuity.is_absence_certain &= !is_used;
-    Ok(reading)
+    look(session, keys).await
 }
 
 async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
     let (state, texts) = session.look(keys).await?;
-    let state = state.and_then(|state| <[String; 6]>::try_from(state).ok());
-    let [unix_us, is_same, known, original, id, fault] = state.ok_or_else(emptied)?;
+    let state = state.and_then(|state| <[String; 5]>::try_from(state).ok());
+    let [unix_us, is_same, known, id, fault] = state.ok_or_else(emptied)?;
     if is_same != "1" {
         return Err(Failure::of_the_connection(pooled()));
     }
@@ -177,11 +172,10 @@ async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
         now: time(unix_us.parse().unwrap_or(0)),
         continuity: Continuity {
             fingerprint: format!("{known}/{id}"),
-            is_absence_certain: known == original,
-            known_end_unix_ms: 0,
             fault: (!fault.is_empty()).then(|| {
                 format!("the server would forget leases in a crash: it runs with {fault}")
             }),
+            ..Continuity::default()
         },
         texts,
     })

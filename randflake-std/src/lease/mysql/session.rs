@@ -18,7 +18,7 @@ use super::statements::{
 use super::{Mysql, diagnosis};
 use crate::lease::database::{self, Failure, Only, State, Texts, Value, key, window};
 use crate::lease::{EngineError, Finding};
-use crate::ledger::{Before, Key, Keys, VERSION, Write, read_clock};
+use crate::ledger::{Keys, VERSION, Write, read_clock};
 
 /// How long a packet may become before it is sent.
 const PACKET: usize = 1 << 20;
@@ -32,8 +32,8 @@ pub(in crate::lease) struct Session {
     /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
     pub(super) known: &'static str,
-    /// The locks by which others see who uses what.
-    marks: Vec<Key>,
+    /// The `innodb_flush_method` by which the server's files are not synced.
+    unsynced: Option<String>,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
@@ -62,7 +62,7 @@ impl database::Session for Session {
             namespace: namespace.to_owned(),
             number: getrandom::u32().map_err(EngineError::unavailable)?.into(),
             known: KNOWN_BY_ID,
-            marks: Vec::new(),
+            unsynced: None,
             clock: mysql.clock.clone(),
         })
     }
@@ -76,13 +76,18 @@ impl database::Session for Session {
             &[Value::Number(self.number)],
         );
         let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
-        let uuid = "SHOW GLOBAL VARIABLES LIKE 'server_uuid'";
-        let others = [isolation, uuid].map(|statement| Sql::new(statement, &[]));
+        // Neither changes while the server runs.
+        let fixed =
+            "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_uuid', 'innodb_flush_method')";
+        let others = [isolation, fixed].map(|statement| Sql::new(statement, &[]));
         let answers = self.send(&[&[settings][..], &others].concat()).await?;
-        // `MariaDB` has none.
-        let has_uuid = answers.last().is_some_and(|answer| !answer.rows.is_empty());
-        if has_uuid {
-            self.known = KNOWN_BY_UUID;
+        for row in answers.last().into_iter().flat_map(|answer| &answer.rows) {
+            match &*texts_of(row) {
+                // `MariaDB` has none.
+                [name, _] if name == "server_uuid" => self.known = KNOWN_BY_UUID,
+                [_, method] if never_syncs(method) => self.unsynced = Some(method.clone()),
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -100,11 +105,9 @@ impl database::Session for Session {
             return Err(EngineError::unavailable(why).into());
         }
         let begin = Sql::new(
-            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), ",
+            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18)) ON DUPLICATE KEY UPDATE only_row = 1",
             &[Value::Number(VERSION.into())],
         );
-        let begin = begin.with(self.known, &[]);
-        let begin = begin.with(") ON DUPLICATE KEY UPDATE only_row = 1", &[]);
         let tables = include_str!("schema.sql").split("\n;\n");
         let tables = tables.filter(|statement| !statement.is_empty());
         let tables = tables.map(|statement| Sql::new(statement, &[]));
@@ -127,11 +130,6 @@ impl database::Session for Session {
         Ok(self.row(Sql::new(statement, values)).await?)
     }
 
-    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
-        let question = statements::is_used(&self.namespace, missing);
-        Ok(self.row(question).await?.is_some())
-    }
-
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
         let state = statements::state(&self.clock()?, self.number, self.known);
         let mut statements = statements::read(&self.namespace, keys, None);
@@ -142,6 +140,14 @@ impl database::Session for Session {
         if read_only.is_some_and(|value| value != "0" && value != "OFF") {
             let why = "the server is read-only, as replicas are, and cannot grant anything";
             return Err(EngineError::unavailable(why).into());
+        }
+        if let (Some(method), Some(fault)) = (
+            &self.unsynced,
+            state.as_mut().and_then(|state| state.last_mut()),
+        ) {
+            *fault = format!(
+                "innodb_flush_method={method}: set it to fsync or O_DIRECT, and restart the server"
+            );
         }
         Ok((state, texts(answers)?))
     }
@@ -156,8 +162,12 @@ impl database::Session for Session {
         write: &Write,
         only: Option<Only<'_>>,
     ) -> Result<Option<i64>, Failure> {
+        if self.unsynced.is_some() {
+            // The look that follows says so.
+            return Ok(None);
+        }
         let clock = self.clock()?;
-        let mut statements = self.marks(write);
+        let mut statements = Vec::new();
         if let Some(only) = only.filter(|only| only.beside.is_empty()) {
             // What `LAST_INSERT_ID` is given comes with the answer.
             let may = self.may(
@@ -245,20 +255,6 @@ impl Session {
         let window = window(write);
         statements::may(self.number, now, window, self.known, &write.fingerprint)
     }
-
-    /// The statements by which others see until its end that this connection uses what is there, if they are needed.
-    fn marks(&mut self, write: &Write) -> Vec<Sql> {
-        let is_there = |before: &Before| matches!(before, Before::Text(_));
-        let there = write.entries.iter().filter(|entry| is_there(&entry.before));
-        let used = there.map(|entry| entry.key);
-        let new = used.filter(|key| matches!(key, Key::Namespace | Key::Counter));
-        let new: Vec<_> = new.filter(|key| !self.marks.contains(key)).collect();
-        self.marks.extend(&new);
-        let locks = new
-            .into_iter()
-            .map(|key| statements::use_lock(&self.namespace, key));
-        locks.collect()
-    }
 }
 
 fn texts(answers: impl IntoIterator<Item = Answer>) -> Result<Texts, EngineError> {
@@ -275,8 +271,16 @@ fn texts(answers: impl IntoIterator<Item = Answer>) -> Result<Texts, EngineError
 impl Answer {
     /// Its first row, with nothing for `NULL`.
     fn first(&self) -> Option<Vec<String>> {
-        let row = self.rows.first()?;
-        let texts = (0..row.len()).map(|column| row.get_opt(column)?.ok().flatten());
-        Some(texts.map(Option::unwrap_or_default).collect())
+        self.rows.first().map(texts_of)
     }
+}
+
+fn texts_of(row: &Row) -> Vec<String> {
+    let texts = (0..row.len()).map(|column| row.get_opt(column)?.ok().flatten());
+    texts.map(Option::unwrap_or_default).collect()
+}
+
+/// Whether an `innodb_flush_method` leaves out the waits for the disk that an answered write needs.
+pub(super) fn never_syncs(method: &str) -> bool {
+    ["nosync", "littlesync"].contains(&&*method.to_ascii_lowercase())
 }

@@ -12,8 +12,9 @@ use crate::lease::{
     RequestId, StoreError,
 };
 use crate::ledger::{
-    Acquire, Engine, Held, Loss, NodeRecord, Seal, StoreTime, Wanted, acquire, drop_namespace,
-    end_quarantine, quarantine, release, renew,
+    Acquire, Asking, Decision, Engine, Held, Loss, NodeRecord, Seal, StoreTime, View, Wanted,
+    acquire, create, drop_namespace, end_quarantine, override_quarantine, quarantine, release,
+    renew, reopen,
 };
 
 impl<E: Engine> Ledger<E> {
@@ -76,6 +77,15 @@ impl<E: Engine> Ledger<E> {
             Err(undone) => Err(undone),
         };
         outcome.map_err(|undone| self.may_have_written(undone))
+    }
+
+    /// Decides on the namespace alone.
+    fn administer<T>(
+        &mut self,
+        rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
+    ) -> Result<T, StoreError> {
+        let done = self.run(&Wanted::default(), false, rule);
+        done.map(|done| done.answer).map_err(|undone| undone.error)
     }
 
     /// Adds all leases of some node ids to a history.
@@ -149,6 +159,10 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         self.seen.serve_others();
     }
 
+    fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
+        self.within = Some(node_ids.into_inner());
+    }
+
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         let AcquireRequest {
             token,
@@ -176,6 +190,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
             nodes,
             ttl,
             tried: &pending.nonces,
+            within: self.within.unwrap_or((0, u32::MAX)),
         };
         let (chosen, free) = match nodes {
             // More than there are is for the rule to refuse.
@@ -190,6 +205,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         let wanted = Wanted {
             nodes: &read,
             free,
+            within: self.within,
             seen: None,
         };
         match self.run(&wanted, false, |view, asking| acquire(view, &asked, asking)) {
@@ -334,13 +350,23 @@ impl<E: Engine> LeaseStore for Ledger<E> {
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {
-        let done = self.run(&Wanted::default(), false, quarantine);
-        done.map(|done| done.answer).map_err(|undone| undone.error)
+        self.administer(quarantine)
+    }
+
+    fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.administer(create)
     }
 
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
-        let done = self.run(&Wanted::default(), false, end_quarantine);
-        done.map(|done| done.answer).map_err(|undone| undone.error)
+        let has_leases = self.records.engine.list(0, 1);
+        self.records.engine.abandon();
+        // Whoever leases one after this look has ended the quarantine itself.
+        let has_leases = !has_leases?.is_empty();
+        self.administer(|view, asking| end_quarantine(view, asking, has_leases))
+    }
+
+    fn override_quarantine(&mut self) -> Result<(), StoreError> {
+        self.administer(override_quarantine)
     }
 
     fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
@@ -364,6 +390,10 @@ impl<E: Engine> LeaseStore for Ledger<E> {
             self.records.engine.clear(&record.to_text())?;
         }
         Ok(())
+    }
+
+    fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.administer(reopen)
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {
