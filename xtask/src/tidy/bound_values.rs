@@ -94,7 +94,7 @@ mod tests {
             r#"format!("namespace > '{name}' AND kind = 0")"#,
             r#"{ _ = write!(text, "DELETE FROM record WHERE kind = {kind}"); }"#,
             r#"ask(&format!("SET SESSION x = {number}, SELECT 1"))"#,
-            r#"format!(r#"UPDATE record SET value = "{value}""#)"#,
+            "format!(r#\"UPDATE record SET value = \"{value}\"\"#)",
             r#"SETTINGS.replace("{owner}", &owner)"#,
         ] {
             let text = format!("fn a() {{\n    {planted}\n}}\n");
