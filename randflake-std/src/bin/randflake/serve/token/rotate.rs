@@ -75,9 +75,12 @@ impl Rotate {
             }
         };
         let is_named = |token: &Line| token.name == self.name;
-        let line = |token: &Line| match is_named(token) {
-            true => shortened(token).to_string(),
-            false => token.to_string(),
+        let line = |token: &Line| {
+            if is_named(token) {
+                shortened(token).to_string()
+            } else {
+                token.to_string()
+            }
         };
         file.replace(|token| Some(line(token)), Some(&new))?;
         let mut out = stdout();
