@@ -10,8 +10,9 @@ use std::thread;
 use std::time::Instant;
 
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Loss, MemoryStore, Namespace,
-    PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId, Seal, StoreError,
+    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
+    LeaseStore, Loss, MemoryStore, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record,
+    Renewed, RequestId, Seal, StoreError,
 };
 use randflake_std::{Builder, ExactSystemClock, Plain, Randflake};
 
@@ -113,6 +114,14 @@ impl LeaseStore for Closing {
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         self.store.history(node_ids)
+    }
+
+    fn device(
+        &mut self,
+        device_id: u64,
+        request: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError> {
+        self.store.device(device_id, request)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

@@ -85,12 +85,12 @@ mod tests {
 
     /// How many looks there are in each tenth of a second of a minute, of 1,000 holders.
     fn looks(is_broken: impl Fn(u32) -> bool) -> Vec<u32> {
-        let now = Instant::now();
+        let begun = Instant::now();
+        let now = begun + MS * 1_000;
         let mut looks = vec![0; 600];
         for holder in 0..1_000_u32 {
             // They began at different times.
-            let begun = now - MS * holder;
-            let mut rule = LookAgain::new(TTL, begun);
+            let mut rule = LookAgain::new(TTL, begun + MS * holder);
             for (tenth, count) in (0..).zip(&mut looks) {
                 let part = f64::from((holder * 7_919 + tenth * 104_729) % 1_000) / 1_000.0;
                 let at = now + MS * 100 * tenth;

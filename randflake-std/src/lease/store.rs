@@ -47,14 +47,19 @@ pub trait LeaseStore: Send + Debug {
         false
     }
 
-    /// Whether the store still has these leases, found out by one read. Nothing is written.
+    /// Whether the store still has these leases: by one read, where the store can. Nothing is written.
     ///
     /// # Errors
     ///
     /// As for `renew`.
     fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
-        let _known_at_the_renewal = grants;
-        Ok(true)
+        let records = self.list()?;
+        let is_there = |grant: &Grant| {
+            let key = (grant.node_id, grant.token);
+            let mut records = records.iter().map(|record| &record.grant);
+            records.any(|there| (there.node_id, there.token) == key)
+        };
+        Ok(grants.iter().all(is_there))
     }
 
     /// Grants all that the request asks for at once, or nothing.
