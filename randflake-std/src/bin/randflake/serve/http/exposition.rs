@@ -139,10 +139,13 @@ fn write(service: &Service, who: &Who, text: &mut String) {
         "Whether the file of tokens cannot be used, so that revoked ones still count.",
     );
     stale.value(&[], u8::from(service.access.is_stale()));
-    if !service.is_admin_of_all(&who.0) {
-        // The rest is of all clients together.
-        return;
+    if service.is_admin_of_all(&who.0) {
+        write_totals(service, text);
     }
+}
+
+/// What all clients do together.
+fn write_totals(service: &Service, text: &mut String) {
     let counters = &service.counters;
     let mut requests = Family::new(
         text,
