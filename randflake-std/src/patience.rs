@@ -38,6 +38,8 @@ impl From<&StoreError> for Retry {
             StoreError::ClockSkew { .. } => Self::Later(None),
             StoreError::Terms { .. }
             | StoreError::SecretTaken { .. }
+            | StoreError::Dropped { .. }
+            | StoreError::NotNew(_)
             | StoreError::Invalid(_)
             | StoreError::Unusable(_) => Self::Never,
         }

@@ -33,12 +33,14 @@ use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::etcd::EtcdCluster;
+use engines::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Etcd {
     cluster: EtcdCluster,
     clock: Arc<ManualClock>,
     seen: Mutex<BTreeSet<String>>,
+    counters: NewCounters,
 }
 
 impl Etcd {
@@ -47,6 +49,7 @@ impl Etcd {
             cluster: EtcdCluster::start(1),
             clock: Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS)),
             seen: Mutex::default(),
+            counters: NewCounters::default(),
         }
     }
 }
@@ -58,8 +61,9 @@ impl Backend for Etcd {
             .lock()
             .unwrap()
             .insert(namespace.name().to_owned());
-        let store = EtcdStore::open_with_clock(&self.cluster.url(), namespace, clock)?;
-        Ok(Box::new(store))
+        let url = self.cluster.url();
+        let store = EtcdStore::open_with_clock(&url, namespace, clock)?;
+        Ok(Box::new(declared_new(&url, store)?))
     }
 
     fn url(&self) -> String {
@@ -115,22 +119,15 @@ fn restore_empty(cluster: &EtcdCluster, name: &str) {
 contract!(Etcd::new());
 segment_contract!(Etcd::new());
 
-/// Counters do not begin by themselves here: an administrator has begun each, while nothing was lost.
 impl Counters for Etcd {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        let mut store = patiently(|| EtcdStore::open(&self.cluster.url(), namespace)).unwrap();
-        let mut seen = self.seen.lock().unwrap();
-        if !seen.contains(LOST) && seen.insert(namespace.name().to_owned()) {
-            store.resume(1).unwrap();
-        }
-        Box::new(store)
+        let store = patiently(|| EtcdStore::open(&self.cluster.url(), namespace)).unwrap();
+        Box::new(self.counters.declared(namespace.name(), store).unwrap())
     }
 
     /// As a snapshot from before the first reservation that is restored into another cluster.
     fn lose_counters(&self) {
-        let mut seen = self.seen.lock().unwrap();
-        seen.insert(LOST.to_owned());
-        for name in seen.iter().filter(|name| *name != LOST) {
+        for name in self.counters.lose() {
             let key = STANDARD.encode(format!("randflake/{name}/counter"));
             let of_another = STANDARD.encode("1:1:0000000000000000:another:0");
             let put = serde_json::json!({"key": key, "value": of_another});
@@ -142,6 +139,3 @@ impl Counters for Etcd {
         600
     }
 }
-
-/// No namespace has that name.
-const LOST: &str = "(lost)";

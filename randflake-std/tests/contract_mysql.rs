@@ -23,8 +23,8 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreErr
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::Shared;
 use engines::mariadb::{Client, MariadbServer};
+use engines::{NewCounters, Shared, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 /// An empty one on the server that most tests share.
@@ -43,6 +43,7 @@ struct Mysql {
     database: String,
     clock: Arc<ManualClock>,
     behind: Mutex<Client>,
+    counters: NewCounters,
 }
 
 impl Mysql {
@@ -55,6 +56,7 @@ impl Mysql {
             database,
             clock,
             behind,
+            counters: NewCounters::default(),
         }
     }
 
@@ -66,7 +68,8 @@ impl Mysql {
 
 impl Backend for Mysql {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
-        Ok(Box::new(self.store(namespace)?))
+        let store = self.store(namespace)?;
+        Ok(Box::new(declared_new(&self.url(), store)?))
     }
 
     fn url(&self) -> String {
@@ -82,7 +85,7 @@ impl Backend for Mysql {
         let mut behind = self.behind.lock().unwrap();
         for statement in [
             "DELETE FROM randflake_record WHERE kind <> 0",
-            "UPDATE randflake_store SET id = id + 1, fingerprint = 'of another server'",
+            "UPDATE randflake_store SET id = id + 1",
         ] {
             behind.query_drop(statement).unwrap();
         }
@@ -102,6 +105,12 @@ segment_contract!(Mysql::new());
 
 impl Counters for Mysql {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        Box::new(patiently(|| self.store(namespace)).unwrap())
+        let store = patiently(|| self.store(namespace)).unwrap();
+        Box::new(self.counters.declared(namespace.name(), store).unwrap())
+    }
+
+    fn lose_counters(&self) {
+        self.counters.lose();
+        self.lose_memory();
     }
 }

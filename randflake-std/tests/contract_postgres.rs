@@ -25,14 +25,15 @@ use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::Shared;
 use engines::postgres::PostgresServer;
+use engines::{NewCounters, Shared, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Database {
     server: Arc<PostgresServer>,
     name: String,
     behind: Mutex<Client>,
+    counters: NewCounters,
 }
 
 impl Database {
@@ -57,6 +58,7 @@ impl Database {
             server,
             name,
             behind,
+            counters: NewCounters::default(),
         }
     }
 
@@ -70,7 +72,8 @@ impl Database {
 
 impl Backend for Database {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
-        Ok(Box::new(self.client(namespace)?))
+        let store = self.client(namespace)?;
+        Ok(Box::new(declared_new(&self.url(), store)?))
     }
 
     fn url(&self) -> String {
@@ -86,8 +89,7 @@ impl Backend for Database {
     /// As when a standby is promoted that has received nothing yet.
     fn lose_memory(&self) {
         let lost = "DELETE FROM randflake.record WHERE kind <> 0;
-            UPDATE randflake.record SET value = regexp_replace(value, '[^:]*$', 'of another server');
-            UPDATE randflake.store SET fingerprint = 'of another server'";
+            UPDATE randflake.record SET value = regexp_replace(value, '[^:]*$', 'of another server')";
         let mut behind = self.behind.lock().unwrap();
         behind.batch_execute(lost).unwrap();
     }
@@ -102,6 +104,12 @@ segment_contract!(Database::new());
 
 impl Counters for Database {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        Box::new(patiently(|| self.client(namespace)).unwrap())
+        let store = patiently(|| self.client(namespace)).unwrap();
+        Box::new(self.counters.declared(namespace.name(), store).unwrap())
+    }
+
+    fn lose_counters(&self) {
+        self.counters.lose();
+        self.lose_memory();
     }
 }

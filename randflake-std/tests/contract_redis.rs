@@ -22,8 +22,7 @@ mod rights;
 mod segment_contract;
 
 use core::time::Duration;
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
@@ -31,12 +30,13 @@ use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::redis::RedisServer;
+use engines::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Redis {
     server: RedisServer,
     clock: Arc<ManualClock>,
-    seen: Mutex<BTreeSet<String>>,
+    counters: NewCounters,
 }
 
 impl Redis {
@@ -44,7 +44,7 @@ impl Redis {
         Self {
             server: RedisServer::start(),
             clock: Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS)),
-            seen: Mutex::default(),
+            counters: NewCounters::default(),
         }
     }
 }
@@ -52,13 +52,9 @@ impl Redis {
 impl Backend for Redis {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         let clock = Arc::clone(&self.clock);
-        let mut store = RedisStore::open_with_clock(&self.server.url(), namespace, clock)?;
-        let mut seen = self.seen.lock().unwrap();
-        if seen.insert(namespace.name().to_owned()) {
-            // It is new.
-            store.end_quarantine()?;
-        }
-        Ok(Box::new(store))
+        let url = self.server.url();
+        let store = RedisStore::open_with_clock(&url, namespace, clock)?;
+        Ok(Box::new(declared_new(&url, store)?))
     }
 
     fn url(&self) -> String {
@@ -81,19 +77,14 @@ impl Backend for Redis {
 contract!(Redis::new());
 segment_contract!(Redis::new());
 
-/// Counters do not begin by themselves here: an administrator has begun each, while nothing was lost.
 impl Counters for Redis {
     fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        let mut store = patiently(|| RedisStore::open(&self.server.url(), namespace)).unwrap();
-        let mut seen = self.seen.lock().unwrap();
-        if !seen.contains(LOST) && seen.insert(namespace.name().to_owned()) {
-            store.resume(1).unwrap();
-        }
-        Box::new(store)
+        let store = patiently(|| RedisStore::open(&self.server.url(), namespace)).unwrap();
+        Box::new(self.counters.declared(namespace.name(), store).unwrap())
     }
 
     fn lose_counters(&self) {
-        self.seen.lock().unwrap().insert(LOST.to_owned());
+        self.counters.lose();
         self.lose_memory();
     }
 
@@ -101,6 +92,3 @@ impl Counters for Redis {
         2_000
     }
 }
-
-/// No namespace has that name.
-const LOST: &str = "(lost)";

@@ -85,8 +85,7 @@ struct Redis(RedisServer);
 impl Redis {
     fn new() -> Self {
         let redis = Self(RedisServer::start());
-        // Here counters do not begin by themselves.
-        redis.open().resume(1).unwrap();
+        redis.open().create().unwrap();
         redis
     }
 }
@@ -107,6 +106,14 @@ impl Engine for Redis {
 
 /// A server that crashes and comes back has kept what it answered.
 struct Postgres(PostgresServer);
+
+impl Postgres {
+    fn new() -> Self {
+        let postgres = Self(PostgresServer::start());
+        postgres.open().create().unwrap();
+        postgres
+    }
+}
 
 impl Engine for Postgres {
     fn url(&self) -> String {
@@ -131,7 +138,9 @@ impl Mysql {
             .client(None)
             .query_drop("CREATE DATABASE ids")
             .unwrap();
-        Self(server)
+        let mysql = Self(server);
+        mysql.open().create().unwrap();
+        mysql
     }
 }
 
@@ -154,8 +163,7 @@ struct Etcd(EtcdCluster);
 impl Etcd {
     fn new() -> Self {
         let etcd = Self(EtcdCluster::start(1));
-        // Here as on Redis.
-        etcd.open().resume(1).unwrap();
+        etcd.open().create().unwrap();
         etcd
     }
 }
@@ -195,7 +203,7 @@ macro_rules! on_every_engine {
 on_every_engine! {
     sqlite: crate::Sqlite::new(),
     redis: crate::Redis::new(),
-    postgres: crate::Postgres(crate::PostgresServer::start()),
+    postgres: crate::Postgres::new(),
     mariadb: crate::Mysql::new(),
     etcd: crate::Etcd::new(),
 }

@@ -279,6 +279,10 @@ fn the_thread_ends_with_the_last_handle() {
             self.0.counter()
         }
 
+        fn create(&mut self) -> Result<(), CounterError> {
+            self.0.create()
+        }
+
         fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
             self.0.resume(number)
         }

@@ -95,9 +95,10 @@ fn a_full_namespace_is_waited_for_until_a_holder_releases() {
 fn a_quarantine_is_waited_for_until_an_operator_ends_it() {
     let files = Files::new();
     let mut operator = files.store();
+    operator.create_namespace().unwrap();
     operator.quarantine().unwrap();
     let handle = meanwhile(builder(files.store()), StoreErrorKind::Quarantined, |_| {
-        operator.end_quarantine().unwrap();
+        operator.override_quarantine().unwrap();
     });
     handle.generate_wait(PATIENCE).unwrap();
 }
@@ -108,7 +109,10 @@ fn a_quarantine_is_waited_for_until_it_ends() {
     let now = ExactSystemClock.now().unwrap();
     let clock = Arc::new(ManualClock::at_unix_ms(now.as_millis().try_into().unwrap()));
     let open = || SqliteStore::open_with_clock(&files.path, &namespace(), Arc::clone(&clock));
-    open().unwrap().quarantine().unwrap();
+    let mut operator = open().unwrap();
+    operator.create_namespace().unwrap();
+    operator.quarantine().unwrap();
+    drop(operator);
     let builder = builder(open().unwrap());
     let handle = meanwhile(builder, StoreErrorKind::Quarantined, |retry_in| {
         clock.advance_ms(retry_in.as_millis().try_into().unwrap());

@@ -8,6 +8,7 @@ use randflake_std::lease::{LeaseStore, Namespace, open};
 use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain};
 use tempfile::TempDir;
 
+use super::engines::declared_new;
 use super::engines::etcd::EtcdCluster;
 use super::engines::mariadb::MariadbServer;
 use super::engines::postgres::PostgresServer;
@@ -177,7 +178,9 @@ impl Engine {
     pub(crate) fn wide_space(&self) -> Space<'_> {
         Space {
             engine: self,
-            namespace: Namespace::new("wide", Wide).unwrap(),
+            namespace: Namespace::new("wide", Wide)
+                .unwrap()
+                .with_max_ttl(Duration::from_millis(TTL)),
         }
     }
 
@@ -224,7 +227,8 @@ pub(crate) struct Space<'e> {
 
 impl Space<'_> {
     pub(crate) fn open(&self) -> Box<dyn LeaseStore> {
-        open(&self.engine.url(), &self.namespace).unwrap()
+        let url = self.engine.url();
+        declared_new(&url, open(&url, &self.namespace).unwrap()).unwrap()
     }
 
     pub(crate) fn node_ids(&self) -> u32 {

@@ -20,14 +20,8 @@ pub(crate) fn ask(
     })
 }
 
-/// On a server that is new.
 pub(crate) fn acquire(store: &mut dyn LeaseStore, count: u32, ttl: u64) -> Vec<Grant> {
-    loop {
-        match ask(store, count, ttl) {
-            Err(StoreError::Quarantined { .. }) => store.end_quarantine().unwrap(),
-            outcome => return outcome.unwrap().grants,
-        }
-    }
+    ask(store, count, ttl).unwrap().grants
 }
 
 /// Releases what nothing was issued from.

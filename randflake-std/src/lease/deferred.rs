@@ -152,8 +152,16 @@ where
         self.store()?.quarantine()
     }
 
+    fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.store()?.create_namespace()
+    }
+
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
         self.store()?.end_quarantine()
+    }
+
+    fn override_quarantine(&mut self) -> Result<(), StoreError> {
+        self.store()?.override_quarantine()
     }
 
     fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
@@ -162,6 +170,10 @@ where
 
     fn drop_namespace(&mut self) -> Result<(), StoreError> {
         self.store()?.drop_namespace()
+    }
+
+    fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.store()?.reopen_namespace()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -45,6 +45,13 @@ pub enum StoreError {
         /// The one that it was asked for.
         asked: String,
     },
+    /// The namespace was dropped. Only a person opens it again: [`LeaseStore::reopen_namespace`](super::LeaseStore::reopen_namespace).
+    Dropped {
+        /// When every lease from before has expired by the store's clock, as time since the Unix epoch.
+        until: Duration,
+    },
+    /// The namespace was declared new, and is not; the message says how that shows. The quarantine goes on.
+    NotNew(String),
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
     /// The engine cannot be used until something is changed; the message says what. Nothing was done.
@@ -59,6 +66,8 @@ randflake_core::readable_debug!(StoreError {
     ClockSkew,
     Terms,
     SecretTaken,
+    Dropped,
+    NotNew,
     Invalid,
     Unusable,
     Unavailable
@@ -78,6 +87,10 @@ pub enum StoreErrorKind {
     Terms,
     /// [`StoreError::SecretTaken`]
     SecretTaken,
+    /// [`StoreError::Dropped`]
+    Dropped,
+    /// [`StoreError::NotNew`]
+    NotNew,
     /// [`StoreError::Invalid`]
     Invalid,
     /// [`StoreError::Unusable`]
@@ -106,6 +119,8 @@ impl StoreError {
             Self::ClockSkew { .. } => StoreErrorKind::ClockSkew,
             Self::Terms { .. } => StoreErrorKind::Terms,
             Self::SecretTaken { .. } => StoreErrorKind::SecretTaken,
+            Self::Dropped { .. } => StoreErrorKind::Dropped,
+            Self::NotNew(_) => StoreErrorKind::NotNew,
             Self::Invalid(_) => StoreErrorKind::Invalid,
             Self::Unusable(_) => StoreErrorKind::Unusable,
             Self::Unavailable(_) => StoreErrorKind::Unavailable,
@@ -151,7 +166,18 @@ impl Display for StoreError {
             Self::Terms { stored, asked } => write!(
                 f,
                 "the namespace has other terms: it is stored with {stored}, and opened with {asked}. Ids could repeat, so \
-                 nothing is granted: use what is stored, or another namespace"
+                 nothing is granted. Terms are fixed when a namespace is created: use what is stored, or another namespace"
+            ),
+            Self::Dropped { until } => write!(
+                f,
+                "the namespace was dropped, and leases of it may be in use until {}. Nothing is granted until somebody \
+                 opens it again: `randflake lease init --reopen`, or use another namespace",
+                utc(*until)
+            ),
+            Self::NotNew(why) => write!(
+                f,
+                "the namespace is not new: {why}. Wait for the end of the quarantine; if it was set wrongly, and no process \
+                 has a lease of this namespace, end it by `randflake lease quarantine --end`"
             ),
             Self::SecretTaken { namespace, asked } => write!(
                 f,

@@ -76,7 +76,7 @@ pub use memory::MemoryStore;
 pub use mysql::Mysql;
 #[cfg(feature = "mysql")]
 pub use mysql::MysqlStore;
-pub use namespace::{DEFAULT_MAX_TTL, Namespace, NamespaceError};
+pub use namespace::{ASSUMED_MAX_TTL, DEFAULT_MAX_TTL, Namespace, NamespaceError};
 pub use namespace_list::NamespaceList;
 pub use occupancy::{Occupancy, occupancy};
 #[cfg(feature = "postgres")]

@@ -8,8 +8,11 @@ use randflake_core::{AnyLayout, LayoutSpec};
 
 use crate::ledger::{Seal, Terms};
 
-/// The longest TTL that a namespace allows unless it is set: 300 s.
-pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(300);
+/// The longest TTL that a namespace allows unless it is set: 60 s.
+pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(60);
+
+/// The longest TTL that is assumed at least of a namespace whose record is not there, where it may have been lost: 300 s.
+pub const ASSUMED_MAX_TTL: Duration = Duration::from_secs(300);
 
 const MAX_NAME_LEN: usize = 64;
 
@@ -82,10 +85,16 @@ impl Namespace {
         Ok(())
     }
 
-    /// Sets the longest TTL that any holder may ask for, 300 s unless set; at least one tick.
+    /// Sets the longest TTL that any holder may ask for, 60 s unless set; at least one tick.
     ///
-    /// It is stored when the namespace is created, and cannot be changed. After a data loss the store grants nothing
-    /// for this long, so a shorter one recovers sooner.
+    /// It is one of the namespace's terms, as the layout is: stored when the namespace is created, fixed from then on, and
+    /// set by every process that leases. An acquire or a renewal with another one is refused as
+    /// [`StoreError::Terms`](super::StoreError::Terms). Whoever only looks, releases or administers takes the stored one unless
+    /// it is set.
+    ///
+    /// After a data loss the store grants nothing for this long and 20 s, so a shorter one recovers sooner. If the
+    /// namespace's record is lost, too, the store waits for the longest TTL that is set here, and at least for
+    /// [`ASSUMED_MAX_TTL`]: set the same one everywhere if it is longer.
     #[must_use]
     pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
         self.terms.max_ttl_ms = Some(ms(max_ttl).max(self.spec().tick_ms()));
@@ -128,7 +137,7 @@ impl Namespace {
         u64::from(self.spec().max_node_id()) + 1
     }
 
-    /// The longest TTL allowed when the namespace is created.
+    /// The longest TTL of a lease, as set or stored; [`DEFAULT_MAX_TTL`] unless it is.
     #[must_use]
     pub fn max_ttl(&self) -> Duration {
         self.terms.max_ttl()

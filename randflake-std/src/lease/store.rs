@@ -115,22 +115,45 @@ pub trait LeaseStore: Send + Debug {
     /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError>;
 
+    /// Creates the namespace if it is not there, by this store's terms, without a lease. Returns the quarantine that it is in:
+    /// on a server a namespace that is not there may have been lost.
+    ///
+    /// # Errors
+    ///
+    /// As for [`acquire`](LeaseStore::acquire).
+    fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError>;
+
     /// Starts a quarantine: grants nothing until every lease granted so far has expired, including any that the store
     /// does not know. Returns how long that takes. For an operator who has restored a backup in a way that the store
     /// cannot detect.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`]; [`StoreError::Invalid`] if the namespace is not there.
     fn quarantine(&mut self) -> Result<Duration, StoreError>;
 
-    /// Ends a quarantine, for an operator who knows that no forgotten lease is alive: on a new server, or after a
-    /// quarantine that was set by a wrong clock.
+    /// Declares that the namespace is new, so that it grants at once: creates it if it is not there, and ends its
+    /// quarantine. For an operator, or a test, who knows that no lease was ever granted in it. Does nothing if there is no
+    /// quarantine.
+    ///
+    /// One conditional write: it takes place only if the quarantine's cause is [`QuarantineCause::New`](super::QuarantineCause::New),
+    /// no node id was leased, and no other process has made the namespace anew or moved its quarantine since this store
+    /// has seen it first. A holder of a lease from before the store lost its memory does that when it renews: so who is not
+    /// sure calls [`create_namespace`](LeaseStore::create_namespace) first, and this after a third of the longest TTL and
+    /// some seconds.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    /// [`StoreError::NotNew`], and as for [`acquire`](LeaseStore::acquire).
     fn end_quarantine(&mut self) -> Result<(), StoreError>;
+
+    /// Ends a quarantine whatever it is for, as one that was set by a wrong clock. Whoever ends one too early lets ids
+    /// repeat: no process may hold a lease that the store has forgotten.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`]; [`StoreError::Dropped`].
+    fn override_quarantine(&mut self) -> Result<(), StoreError>;
 
     /// The quarantine, if the namespace is in one. Nothing is written.
     ///
@@ -139,9 +162,9 @@ pub trait LeaseStore: Send + Debug {
     /// [`StoreError::Unavailable`].
     fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError>;
 
-    /// Removes the namespace's leases and terms; its counter stays. Whoever opens it again may bring another layout and
-    /// secret, and waits in quarantine, as in a store that has lost its memory, until every lease of before has expired.
-    /// Does nothing where the namespace is not there.
+    /// Removes the namespace's leases and terms; its counter stays. From then on every acquire is refused as
+    /// [`StoreError::Dropped`] until a person opens it again: [`reopen_namespace`](LeaseStore::reopen_namespace). Does nothing
+    /// where the namespace is not there.
     ///
     /// Live leases are removed too: their holders go on until these leases end, and cannot renew them.
     ///
@@ -149,6 +172,14 @@ pub trait LeaseStore: Send + Debug {
     ///
     /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
     fn drop_namespace(&mut self) -> Result<(), StoreError>;
+
+    /// Opens a namespace again that was dropped, by this store's terms, which may be other ones than before. Returns the
+    /// quarantine in which it waits until every lease from before has expired, unless they have.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] if it was not dropped; [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError>;
 
     /// The store's clock, as time since the Unix epoch.
     ///
@@ -219,8 +250,16 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
         (**self).quarantine()
     }
 
+    fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        (**self).create_namespace()
+    }
+
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
         (**self).end_quarantine()
+    }
+
+    fn override_quarantine(&mut self) -> Result<(), StoreError> {
+        (**self).override_quarantine()
     }
 
     fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
@@ -229,6 +268,10 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn drop_namespace(&mut self) -> Result<(), StoreError> {
         (**self).drop_namespace()
+    }
+
+    fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        (**self).reopen_namespace()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -26,7 +26,7 @@ pub struct Acquire<'a> {
 /// known is claimed by a further write, which only one of two copies of a process can do.
 #[must_use]
 pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Asking<'_>) -> Decision<Vec<NodeRecord>> {
-    let mut standing = match Standing::of(view, asking) {
+    let mut standing = match Standing::of_a_holder(view, asking) {
         Ok(standing) => standing,
         Err(refusal) => return Decision::refused(refusal),
     };
@@ -168,7 +168,13 @@ impl Standing {
             .max(self.record.quarantine.min(now.tick.saturating_add(span)));
         let furthest = begins.saturating_add(span);
         if free_from > furthest {
-            let near = now.tick + (free_from - furthest);
+            // A quarantine that lasts longer than a span lets a lease begin two spans ahead, until it is nearer.
+            let ahead = if free_from <= self.record.quarantine.saturating_add(span) {
+                span.saturating_mul(2)
+            } else {
+                span
+            };
+            let near = free_from.saturating_sub(ahead);
             return Err(StoreError::Exhausted {
                 retry_in: now.until(near),
             });

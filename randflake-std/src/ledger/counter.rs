@@ -53,17 +53,32 @@ fn reserve(status: CounterStatus, count: u64) -> Result<Segment, CounterError> {
     Ok(segment)
 }
 
+/// Where a counter begins that somebody says is new.
+fn create(view: &CounterView) -> Result<u64, CounterError> {
+    let status = status(view);
+    match &view.record {
+        Some(record) if record.next > 1 || status.lost => {
+            let next = record.next;
+            Err(CounterError::Invalid(format!(
+                "the counter is not new: as far as the store knows, {next} is its next number; if the store may have lost \
+                 numbers, resume it above every number ever reserved"
+            )))
+        }
+        _ => Ok(1),
+    }
+}
+
 impl<E: Engine> Ledger<E> {
     /// Moves the counter to where a rule says, which also gives the answer.
     fn count<T>(
         &mut self,
-        rule: impl Fn(CounterStatus) -> Result<(u64, T), CounterError>,
+        rule: impl Fn(&CounterView) -> Result<(u64, T), CounterError>,
     ) -> Result<T, CounterError> {
         for _ in 0..TRIES {
             let view = self.records.read_counter()?;
             let checked = match &view.continuity.fault {
                 Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
-                None => rule(status(&view)),
+                None => rule(&view),
             };
             let (next, answer) = checked.inspect_err(|_| self.records.engine.abandon())?;
             let vouched = view.continuity.fingerprint;
@@ -84,8 +99,8 @@ impl<E: Engine> Ledger<E> {
 
 impl<E: Engine> SegmentStore for Ledger<E> {
     fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
-        self.count(|status| {
-            let segment = reserve(status, count)?;
+        self.count(|view| {
+            let segment = reserve(status(view), count)?;
             Ok((segment.end(), segment))
         })
     }
@@ -96,10 +111,14 @@ impl<E: Engine> SegmentStore for Ledger<E> {
         Ok(status(&view))
     }
 
+    fn create(&mut self) -> Result<(), CounterError> {
+        self.count(|view| Ok((create(view)?, ())))
+    }
+
     fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
-        self.count(|status| {
+        self.count(|view| {
             CounterError::segment(number, 1)?;
-            let next = status.next.max(number);
+            let next = status(view).next.max(number);
             Ok((next, next))
         })
     }

@@ -40,7 +40,9 @@ pub(crate) use client::{NAMES_LISTED, all, find, names};
 pub use counter::{CounterRecord, CounterView};
 pub use engine::{Before, Engine, Entry, Key, Keys, Reading, Write};
 pub use past::Past;
-pub use quarantine::{drop_namespace, end_quarantine, quarantine};
+pub use quarantine::{
+    create, drop_namespace, end_quarantine, override_quarantine, quarantine, reopen,
+};
 pub use record::{NamespaceRecord, NodeRecord, Reason};
 pub use records::Records;
 pub use release::release;

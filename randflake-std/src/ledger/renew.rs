@@ -106,7 +106,7 @@ pub fn renew(
             answer: Ok(vec![Err(Loss::Released); leases.len()]),
         };
     }
-    let mut standing = match Standing::of(view, asking) {
+    let mut standing = match Standing::of_a_holder(view, asking) {
         Ok(standing) => standing,
         // The clock of a resumed machine is late until somebody sets it. By a wrong clock no end is written.
         Err(refusal @ StoreError::ClockSkew { .. }) => return lost(view, leases, refusal),

@@ -7,14 +7,23 @@ use super::{NamespaceRecord, NodeRecord};
 /// What this process has seen.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// Origin and writes of the namespace's record.
-    namespace: Option<(u64, u64)>,
+    /// The namespace's record.
+    namespace: Option<SeenNamespace>,
     /// It had a lease.
     has_leased: bool,
     /// For each node id that it had: the end of the last lease, cut where it was released.
     ends: BTreeMap<u32, u64>,
     /// The leases are those of others, who tell of them.
     is_for_others: bool,
+}
+
+/// What a process remembers of a namespace's record.
+#[derive(Clone, Copy, Debug)]
+struct SeenNamespace {
+    origin: u64,
+    writes: u64,
+    /// The first tick after the quarantine.
+    quarantine: u64,
 }
 
 impl Seen {
@@ -24,10 +33,19 @@ impl Seen {
         match (self.namespace, record) {
             (None, _) => false,
             (Some(_), None) => true,
-            (Some((origin, writes)), Some(record)) => {
-                record.origin != origin || record.writes < writes
+            (Some(seen), Some(record)) => {
+                record.origin != seen.origin || record.writes < seen.writes
             }
         }
+    }
+
+    /// Whether somebody else has made the record anew or moved its quarantine since this process has seen it. A key that it
+    /// has learnt changes nothing of that.
+    #[must_use]
+    pub fn has_changed(&self, record: Option<&NamespaceRecord>) -> bool {
+        let seen = self.namespace.zip(record);
+        let is_moved = seen.is_some_and(|(seen, record)| record.quarantine != seen.quarantine);
+        is_moved || self.contradicts(record)
     }
 
     /// The end of the last lease of a node id that this process had; 0 if it had none.
@@ -61,7 +79,11 @@ impl Seen {
 
     /// Notes the namespace's record as it is now.
     pub fn note_namespace(&mut self, record: &NamespaceRecord) {
-        self.namespace = Some((record.origin, record.writes));
+        self.namespace = Some(SeenNamespace {
+            origin: record.origin,
+            writes: record.writes,
+            quarantine: record.quarantine,
+        });
     }
 
     /// Notes a lease of this process as it was written.

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{Change, NamespaceRecord, Reason, Seen, StoreTime, Terms, View};
 use crate::date::span;
-use crate::lease::{DEFAULT_MAX_TTL, MAX_SKEW, Quarantine, QuarantineCause, StoreError};
+use crate::lease::{ASSUMED_MAX_TTL, MAX_SKEW, Quarantine, QuarantineCause, StoreError};
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,8 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// The namespace of a view, for who asks.
+    /// The namespace of a view, for one who looks, releases or administers: a longest TTL that they do not name is the
+    /// stored one.
     ///
     /// A record that is not there is made. A quarantine is set where leases may have been forgotten: the engine
     /// is another than when the record was written, the record is gone or older than this process has seen it.
@@ -81,6 +82,23 @@ impl Standing {
     /// Nothing may be written then: the engine loses what it answers, the clocks of store and machine differ by more
     /// than [`MAX_SKEW`], the namespace means something else.
     pub fn of(view: &View, asking: &Asking<'_>) -> Result<Self, StoreError> {
+        Self::under(view, asking, asking.terms)
+    }
+
+    /// The namespace of a view, for one who leases, or who makes it: a longest TTL that they do not name is
+    /// [`DEFAULT_MAX_TTL`](crate::lease::DEFAULT_MAX_TTL).
+    ///
+    /// # Errors
+    ///
+    /// As for [`of`](Standing::of); and [`StoreError::Dropped`]: only a person opens a namespace again, by
+    /// [`reopen`](super::reopen).
+    pub fn of_a_holder(view: &View, asking: &Asking<'_>) -> Result<Self, StoreError> {
+        let standing = Self::under(view, asking, &asking.terms.of_a_holder())?;
+        standing.check_dropped()?;
+        Ok(standing)
+    }
+
+    fn under(view: &View, asking: &Asking<'_>, terms: &Terms) -> Result<Self, StoreError> {
         if let Some(fault) = &view.continuity.fault {
             return Err(StoreError::unusable(fault.clone()));
         }
@@ -88,7 +106,7 @@ impl Standing {
         if let Some(expected) = asking.clock {
             expected.check(view.now)?;
         }
-        let now = StoreTime::at(view.now, asking.terms.spec)?;
+        let now = StoreTime::at(view.now, terms.spec)?;
         let there = view.namespace.as_ref();
         let there = there.filter(|record| !record.reason.is_dropped);
         let mut standing = Self {
@@ -96,10 +114,7 @@ impl Standing {
             record: match there {
                 Some(stored) => stored.clone(),
                 None => NamespaceRecord {
-                    terms: Terms {
-                        max_ttl_ms: Some(ms(asking.terms.max_ttl())),
-                        ..*asking.terms
-                    },
+                    terms: terms.of_a_holder(),
                     origin: asking.fresh.0,
                     writes: 0,
                     quarantine: 0,
@@ -110,16 +125,9 @@ impl Standing {
             before: view.namespace.clone(),
             is_changed: there.is_none(),
         };
-        standing.check_terms(asking.terms)?;
-        if let Some(dropped) = view.namespace.as_ref().filter(|_| there.is_none()) {
-            // In ticks of a layout that may be another.
-            let until = dropped.terms.spec.unix_ms(dropped.quarantine);
-            standing.quarantine(view, asking.seen, QuarantineCause::Dropped);
-            // Where it is the same layout, that tick has not begun.
-            standing.quarantine_until(Duration::from_millis(until.saturating_sub(1)));
-            return Ok(standing);
-        }
-        let is_known = match there {
+        standing.check_terms(terms)?;
+        let dropped = view.namespace.as_ref().filter(|_| there.is_none());
+        let is_known = match there.or(dropped) {
             Some(stored) => stored.fingerprint == view.continuity.fingerprint,
             // Node ids that were leased belong to a record that was deleted.
             None => {
@@ -127,7 +135,14 @@ impl Standing {
                     && view.nodes.iter().all(|node| node.record.is_none())
             }
         };
-        if !is_known || asking.seen.contradicts(view.namespace.as_ref()) {
+        let has_forgotten = !is_known || asking.seen.contradicts(view.namespace.as_ref());
+        if let Some(dropped) = dropped {
+            standing.begin_after(dropped);
+            if has_forgotten {
+                // Also that it was opened again meanwhile.
+                standing.quarantine(view, asking.seen, QuarantineCause::Dropped);
+            }
+        } else if has_forgotten {
             let granted_nothing = there.is_none() || standing.is_new();
             let cause = if granted_nothing && !asking.seen.has_leased() {
                 QuarantineCause::New
@@ -137,6 +152,29 @@ impl Standing {
             standing.quarantine(view, asking.seen, cause);
         }
         Ok(standing)
+    }
+
+    /// Waits for the leases of a namespace that was dropped: the mark says when the last one ends, in ticks of a layout
+    /// that may be another.
+    fn begin_after(&mut self, dropped: &NamespaceRecord) {
+        self.record.reason.since = self.now.tick;
+        self.record.reason.cause = QuarantineCause::Dropped;
+        let until = dropped.terms.spec.unix_ms(dropped.quarantine);
+        // Where it is the same layout, that tick has not begun.
+        self.quarantine_until(Duration::from_millis(until.saturating_sub(1)));
+    }
+
+    /// Refuses a namespace that was dropped, and that nobody has opened since.
+    pub(super) fn check_dropped(&self) -> Result<(), StoreError> {
+        let dropped = self.before.as_ref();
+        match dropped.filter(|record| record.reason.is_dropped) {
+            None => Ok(()),
+            Some(dropped) => {
+                let until = dropped.terms.spec.unix_ms(dropped.quarantine);
+                let until = Duration::from_millis(until);
+                Err(StoreError::Dropped { until })
+            }
+        }
     }
 
     /// Refuses other terms; a key that is not known yet becomes known.
@@ -163,12 +201,12 @@ impl Standing {
             // Its only holder is who asks.
             None if view.is_sole => terms.max_ttl(),
             // What the lost record allowed is not known.
-            None => terms.max_ttl().max(DEFAULT_MAX_TTL),
+            None => terms.max_ttl().max(ASSUMED_MAX_TTL),
         };
         let over = self
             .now
             .tick
-            .saturating_add(terms.ticks(longest + 2 * MAX_SKEW));
+            .saturating_add(terms.quarantine_ticks(longest));
         if self.quarantine_left().is_zero() {
             self.record.reason.since = self.now.tick;
         }
@@ -182,7 +220,7 @@ impl Standing {
     }
 
     /// Whether it has granted nothing yet, because it waits since it was made.
-    fn is_new(&self) -> bool {
+    pub(super) fn is_new(&self) -> bool {
         !self.quarantine_left().is_zero() && self.record.reason.cause == QuarantineCause::New
     }
 
@@ -197,7 +235,7 @@ impl Standing {
         self.record.quarantine = self.record.quarantine.max(tick);
     }
 
-    /// Grants again at once: the quarantine was set wrongly, or no lease was granted before.
+    /// Grants again at once, whatever the quarantine is for.
     pub fn end_quarantine(&mut self) {
         self.record.quarantine = 0;
         // Since when it was there stays: what was granted before that, the history may not know.
@@ -224,7 +262,7 @@ impl Standing {
     /// How far ahead of now a lease can end that was granted by a clock that differs as is allowed, in ticks.
     pub(super) fn span(&self) -> u64 {
         let terms = &self.record.terms;
-        terms.ticks(terms.max_ttl() + 2 * MAX_SKEW)
+        terms.quarantine_ticks(terms.max_ttl())
     }
 
     /// How long nothing is granted; zero if the namespace grants.
@@ -282,8 +320,4 @@ impl Standing {
             window: None,
         }
     }
-}
-
-fn ms(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

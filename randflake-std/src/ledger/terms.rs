@@ -5,7 +5,7 @@ use core::time::Duration;
 use randflake_core::{Field, LayoutSpec, Permutation, Sparx64};
 
 use crate::date::{span, utc};
-use crate::lease::DEFAULT_MAX_TTL;
+use crate::lease::{DEFAULT_MAX_TTL, MAX_SKEW};
 
 /// What all holders of a namespace agree on. It is stored with the namespace, and whoever brings other terms is
 /// refused: two layouts, two secrets or plain beside encrypted ids would make equal ids out of different leases.
@@ -18,7 +18,8 @@ pub struct Terms {
     /// Plain or encrypted, and under which key; `None` from one who has no key, as a server that leases for
     /// devices.
     pub seal: Option<Seal>,
-    /// The longest TTL of any lease, in milliseconds; `None` from one who takes what is stored.
+    /// The longest TTL of any lease, in milliseconds; `None` from one who names none. To lease that means
+    /// [`DEFAULT_MAX_TTL`]; whoever leases nothing takes what is stored.
     pub max_ttl_ms: Option<u64>,
 }
 
@@ -61,6 +62,21 @@ impl Terms {
             .map_or(DEFAULT_MAX_TTL, Duration::from_millis)
     }
 
+    /// The terms of one who leases: a longest TTL that is not named is the default one. Otherwise a namespace that was
+    /// lost would be made anew with a shorter TTL than its holders have.
+    pub(super) fn of_a_holder(&self) -> Self {
+        Self {
+            max_ttl_ms: Some(ms(self.max_ttl())),
+            ..*self
+        }
+    }
+
+    /// How long a quarantine lasts that waits for leases of up to a TTL, in ticks: the clock that granted them and the one
+    /// that began the quarantine may both be off. Each span is rounded up by itself, as a TTL is.
+    pub(super) fn quarantine_ticks(&self, longest: Duration) -> u64 {
+        self.ticks(longest).saturating_add(self.ticks(2 * MAX_SKEW))
+    }
+
     /// A time span in ticks, rounded up.
     #[must_use]
     pub fn ticks(&self, span: Duration) -> u64 {
@@ -75,6 +91,10 @@ impl Terms {
             && agree(self.seal, other.seal)
             && agree(self.max_ttl_ms, other.max_ttl_ms)
     }
+}
+
+fn ms(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn agree<T: PartialEq>(ours: Option<T>, theirs: Option<T>) -> bool {

@@ -75,8 +75,8 @@ impl Display for CounterError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost { reached: 1 } => f.write_str(
-                "the store has no such counter, or has forgotten it: start it with a number above every number ever \
-                 reserved",
+                "the store has no such counter, or has forgotten it: if it is new, declare it so (`randflake segment init`); \
+                 else resume it with a number above every number ever reserved",
             ),
             Self::Lost { reached } => write!(
                 f,

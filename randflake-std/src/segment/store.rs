@@ -20,8 +20,8 @@ use super::{CounterError, Segment};
 ///    counter may have gone back. Leases are safe again once they have expired; a counter never is. So reservations are
 ///    refused as [`CounterError::Lost`] until an operator says, with `resume`, where to continue. Each store's
 ///    documentation lists what it detects.
-/// 5. A missing counter begins at 1 if the store can tell that it never existed; otherwise an operator starts it with
-///    `resume`.
+/// 5. A missing counter begins at 1 if the store can tell that it never existed, as one in a file can. On a server it may
+///    have been lost, so it is `Lost` until an operator declares it new ([`create`](SegmentStore::create)) or resumes it.
 /// 6. No clock is involved, and a reservation costs the same for any length.
 pub trait SegmentStore: Send + Debug {
     /// Reserves the next `count` numbers. Not idempotent: after an unknown outcome, reserve again, which may leave a
@@ -40,6 +40,15 @@ pub trait SegmentStore: Send + Debug {
     /// What any operation meets.
     fn counter(&mut self) -> Result<CounterStatus, CounterError>;
 
+    /// Declares that the counter is new, so that it begins at 1. For an operator who knows that no number of it was ever
+    /// reserved. Does nothing if it was declared so and nothing was reserved since.
+    ///
+    /// # Errors
+    ///
+    /// [`CounterError::Invalid`] when the counter has reserved numbers, was resumed or may have gone back; and the engine's
+    /// errors.
+    fn create(&mut self) -> Result<(), CounterError>;
+
     /// Continues at `number`, or at the counter's position if that is higher; returns which. For an operator: to begin
     /// at a number other than 1, and after a data loss, when `number` must be higher than every number ever reserved.
     ///
@@ -57,6 +66,10 @@ impl<S: SegmentStore + ?Sized> SegmentStore for Box<S> {
 
     fn counter(&mut self) -> Result<CounterStatus, CounterError> {
         (**self).counter()
+    }
+
+    fn create(&mut self) -> Result<(), CounterError> {
+        (**self).create()
     }
 
     fn resume(&mut self, number: u64) -> Result<u64, CounterError> {

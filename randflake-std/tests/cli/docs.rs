@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "keygen",
     "generate",
     "explain",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 28] = [
     "histogram",
     "segment",
     "segment status",
+    "segment init",
     "segment resume",
     "lease",
     "lease acquire",

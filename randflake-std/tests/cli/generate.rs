@@ -264,13 +264,13 @@ fn a_store_without_free_node_ids_says_when_to_try_again() {
         token: Token::random().unwrap(),
         holder: "a crowd",
         nodes: NodeIds::Any(131_072),
-        ttl: 300,
+        ttl: 60,
     };
     store.acquire(&request).unwrap();
     let said = user.run_keyed(&["generate"]).fails(3);
     let wait = said.strip_prefix("too few node ids are free: try again in ");
     let wait = humantime::parse_duration(wait.unwrap()).unwrap();
-    assert!(wait <= Duration::from_secs(300), "{said}");
+    assert!(wait <= Duration::from_secs(60), "{said}");
 }
 
 #[test]

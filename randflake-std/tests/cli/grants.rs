@@ -20,13 +20,13 @@ fn live(user: &User) -> Vec<Value> {
 #[test]
 fn a_lease_is_taken_renewed_and_released() {
     let user = User::new();
-    let taken = acquire(&user, &["-n", "2", "--ttl", "90s", "--holder", "import/7"]);
+    let taken = acquire(&user, &["-n", "2", "--ttl", "45s", "--holder", "import/7"]);
     assert_eq!(taken["namespace"], "default");
     let leases = taken["leases"].as_array().unwrap();
     assert_eq!(leases.len(), 2);
     for lease in leases {
         let number = |name: &str| lease[name].as_u64().unwrap();
-        assert_eq!(number("end_unix_ms") - number("start_unix_ms"), 90_000);
+        assert_eq!(number("end_unix_ms") - number("start_unix_ms"), 45_000);
         assert_eq!(
             number("start_tick") * 1_000 + taken["epoch_unix_ms"].as_u64().unwrap(),
             number("start_unix_ms")
@@ -48,7 +48,7 @@ fn a_lease_is_taken_renewed_and_released() {
         "--request",
         "renewal-1",
         "--ttl",
-        "5m",
+        "60s",
         "--json",
     ];
     let renewed = objects(&user.run(&renew).ok()).remove(0);
@@ -111,7 +111,7 @@ fn a_release_leaves_what_may_have_been_used() {
 #[test]
 fn a_copy_of_what_was_printed_is_told_and_ends_nothing() {
     let user = User::new();
-    let taken = acquire(&user, &["--ttl", "60s"]).to_string();
+    let taken = acquire(&user, &["--ttl", "30s"]).to_string();
     let renew = |text: &str, request: &str| {
         let words = ["lease", "renew", "--json", "--request", request];
         user.run_on(text.as_bytes(), &words)
@@ -145,12 +145,12 @@ fn a_copy_of_what_was_printed_is_told_and_ends_nothing() {
 #[test]
 fn a_command_that_was_cut_off_is_repeated() {
     let user = User::new();
-    let taken = acquire(&user, &["--ttl", "60s"]).to_string();
+    let taken = acquire(&user, &["--ttl", "30s"]).to_string();
     let renew = [
         "lease",
         "renew",
         "--ttl",
-        "5m",
+        "60s",
         "--json",
         "--request",
         "renewal-1",
@@ -299,7 +299,7 @@ fn wrong_input_is_named() {
             &["--ttl", "soon"][..],
             "a duration is allowed, such as 90, 90s",
         ),
-        (&["--ttl", "1h"], "1s to 5m are allowed"),
+        (&["--ttl", "1h"], "1s to 1m are allowed"),
         (&["--holder", "device/7"], "`randflake lease ticket`"),
         (&["--node-id", "131072"], "0 to 131071 are allowed"),
         (&["-n", "0"], "1 to 4294967295 are allowed"),

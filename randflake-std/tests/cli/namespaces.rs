@@ -84,7 +84,7 @@ fn the_layout_is_that_of_the_store() {
     let table = user.run(&["lease", "namespaces"]).ok();
     assert_eq!(table.lines().count(), 4, "{table}");
     assert!(
-        table.contains("plain             0 of 1024        5m           plain snowflake\n"),
+        table.contains("plain             0 of 1024        1m           plain snowflake\n"),
         "{table}"
     );
 }
@@ -103,10 +103,20 @@ fn a_namespace_with_live_leases_is_dropped_only_by_force() {
     let said = user.run(&[&drop[..], &["--force"]].concat()).fails(2);
     assert!(said.contains("add --yes"), "{said}");
     let told = user.run(&[&drop[..], &["--force", "--yes"]].concat()).ok();
-    assert!(told.contains("at least 5m 20s"), "{told}");
+    assert!(told.contains("lease init --reopen"), "{told}");
     assert_eq!(user.run(&["lease", "namespaces", "--json"]).ok(), "");
     endless.kill();
 
+    // Who comes back with it does not open it: a person does.
+    for command in [&["generate"][..], &["lease", "init"]] {
+        let said = user.run_keyed(command).fails(1);
+        assert!(
+            said.contains("was dropped") && said.contains("lease init --reopen"),
+            "{said}"
+        );
+    }
+    let told = user.run(&["lease", "init", "--reopen"]).ok();
+    assert!(told.contains("was dropped, and opened again"), "{told}");
     // Another secret is allowed now, and waits for the leases of the first.
     let other = [("RANDFLAKE_KEY", "00000000000000000000000000000001")];
     let said = user.run_in(&other, &["generate"]).fails(3);

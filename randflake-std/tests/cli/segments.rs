@@ -76,7 +76,7 @@ fn a_deleted_store_issues_nothing_until_it_is_told_where_to_go_on() {
     fs::remove_file(user.state("leases.db")).unwrap();
     let said = user.run(&["segment"]).fails(1);
     assert!(
-        said.contains("has forgotten it") && said.ends_with(": randflake segment resume NUMBER"),
+        said.contains("has forgotten it") && said.ends_with(" (`randflake segment resume NUMBER`)"),
         "{said}"
     );
     let table = user.run(&["segment", "status"]).ok();

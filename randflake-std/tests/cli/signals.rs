@@ -12,7 +12,7 @@ use crate::user::{Answer, KEY, User, objects};
 
 const BOTH: [(Signal, i32); 2] = [(Signal::INT, 130), (Signal::TERM, 143)];
 /// Longer than any test takes: an id that is free before was released.
-const TTL: &str = "5m";
+const TTL: &str = "1m";
 
 fn start(user: &User, arguments: &[&str], stdout: Stdio) -> Child {
     let mut command = user.command(arguments);
@@ -167,7 +167,7 @@ fn a_ttl_and_a_holder_that_are_not_allowed_are_refused() {
         (
             "--ttl",
             "1h",
-            "a TTL of 1h is too long: at most 5m is allowed",
+            "a TTL of 1h is too long: at most 1m is allowed",
         ),
         (
             "--holder",

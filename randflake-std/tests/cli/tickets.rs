@@ -34,7 +34,7 @@ fn a_device_accepts_one_ticket_after_the_other() {
             .unwrap()
     });
     assert_ne!(leases[0].node_id(), leases[1].node_id());
-    assert_eq!(leases[0].ticks(), 300);
+    assert_eq!(leases[0].ticks(), 60);
     assert_eq!(reader.last_counter(), 2);
     assert!(
         reader
@@ -113,8 +113,8 @@ fn the_last_counter_is_refused_and_nothing_is_leased() {
 fn a_renewed_lease_goes_on_under_the_next_counter() {
     let user = User::new();
     let mut reader = TicketReader::new(DEVICE, 0);
-    let first = ticket(&user, &["--ttl-s", "60"]);
-    let renewed = ticket(&user, &["--ttl-s", "300", "--renew"]);
+    let first = ticket(&user, &["--ttl-s", "10"]);
+    let renewed = ticket(&user, &["--ttl-s", "60", "--renew"]);
     let [first, longer] =
         [first, renewed].map(|bytes| reader.accept::<Randflake>(&bytes, &key(), None).unwrap());
     assert_eq!(reader.last_counter(), 2);
@@ -122,7 +122,7 @@ fn a_renewed_lease_goes_on_under_the_next_counter() {
         (longer.node_id(), longer.start()),
         (first.node_id(), first.start())
     );
-    assert!(longer.end() >= first.end() + 240);
+    assert!(longer.end() >= first.end() + 50);
     assert_eq!(
         user.run(&["lease", "list", "--json"]).ok().lines().count(),
         1
@@ -132,7 +132,7 @@ fn a_renewed_lease_goes_on_under_the_next_counter() {
 #[test]
 fn a_device_gives_back_what_it_has_not_used() {
     let user = User::new();
-    let bytes = ticket(&user, &["--ttl-s", "300"]);
+    let bytes = ticket(&user, &["--ttl-s", "60"]);
     let lease = TicketReader::new(DEVICE, 0)
         .accept::<Randflake>(&bytes, &key(), None)
         .unwrap();

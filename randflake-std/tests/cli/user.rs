@@ -187,7 +187,7 @@ pub(crate) fn tells_of_a_quarantine(line: &str) -> bool {
     // Whole minutes are one word, others two.
     let spans = words.windows(1).chain(words.windows(2));
     let mut spans = spans.filter_map(|words| humantime::parse_duration(&words.join(" ")).ok());
-    line.contains("nothing") && spans.any(|span| (250..=320).contains(&span.as_secs()))
+    line.contains("nothing") && spans.any(|span| (30..=320).contains(&span.as_secs()))
 }
 
 /// The words of a line.

@@ -39,6 +39,7 @@ fn generate_waits_for_a_node_id_until_it_is_released() {
 #[test]
 fn a_ticket_waits_for_the_end_of_a_quarantine() {
     let user = User::new();
+    user.run(&["lease", "init"]).ok();
     user.run(&["lease", "quarantine"]).ok();
     let arguments = ["lease", "ticket", "--device", "d0e5", "--wait", "10m"];
     let mut waiting = user

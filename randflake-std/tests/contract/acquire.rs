@@ -6,7 +6,7 @@ use std::thread;
 
 use randflake_std::lease::Seal;
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
+    AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::{Layout, LayoutSpec, Randflake, Snowflake};
 
@@ -220,6 +220,40 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     acquire_one(&mut *other, 2);
     assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
     assert_eq!(store.list().unwrap().len(), 2);
+}
+
+/// The longest TTL is a term as the layout is: whoever leases without naming it means the default one. Whoever leases
+/// nothing takes what is stored.
+pub(crate) fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl Backend) {
+    let hour = eight("orders").with_max_ttl(Duration::from_secs(3_600));
+    let mut store = backend.open(&hour).unwrap();
+    let grant = acquire_one(&mut *store, 1);
+    let mut other = backend.open(&eight("orders")).unwrap();
+    for refused in [
+        acquire(&mut *other, 2, 1).map(drop),
+        other.renew(&[grant], TTL).map(drop),
+        other.create_namespace().map(drop),
+        other.end_quarantine(),
+    ] {
+        let refused = refused.unwrap_err();
+        assert!(matches!(refused, StoreError::Terms { .. }), "{refused:?}");
+        let message = refused.to_string();
+        assert!(message.contains("stored with longest TTL 1h"), "{message}");
+        assert!(message.contains("opened with longest TTL 1m"), "{message}");
+    }
+    assert_eq!(other.list().unwrap().len(), 1);
+    assert_eq!(other.quarantined().unwrap(), None);
+    other.diagnose().unwrap();
+    assert!(other.quarantine().unwrap() > Duration::from_secs(3_600));
+    other.override_quarantine().unwrap();
+    other.release(&[grant]).unwrap();
+    other.drop_namespace().unwrap();
+
+    // A default that is named is the same as one that is not.
+    let mut store = backend.open(&eight("default")).unwrap();
+    acquire_one(&mut *store, 1);
+    let named = eight("default").with_max_ttl(DEFAULT_MAX_TTL);
+    acquire_one(&mut *backend.open(&named).unwrap(), 2);
 }
 
 /// Who chooses and who takes any exclude each other.

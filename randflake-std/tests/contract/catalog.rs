@@ -51,9 +51,12 @@ pub(crate) fn several_namespaces_are_told_apart(backend: &impl Backend) {
     }
 }
 
-pub(crate) fn a_dropped_namespace_begins_in_quarantine(backend: &impl Backend) {
+pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     store.seal(Seal::Key(1));
+    let not_dropped = store.reopen_namespace();
+    let is_refused = matches!(not_dropped, Err(StoreError::Invalid(_)));
+    assert!(is_refused, "{not_dropped:?}");
     let grant = acquire_one(&mut *store, 1);
     store.drop_namespace().unwrap();
     assert_eq!((backend.names(), backend.find("orders")), (vec![], None));
@@ -64,29 +67,39 @@ pub(crate) fn a_dropped_namespace_begins_in_quarantine(backend: &impl Backend) {
     let renewed = store.renew(&[grant], TTL).unwrap();
     assert_eq!(renewed.ends, [Err(Loss::Released)]);
     store.release(&[grant]).unwrap();
-    assert_eq!(backend.names(), Vec::<String>::new());
+    is_refused_as_dropped(&mut *store, grant.end);
     drop(store);
 
-    // Another layout, another secret, another longest TTL.
+    // Another layout, another secret, another longest TTL: nobody opens it by leasing.
     let namespace = Namespace::new("orders", Randflake).unwrap();
     let namespace = namespace.with_max_ttl(Duration::from_secs(70));
     let mut store = backend.open(&namespace).unwrap();
-    // To look at it does not make it anew.
     assert_eq!(store.list().unwrap(), []);
-    assert_eq!(backend.names(), Vec::<String>::new());
     store.seal(Seal::Key(2));
+    is_refused_as_dropped(&mut *store, grant.end);
+    assert_eq!(backend.names(), Vec::<String>::new());
+
     let old_end = Duration::from_millis(Eight::SPEC.unix_ms(grant.end));
+    let quarantine = store.reopen_namespace().unwrap().unwrap();
+    assert_eq!(quarantine.cause, QuarantineCause::Dropped);
+    assert!(quarantine.until >= old_end, "{quarantine:?}");
+    assert_eq!(store.quarantined().unwrap(), Some(quarantine));
+    assert_eq!(backend.names(), ["orders"]);
+    // It is not new, and not dropped any more.
+    let refused = store.end_quarantine();
+    assert!(matches!(refused, Err(StoreError::NotNew(_))), "{refused:?}");
+    let refused = store.reopen_namespace();
+    assert!(
+        matches!(refused, Err(StoreError::Invalid(_))),
+        "{refused:?}"
+    );
     let acquired = match acquire(&mut *store, 2, 1) {
         Err(StoreError::Quarantined {
             retry_in,
-            quarantine,
+            quarantine: seen,
         }) => {
-            assert_eq!(quarantine.cause, QuarantineCause::Dropped);
+            assert_eq!(seen, quarantine);
             assert_eq!(quarantine.until, store.now().unwrap() + retry_in);
-            assert!(quarantine.until >= old_end, "{quarantine:?}");
-            assert_eq!(store.quarantined().unwrap(), Some(quarantine));
-            // It was made anew, and still says why.
-            assert_eq!(backend.names(), ["orders"]);
             backend.pass(retry_in);
             acquire(&mut *store, 3, 1).unwrap()
         }
@@ -103,4 +116,24 @@ pub(crate) fn a_dropped_namespace_begins_in_quarantine(backend: &impl Backend) {
         backend.find("orders").unwrap().spec().fields(),
         Randflake::SPEC.fields()
     );
+
+    // Long after it was dropped, nothing is waited for.
+    store.drop_namespace().unwrap();
+    backend.pass(Duration::from_secs(3_600));
+    assert_eq!(store.reopen_namespace().unwrap(), None);
+    acquire_one(&mut *store, 4);
+}
+
+fn is_refused_as_dropped(store: &mut dyn LeaseStore, end: u64) {
+    let old_end = Duration::from_millis(Eight::SPEC.unix_ms(end));
+    for refused in [
+        acquire(store, 2, 1).map(drop),
+        store.create_namespace().map(drop),
+        store.quarantine().map(drop),
+        store.end_quarantine(),
+        store.override_quarantine(),
+    ] {
+        let is_dropped = matches!(refused, Err(StoreError::Dropped { until }) if until >= old_end);
+        assert!(is_dropped, "{refused:?}");
+    }
 }

@@ -123,6 +123,8 @@ impl<'b, B: Backend> World<'b, B> {
             94..98 => self.step_clock(client),
             98 => {
                 let store = &mut self.clients[client].store;
+                // A store that has lost its memory may not know it.
+                patiently(|| store.create_namespace()).unwrap();
                 patiently(|| store.quarantine()).unwrap();
                 self.pass_the_quarantine();
             }

@@ -86,6 +86,7 @@ pub(crate) fn a_tick_that_nobody_held_is_told(backend: &impl Backend) {
 
     // What was granted before, a store that has lost its memory does not say.
     backend.lose_memory();
+    store.create_namespace().unwrap();
     let wait = store.quarantine().unwrap();
     backend.pass(wait);
     let later = lease(&mut *store, 2, "later");

@@ -120,7 +120,11 @@ pub(crate) fn a_quarantine_can_be_ended(backend: &impl Backend) {
     store.quarantine().unwrap();
     backend.step_clock(0, -YEAR_MS);
     quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
-    store.end_quarantine().unwrap();
+    // It is not new.
+    let refused = store.end_quarantine();
+    assert!(matches!(refused, Err(StoreError::NotNew(_))), "{refused:?}");
+    quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    store.override_quarantine().unwrap();
     referee.granted(&[acquire_one(&mut *store, 2)]);
 }
 
@@ -158,7 +162,7 @@ pub(crate) fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
     let left = quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
     assert!(left > store.namespace().max_ttl(), "{left:?}");
     // One that had expired by then says nothing.
-    store.end_quarantine().unwrap();
+    store.override_quarantine().unwrap();
     let expired = Grant {
         end: grant.start,
         ..unknown

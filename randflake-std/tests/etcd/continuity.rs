@@ -10,16 +10,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use randflake_std::lease::Loss;
-use randflake_std::lease::{EtcdStore, Grant, LeaseStore, StoreError, open};
+use randflake_std::lease::{DEFAULT_MAX_TTL, EtcdStore, Grant, LeaseStore, StoreError, open};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, record_of};
+use crate::engines::declared_new;
 use crate::engines::etcd::EtcdCluster;
 
-const MAX_TTL: Duration = Duration::from_secs(300);
+const MAX_TTL: Duration = DEFAULT_MAX_TTL;
 
 pub(crate) fn open_store(cluster: &EtcdCluster) -> EtcdStore {
-    EtcdStore::open(&cluster.url(), &eight("orders")).unwrap()
+    let url = cluster.url();
+    declared_new(&url, EtcdStore::open(&url, &eight("orders")).unwrap()).unwrap()
 }
 
 pub(crate) fn assert_quarantined(store: &mut EtcdStore) {
@@ -99,6 +101,7 @@ fn a_namespace_that_was_deleted_waits() {
     assert!(goes_on(&mut store, grant));
 
     let mut seen = EtcdStore::open(&cluster.url(), &eight("seen")).unwrap();
+    seen.end_quarantine().unwrap();
     let grant = acquire_one(&mut seen, 1);
     seen.release(&[grant]).unwrap();
     for key in ["namespace", &format!("lease/{:08x}", grant.node_id)] {
@@ -145,7 +148,7 @@ fn an_older_state_is_noticed_by_a_process_that_saw_the_later() {
     assert_ne!(known.grant.node_id, forgotten.node_id);
 
     // Once it is noticed, it is over with it.
-    administrator.end_quarantine().unwrap();
+    administrator.override_quarantine().unwrap();
     acquire_one(&mut store, 3);
     acquire_one(&mut open_store(&cluster), 4);
 
@@ -236,6 +239,7 @@ fn no_error_shows_the_password() {
         &eight("orders"),
     )
     .unwrap();
+    store.end_quarantine().unwrap();
     acquire(&mut *store, 1, 1).unwrap();
     let malformed = open("etcd://root:s3cret@host/path", &eight("orders")).unwrap_err();
     assert!(matches!(malformed, StoreError::Invalid(_)), "{malformed:?}");

@@ -10,7 +10,13 @@ use randflake_std::lease::{
 };
 use randflake_std::{Layout, LayoutSpec, Snowflake};
 
+use crate::engines::declared_new;
 use crate::engines::etcd::EtcdCluster;
+
+fn open(cluster: &EtcdCluster, namespace: &Namespace) -> EtcdStore {
+    let url = cluster.url();
+    declared_new(&url, EtcdStore::open(&url, namespace).unwrap()).unwrap()
+}
 
 /// Asks for node ids for a minute.
 fn ask(store: &mut EtcdStore, nodes: NodeIds<'_>) -> Result<Vec<Grant>, StoreError> {
@@ -28,7 +34,7 @@ fn ask(store: &mut EtcdStore, nodes: NodeIds<'_>) -> Result<Vec<Grant>, StoreErr
 fn a_full_namespace_is_noted_until_a_release() {
     let cluster = EtcdCluster::start(1);
     let namespace = Namespace::new("orders", Snowflake).unwrap();
-    let mut store = EtcdStore::open(&cluster.url(), &namespace).unwrap();
+    let mut store = open(&cluster, &namespace);
     let mut grants = Vec::new();
     for count in [[100; 10].as_slice(), &[24]].concat() {
         grants.extend(ask(&mut store, NodeIds::Any(count)).unwrap());
@@ -52,7 +58,7 @@ fn a_full_namespace_is_noted_until_a_release() {
         );
     }
     // Split by the store.
-    let ends = store.renew(&grants[..250], 120_000).unwrap().ends;
+    let ends = store.renew(&grants[..250], 60_000).unwrap().ends;
     assert_eq!(ends.len(), 250);
     assert!(
         ends.iter()
@@ -69,7 +75,7 @@ fn a_full_namespace_is_noted_until_a_release() {
 fn a_page_with_gaps_is_filled() {
     let cluster = EtcdCluster::start(1);
     let namespace = Namespace::new("orders", Snowflake).unwrap();
-    let mut store = EtcdStore::open(&cluster.url(), &namespace).unwrap();
+    let mut store = open(&cluster, &namespace);
     let mut taken = BTreeSet::new();
     let mut take = |nodes: NodeIds<'_>| {
         let grants = ask(&mut store, nodes).unwrap();
@@ -111,7 +117,7 @@ fn a_namespace_with_any_number_of_node_ids_opens_and_grants_alike() {
     let cluster = EtcdCluster::start(1);
     for bits in [22, 32] {
         let namespace = namespace_of_bits(bits);
-        let mut store = EtcdStore::open(&cluster.url(), &namespace).unwrap();
+        let mut store = open(&cluster, &namespace);
         let max = u32::try_from(namespace.node_ids() - 1).unwrap();
         ask(&mut store, NodeIds::These(&[max])).unwrap();
         ask(&mut store, NodeIds::Any(50)).unwrap();
@@ -127,7 +133,7 @@ fn a_namespace_with_any_number_of_node_ids_opens_and_grants_alike() {
 #[test]
 fn leases_of_many_pages_are_released_together() {
     let cluster = EtcdCluster::start(1);
-    let mut store = EtcdStore::open(&cluster.url(), &namespace_of_bits(22)).unwrap();
+    let mut store = open(&cluster, &namespace_of_bits(22));
     let chosen: Vec<_> = (0..100).map(|page| page * 64).collect();
     let grants = ask(&mut store, NodeIds::These(&chosen)).unwrap();
     store

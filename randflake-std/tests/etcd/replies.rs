@@ -12,6 +12,7 @@ use randflake_std::segment::SegmentStore;
 
 use crate::continuity::{Backup, assert_quarantined, open_store};
 use crate::contract::{TTL, acquire, acquire_one, eight};
+use crate::engines::declared_new;
 use crate::engines::etcd::EtcdCluster;
 use crate::segment_contract::segment;
 
@@ -102,8 +103,9 @@ fn a_write_whose_reply_is_lost_is_known_by_another_member() {
     let way = Way::to(cluster.members[0].port);
     // As another member.
     let url = format!("etcd://{},127.0.0.1:{}", way.url(), cluster.members[0].port);
-    let open = || EtcdStore::open(&url, &eight("orders")).unwrap();
+    let open = || declared_new(&url, EtcdStore::open(&url, &eight("orders")).unwrap()).unwrap();
 
+    drop(open());
     way.next_reply_is_lost();
     let mut store = open();
     let grant = acquire_one(&mut store, 1);
@@ -130,9 +132,13 @@ fn a_cluster_that_is_set_back_between_a_read_and_its_write_grants_nothing() {
     let way = Way::to(cluster.members[0].port);
     let url = format!("etcd://{}", way.url());
     let mut store = EtcdStore::open(&url, &eight("orders")).unwrap();
+    store.end_quarantine().unwrap();
     acquire_one(&mut store, 1);
     let backup = Backup::of(&mut cluster);
-    acquire_one(&mut open_store(&cluster), 2);
+    acquire_one(
+        &mut EtcdStore::open(&cluster.url(), &eight("orders")).unwrap(),
+        2,
+    );
 
     let (notice, noticed) = channel();
     let (permit, permitted) = channel();

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use crate::contract::{TTL, acquire, acquire_one, eight};
+use crate::engines::declared_new;
 use crate::engines::etcd::{EtcdCluster, Member};
 
 fn asked(member: &Member, path: &str, body: &Value) -> Value {
@@ -25,6 +26,7 @@ fn a_full_database_is_refused_by_name_until_it_has_space_again() {
     let cluster = EtcdCluster::start_with(1, &["--quota-backend-bytes", "4000000"]);
     let member = &cluster.members[0];
     let mut store = open(&cluster.url(), &eight("orders")).unwrap();
+    store.end_quarantine().unwrap();
     let before = acquire_one(&mut *store, 1);
 
     let value = STANDARD.encode(vec![b'x'; 200_000]);
@@ -99,7 +101,7 @@ fn logged_in(cluster: &EtcdCluster) -> Box<dyn LeaseStore> {
         assert!(!reply.contains("error"), "{path}: {reply}");
     }
     let url = format!("etcd://root:s3cret@127.0.0.1:{}", member.port);
-    open(&url, &eight("orders")).unwrap()
+    declared_new(&url, open(&url, &eight("orders")).unwrap()).unwrap()
 }
 
 /// The settings for tokens that are signed and name their end.

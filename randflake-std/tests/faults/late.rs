@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use crate::engine::Engine;
 use crate::issuer::{Few, TTL, namespace};
-use crate::scenarios::{end_quarantine, has_closed};
+use crate::scenarios::{end_quarantine, has_closed, patiently};
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -24,8 +24,9 @@ fn builder(url: &str) -> Builder<Few> {
     Builder::new(Few, Plain, store).ttl(TTL).wait(PATIENCE)
 }
 
-/// Ends the time without grants that a new Redis server begins with, and others after a loss.
-fn declare_new(url: &str) {
+/// Ends the time without grants that a server begins with: one that is new, and one that was started again.
+fn grant_at_once(url: &str) {
+    patiently(|| lease::open(url, &namespace("late"))?.create_namespace());
     end_quarantine(url, "late");
 }
 
@@ -41,7 +42,7 @@ pub(crate) fn a_start_is_waited_for(engine: &mut dyn Engine) {
     assert_eq!(told.recv_timeout(PATIENCE), Ok(StoreErrorKind::Unavailable));
     engine.server().launch();
     engine.server().wait();
-    declare_new(&url);
+    grant_at_once(&url);
     let handle = building.join().unwrap().unwrap();
     handle.generate_wait(PATIENCE).unwrap();
 }
@@ -49,7 +50,7 @@ pub(crate) fn a_start_is_waited_for(engine: &mut dyn Engine) {
 /// The engine goes on once another task of the runtime has run a hundred times; else it never does.
 pub(crate) fn a_runtime_goes_on(engine: &mut dyn Engine) {
     let url = engine.url();
-    declare_new(&url);
+    grant_at_once(&url);
     let runtime = runtime::Builder::new_current_thread()
         .enable_time()
         .build()

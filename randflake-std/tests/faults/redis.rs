@@ -35,7 +35,11 @@ fn everything_is_flushed() {
     running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
     thread::sleep(TTL * 2);
     // What was forgotten has expired by now; the store itself waits for as long as any lease may be.
-    let wait = patiently(|| lease::open(&redis.url(), &namespace("flush"))?.quarantine());
+    let wait = patiently(|| {
+        let mut store = lease::open(&redis.url(), &namespace("flush"))?;
+        store.create_namespace()?;
+        store.quarantine()
+    });
     assert!(wait > Duration::from_secs(20), "{wait:?}");
     end_quarantine(&redis.url(), "flush");
     fleet.finish(running);

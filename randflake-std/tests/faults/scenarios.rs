@@ -77,13 +77,19 @@ pub(crate) fn has_closed(outcome: &Result<(), StoreError>) {
     assert!(is_well, "{outcome:?}");
 }
 
+/// Whatever it is for.
 pub(crate) fn end_quarantine(url: &str, name: &str) {
+    patiently(|| lease::open(url, &namespace(name))?.override_quarantine());
+}
+
+/// A namespace on a server that is new.
+pub(crate) fn declare_new(url: &str, name: &str) {
     patiently(|| lease::open(url, &namespace(name))?.end_quarantine());
 }
 
-/// A namespace on a server that is new, which not every engine can tell from one that has forgotten everything.
+/// The same, once it grants.
 pub(crate) fn begin(url: &str, name: &str) {
-    end_quarantine(url, name);
+    declare_new(url, name);
     wait_for_grants(url, name);
 }
 

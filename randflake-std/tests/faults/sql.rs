@@ -157,6 +157,7 @@ fn synchronous_commit_is_off() {
     let settings = ["synchronous_commit=off", "wal_writer_delay=10s"];
     let mut server = PostgresServer::start_with(&settings);
     let mut granted = Vec::new();
+    begin(&server.url("postgres"), "off");
     for _ in 0..5 {
         let url = server.url("postgres");
         let mut store = patiently(|| PostgresStore::open(&url, &namespace("off")));

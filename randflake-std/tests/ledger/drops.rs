@@ -42,6 +42,11 @@ fn leases_of_another_layout_do_not_stand_in_the_way() {
     let map = half_dropped();
     let mut store = map.open(&Namespace::new("orders", Randflake).unwrap());
     let refused = acquire(&mut store, TTL).unwrap_err();
+    assert!(matches!(refused, StoreError::Dropped { .. }), "{refused:?}");
+    assert!(map.state().texts.contains_key(&Key::Node(7)));
+    assert!(store.reopen_namespace().unwrap().is_some());
+    assert!(!map.state().texts.contains_key(&Key::Node(7)));
+    let refused = acquire(&mut store, TTL).unwrap_err();
     assert!(
         matches!(refused, StoreError::Quarantined { .. }),
         "{refused:?}"

@@ -44,7 +44,9 @@ fn cause(map: &Map) -> Option<QuarantineCause> {
 
 /// By a process that knows nothing of it, on an engine that cannot tell.
 fn make_anew(map: &Map) {
-    open(map).quarantine().unwrap();
+    open(map).create_namespace().unwrap();
+    let mut another = open(map);
+    another.quarantine().unwrap();
     for text in map.state().texts.values_mut() {
         *text = text.replace("-a:", "-n:");
     }

@@ -109,7 +109,7 @@ fn w10_tables_that_were_dropped_or_emptied_under_holders_begin_in_quarantine() {
         let lost = store.renew(&[grant], TTL).unwrap().ends;
         assert_eq!(lost, [Err(Loss::Forgotten)], "{verb}");
         assert_quarantined(&mut store);
-        store.end_quarantine().unwrap();
+        store.override_quarantine().unwrap();
         acquire(&mut store, 1).unwrap();
     }
     // Also by hand, with the tables' row left.
@@ -118,7 +118,7 @@ fn w10_tables_that_were_dropped_or_emptied_under_holders_begin_in_quarantine() {
         server.do_all(&[&format!("{verb} randflake_record")]);
         assert_quarantined(&mut server.open());
         assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_err());
-        store.end_quarantine().unwrap();
+        store.override_quarantine().unwrap();
     }
 }
 
@@ -172,7 +172,7 @@ fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
     assert_quarantined(&mut store);
     let mut other = server.open();
     assert_quarantined(&mut other);
-    other.end_quarantine().unwrap();
+    other.override_quarantine().unwrap();
     acquire(&mut other, 1).unwrap();
 }
 
@@ -194,7 +194,7 @@ fn w14_a_namespace_whose_row_was_deleted_begins_in_quarantine() {
 
 /// Nobody of many that start on a new database at once takes another's beginning for a loss.
 #[test]
-fn many_starters_on_a_new_database_are_granted_at_once() {
+fn many_starters_on_a_database_that_was_declared_new_are_granted_at_once() {
     let server = Database::new();
     thread::scope(|scope| {
         for _ in 0..16 {

@@ -14,6 +14,7 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MysqlStore, Namespace, NodeIds, StoreError, Token,
 };
 
+use crate::engines::declared_new;
 use crate::engines::mariadb::{Client, MariadbServer};
 use crate::engines::server::Server;
 use crate::new_database;
@@ -56,7 +57,16 @@ impl Database {
     }
 
     fn open(&self) -> MysqlStore {
-        MysqlStore::open(&self.url("root"), &namespace()).unwrap()
+        self.open_as("root").unwrap()
+    }
+
+    fn open_as(&self, user: &str) -> Result<MysqlStore, StoreError> {
+        self.open_of(user, &namespace())
+    }
+
+    fn open_of(&self, user: &str, namespace: &Namespace) -> Result<MysqlStore, StoreError> {
+        // The place is the database, whoever comes.
+        declared_new(&self.url(""), MysqlStore::open(&self.url(user), namespace)?)
     }
 
     /// A store with a lease that was renewed, and the lease.
@@ -98,7 +108,7 @@ fn assert_quarantined(store: &mut dyn LeaseStore) {
     let StoreError::Quarantined { retry_in, .. } = refused else {
         panic!("{refused:?}")
     };
-    assert!(retry_in > Duration::from_secs(300), "{retry_in:?}");
+    assert!(retry_in > Duration::from_secs(TTL), "{retry_in:?}");
 }
 
 fn assert_unusable<T: Debug>(outcome: Result<T, StoreError>, named: &str) {

@@ -56,6 +56,7 @@ fn forward(mut from: TcpStream, mut to: [TcpStream; 2], place: usize, flag: &Ato
 #[test]
 fn w10_a_pooler_in_transaction_mode_is_refused_by_name() {
     let server = Database::new();
+    server.open();
     let (port, is_exchanged) = proxy(server.server.port);
     let url = format!("mysql://root@127.0.0.1:{port}/{}", server.name);
     let open = || MysqlStore::open(&url, &namespace()).unwrap();

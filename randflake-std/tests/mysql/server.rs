@@ -50,7 +50,7 @@ fn a_full_namespace_is_quick() {
     let server = Database::of(MariadbServer::start());
     // None ends while a busy machine takes them all.
     let namespace = namespace().with_max_ttl(Duration::from_secs(LONG_TTL));
-    let mut store = MysqlStore::open(&server.url("root"), &namespace).unwrap();
+    let mut store = server.open_of("root", &namespace).unwrap();
     let acquire = |store: &mut MysqlStore, count| acquire_for(store, count, LONG_TTL);
     let all = u32::try_from(namespace.node_ids()).unwrap();
     let mut taken = Vec::new();
@@ -98,7 +98,7 @@ fn a_large_namespace_opens_as_quickly_as_a_small_one() {
     assert_eq!(namespace.node_ids(), 1 << 32);
     let mut store = None;
     let read = rows_read(&server, || {
-        let mut opened = MysqlStore::open(&server.url("root"), &namespace).unwrap();
+        let mut opened = server.open_of("root", &namespace).unwrap();
         acquire(&mut opened, 1).unwrap();
         store = Some(opened);
     });
@@ -180,7 +180,7 @@ fn chained_transactions_lose_nothing() {
         let server = Database::of(MariadbServer::start());
         server.do_all(&[&format!("SET GLOBAL completion_type = {completion_type}")]);
         let (mut store, mut grant) = server.holder();
-        store.resume(1).unwrap();
+        store.create().unwrap();
         let reserved = [store.reserve(10).unwrap(), store.reserve(10).unwrap()];
         thread::sleep(Duration::from_secs(2));
         let renewed = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();

@@ -172,7 +172,7 @@ fn not_synced_by_redis() {
     }
 }
 
-/// A new server waits, and so does one that was started again, though it has forgotten nothing here.
+/// A server that was started again waits, though it has forgotten nothing here.
 fn end_quarantine(server: &RedisServer) {
-    open(&server.url()).unwrap().end_quarantine().unwrap();
+    open(&server.url()).unwrap().override_quarantine().unwrap();
 }

@@ -27,7 +27,8 @@ fn with_node_bits(bits: u32) -> Namespace {
         epoch_unix_ms: 1_730_000_000_000,
         tick_ms: 1_000,
     });
-    Namespace::new("orders", layout.unwrap()).unwrap()
+    let namespace = Namespace::new("orders", layout.unwrap()).unwrap();
+    namespace.with_max_ttl(Duration::from_secs(300))
 }
 
 /// The shortest of some: a busy machine makes any of them long.
@@ -49,6 +50,7 @@ fn a_namespace_of_many_node_ids_opens_without_making_them() {
         let forget = "DROP SCHEMA IF EXISTS randflake CASCADE";
         server.client("postgres").batch_execute(forget).unwrap();
         let mut store = PostgresStore::open(&url, &with_node_bits(bits)).unwrap();
+        store.end_quarantine().unwrap();
         let grants = acquire(&mut store, count).unwrap();
         store.release(&grants).unwrap();
         assert_eq!(store.list().unwrap().len(), count as usize);
@@ -124,7 +126,7 @@ fn old_snapshots_do_not_hurt() {
 fn full_pages_are_noted_and_what_is_released_is_found() {
     let server = PostgresServer::start();
     let url = server.url("postgres");
-    let mut store = PostgresStore::open(&url, &with_node_bits(10)).unwrap();
+    let mut store = open_at(&url, &with_node_bits(10));
     let grants = acquire(&mut store, 1_024).unwrap();
     let first_end = grants.iter().map(|grant| grant.end).min().unwrap();
     assert!(acquire(&mut store, 1).is_err());
@@ -154,7 +156,7 @@ fn nothing_is_lost_between_a_release_and_a_note() {
     let server = PostgresServer::start();
     let url = server.url("postgres");
     let namespace = with_node_bits(8);
-    let client = || PostgresStore::open(&url, &namespace).unwrap();
+    let client = || open_at(&url, &namespace);
     let all = u32::try_from(namespace.node_ids()).unwrap();
     acquire(&mut client(), all - FREE).unwrap();
     thread::scope(|scope| {

@@ -22,6 +22,7 @@ use core::time::Duration;
 
 use std::thread;
 
+use engines::declared_new;
 use engines::postgres::PostgresServer;
 use randflake_std::Randflake;
 use randflake_std::lease::Loss;
@@ -32,11 +33,16 @@ use randflake_std::lease::{
 use randflake_std::segment::CounterError;
 
 fn namespace() -> Namespace {
-    Namespace::new("orders", Randflake).unwrap()
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    namespace.with_max_ttl(Duration::from_secs(300))
 }
 
 fn open(server: &PostgresServer) -> PostgresStore {
-    PostgresStore::open(&server.url("postgres"), &namespace()).unwrap()
+    open_at(&server.url("postgres"), &namespace())
+}
+
+fn open_at(url: &str, namespace: &Namespace) -> PostgresStore {
+    declared_new(url, PostgresStore::open(url, namespace).unwrap()).unwrap()
 }
 
 fn acquire(store: &mut PostgresStore, count: u32) -> Result<Vec<Grant>, StoreError> {

@@ -4,6 +4,7 @@
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
+use crate::engines::declared_new;
 use crate::engines::postgres::PostgresServer;
 use crate::{acquire, as_store_error, namespace, unused};
 
@@ -19,7 +20,7 @@ fn guide(heading: &str, block: usize) -> impl Iterator<Item = &'static str> {
 }
 
 fn open(url: &str) -> Result<PostgresStore, StoreError> {
-    PostgresStore::open(url, &namespace())
+    declared_new(url, PostgresStore::open(url, &namespace())?)
 }
 
 fn refused(url: &str) -> String {
@@ -38,9 +39,12 @@ fn uses(url: &str) -> Result<(), StoreError> {
     let unused: Vec<_> = grants.into_iter().map(unused).collect();
     store.release(&unused)?;
     store.diagnose()?;
+    if store.counter().map_err(as_store_error)?.lost {
+        store.create().map_err(as_store_error)?;
+    }
     store.reserve(10).map_err(as_store_error)?;
     store.quarantine()?;
-    store.end_quarantine()?;
+    store.override_quarantine()?;
     Ok(())
 }
 

@@ -93,7 +93,7 @@ fn w14_a_namespace_that_was_deleted_is_noticed_by_who_never_saw_it() {
         assert!(quarantined_for(&mut holder) > MAX_TTL, "{deletion}");
 
         // A second time, once somebody has ended that.
-        other.end_quarantine().unwrap();
+        other.override_quarantine().unwrap();
         acquire_one(&mut other, 2);
         assert_eq!(redis.ask(deletion), ":1\r\n");
         assert!(

@@ -44,6 +44,7 @@ macro_rules! segment_contract {
             the_last_numbers_are_reserved,
             what_was_reserved_is_kept,
             a_counter_goes_on_where_it_is_told,
+            a_counter_is_declared_new_once,
             a_counter_is_never_told_to_go_back,
             many_clients_at_once_reserve_each_number_once,
             a_counter_that_may_have_gone_back_waits_for_somebody,

@@ -80,6 +80,29 @@ pub(crate) fn a_counter_goes_on_where_it_is_told(backend: &impl Counters) {
     assert_eq!(bills.reserve(1).unwrap(), segment(1, 1));
 }
 
+/// As often as somebody says so, until a number was reserved.
+pub(crate) fn a_counter_is_declared_new_once(backend: &impl Counters) {
+    let mut store = backend.open_counter(&namespace("orders"));
+    let mut other = backend.open_counter(&namespace("orders"));
+    store.create().unwrap();
+    other.create().unwrap();
+    assert_eq!(store.reserve(2).unwrap(), segment(1, 2));
+    let said = invalid(other.create().map(drop));
+    assert!(
+        said.contains("not new") && said.contains(" 3 is its next"),
+        "{said}"
+    );
+    assert_eq!(other.reserve(1).unwrap(), segment(3, 1));
+    // One that was told where to go on is not new, and neither is one that was lost.
+    let mut bills = backend.open_counter(&namespace("bills"));
+    bills.resume(7).unwrap();
+    invalid(bills.create());
+    backend.lose_counters();
+    if store.counter().unwrap().next > 1 {
+        invalid(store.create());
+    }
+}
+
 pub(crate) fn a_counter_is_never_told_to_go_back(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     store.reserve(100).unwrap();

@@ -14,34 +14,34 @@ use crate::{declare_new, namespace};
 
 pub(crate) fn redis() {
     let server = RedisServer::start();
-    a_child_has_a_connection_of_its_own(&server.url(), || declare_new(&server));
+    a_child_has_a_connection_of_its_own(&server.url());
 }
 
 pub(crate) fn etcd() {
     let cluster = EtcdCluster::start(1);
-    a_child_has_a_connection_of_its_own(&cluster.url(), || {});
+    a_child_has_a_connection_of_its_own(&cluster.url());
 }
 
 pub(crate) fn postgres() {
     let server = PostgresServer::start();
-    a_child_has_a_connection_of_its_own(&server.url("postgres"), || {});
+    a_child_has_a_connection_of_its_own(&server.url("postgres"));
 }
 
 pub(crate) fn mariadb() {
     let server = MariadbServer::start();
     let create = "CREATE DATABASE ids";
     server.client(None).query_drop(create).unwrap();
-    a_child_has_a_connection_of_its_own(&server.url("ids"), || {});
+    a_child_has_a_connection_of_its_own(&server.url("ids"));
 }
 
-fn a_child_has_a_connection_of_its_own(url: &str, before_leases: impl FnOnce()) {
+fn a_child_has_a_connection_of_its_own(url: &str) {
     let mut store = open(url, &namespace()).unwrap();
-    before_leases();
+    declare_new(url);
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "parent",
         nodes: NodeIds::Any(1),
-        ttl: 300,
+        ttl: 60,
     });
     let grants = acquired.unwrap().grants;
     let connected = sockets();
@@ -59,7 +59,7 @@ fn a_child_has_a_connection_of_its_own(url: &str, before_leases: impl FnOnce()) 
     let mut store = Some(store);
     assert!(in_child(|| store.take().is_some()));
     let mut store = store.unwrap();
-    assert!(store.renew(&grants, 300).unwrap().ends[0].is_ok());
+    assert!(store.renew(&grants, 60).unwrap().ends[0].is_ok());
     assert_eq!(sockets(), connected);
 }
 

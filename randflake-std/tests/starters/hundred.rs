@@ -35,7 +35,7 @@ pub(crate) fn starter(url: &str) {
         token: Token::random().unwrap(),
         holder: &process::id().to_string(),
         nodes: NodeIds::Any(u32::try_from(NODE_IDS_EACH).unwrap()),
-        ttl: 300,
+        ttl: 60,
     });
     for grant in acquired.unwrap().grants {
         println!("{}", grant.node_id);
@@ -74,12 +74,12 @@ impl Drop for Starter {
     }
 }
 
-fn a_hundred_begin_at_once(url: &str, before_leases: impl FnOnce()) {
+fn a_hundred_begin_at_once(url: &str) {
     let mut starters: Vec<_> = (0..STARTERS).map(|_| Starter::new(url)).collect();
     all_have(&mut starters, "ready");
     all_go(&mut starters);
     all_have(&mut starters, "open");
-    before_leases();
+    declare_new(url);
     all_go(&mut starters);
     let granted: Vec<_> = starters.into_iter().flat_map(Starter::node_ids).collect();
     assert_eq!(granted.len(), STARTERS * NODE_IDS_EACH);
@@ -104,14 +104,14 @@ fn all_go(starters: &mut [Starter]) {
 
 pub(crate) fn redis() {
     let server = RedisServer::start();
-    a_hundred_begin_at_once(&server.url(), || declare_new(&server));
+    a_hundred_begin_at_once(&server.url());
     let namespaces = server.ask("KEYS randflake:*");
     assert!(namespaces.starts_with("*1\r\n"), "{namespaces}");
 }
 
 pub(crate) fn etcd() {
     let cluster = EtcdCluster::start(1);
-    a_hundred_begin_at_once(&cluster.url(), || {});
+    a_hundred_begin_at_once(&cluster.url());
     // `randflake/orders/namespace`, which was written once.
     let key = r#"{"key":"cmFuZGZsYWtlL29yZGVycy9uYW1lc3BhY2U="}"#;
     let written = cluster.members[0].post("kv/range", key);
@@ -120,7 +120,7 @@ pub(crate) fn etcd() {
 
 pub(crate) fn postgres() {
     let server = PostgresServer::start();
-    a_hundred_begin_at_once(&server.url("postgres"), || {});
+    a_hundred_begin_at_once(&server.url("postgres"));
     let count = "SELECT (SELECT count(*) FROM randflake.store) + 10 * count(*) FROM randflake.record WHERE kind = 0";
     let row = server.client("postgres").query_one(count, &[]).unwrap();
     assert_eq!(row.get::<_, i64>(0), 11);
@@ -130,7 +130,7 @@ pub(crate) fn mariadb() {
     let server = MariadbServer::start();
     let create = "CREATE DATABASE ids";
     server.client(None).query_drop(create).unwrap();
-    a_hundred_begin_at_once(&server.url("ids"), || {});
+    a_hundred_begin_at_once(&server.url("ids"));
     let count = "SELECT (SELECT COUNT(*) FROM randflake_store) + 10 * COUNT(*) FROM randflake_record WHERE kind = 0";
     let count: Option<u64> = server.client(Some("ids")).query_first(count).unwrap();
     assert_eq!(count, Some(11));

@@ -125,7 +125,7 @@ impl From<CounterError> for Failure {
         match error {
             CounterError::Invalid(message) => Self::Usage(message),
             CounterError::Lost { .. } => {
-                Self::failed(format!("{error}: randflake segment resume NUMBER"))
+                Self::failed(format!("{error} (`randflake segment resume NUMBER`)"))
             }
             error => Self::failed(error),
         }

@@ -9,7 +9,7 @@ use crate::lease::{EngineError, Finding, StoreError};
 use crate::ledger::{Key, Keys, Write};
 
 /// How servers of one kind are reached, and what a process remembers of them.
-pub(in crate::lease) trait Driver: Debug + Send + Sized {
+pub(in crate::lease) trait Driver: Debug + Send + Sync + Sized {
     type Session: Session<Driver = Self>;
 
     const SCHEME: Scheme;
@@ -28,8 +28,7 @@ pub(in crate::lease) trait Driver: Debug + Send + Sized {
 /// Texts by their keys.
 pub(in crate::lease) type Texts = BTreeMap<Key, String>;
 
-/// The clock in microseconds; 1 if the server knows the session; what it is known by, and was when the tables were made; their
-/// number; and the setting by which answered writes are lost, with what to do. No row if the tables have none.
+/// The clock in microseconds; 1 if the server knows the session; what it is known by; the tables' number; and the setting by which answered writes are lost, with what to do. No row if the tables have none.
 pub(in crate::lease) type State = Option<Vec<String>>;
 
 /// A connection to a server, for one namespace. It is used for one operation after the other; after an error of its own it
@@ -66,7 +65,7 @@ pub(in crate::lease) trait Session: Sized + Send {
     async fn make(&mut self) -> Result<(), Failure>;
 
     /// The tables are there: what is remembered of them.
-    async fn enter(&mut self, _: &mut Self::Driver) -> Result<(), Failure> {
+    async fn enter(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -94,9 +93,6 @@ pub(in crate::lease) trait Session: Sized + Send {
         let row = self.ask(statement, &[]).await?.unwrap_or_default();
         Ok(row.try_into().map_err(|_| emptied())?)
     }
-
-    /// Whether processes are connected that have used what is not there: it was there before then.
-    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure>;
 
     /// Reads the texts of some keys and how things stand, in one round trip.
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure>;

@@ -138,14 +138,10 @@ impl<D: Driver> Engine for Database<D> {
     }
 }
 
-/// Reads texts: in one round trip, unless the namespace or the counter is not there.
+/// Reads texts in one round trip.
 async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
-    let records = keys.iter().filter_map(|keys| match keys {
-        Keys::One(key @ (Key::Namespace | Key::Counter)) => Some(*key),
-        _ => None,
-    });
-    let records: Vec<_> = records.collect();
-    if records.is_empty() {
+    let is_record = |keys: &Keys| matches!(keys, Keys::One(Key::Namespace | Key::Counter));
+    if !keys.iter().any(is_record) {
         // More of a search, whose first look has found how things stand; its write looks again.
         return Ok(Reading {
             now: Duration::ZERO,
@@ -153,23 +149,13 @@ async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
             texts: session.texts(keys, None).await?,
         });
     }
-    let reading = look(session, keys).await?;
-    let is_missing = |key: &Key| !reading.texts.contains_key(key);
-    let missing: Vec<_> = records.into_iter().filter(is_missing).collect();
-    if missing.is_empty() {
-        return Ok(reading);
-    }
-    // What is used was there before, so only if it is still missing afterwards it was lost.
-    let is_used = session.is_used(&missing).await?;
-    let mut reading = look(session, keys).await?;
-    reading.continuity.is_absence_certain &= !is_used;
-    Ok(reading)
+    look(session, keys).await
 }
 
 async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
     let (state, texts) = session.look(keys).await?;
-    let state = state.and_then(|state| <[String; 6]>::try_from(state).ok());
-    let [unix_us, is_same, known, original, id, fault] = state.ok_or_else(emptied)?;
+    let state = state.and_then(|state| <[String; 5]>::try_from(state).ok());
+    let [unix_us, is_same, known, id, fault] = state.ok_or_else(emptied)?;
     if is_same != "1" {
         return Err(Failure::of_the_connection(pooled()));
     }
@@ -177,11 +163,10 @@ async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
         now: time(unix_us.parse().unwrap_or(0)),
         continuity: Continuity {
             fingerprint: format!("{known}/{id}"),
-            is_absence_certain: known == original,
-            known_end_unix_ms: 0,
             fault: (!fault.is_empty()).then(|| {
                 format!("the server would forget leases in a crash: it runs with {fault}")
             }),
+            ..Continuity::default()
         },
         texts,
     })

@@ -104,7 +104,7 @@ impl<D: Driver> Database<D> {
                 let is_last = open.is_none() || !only_reads;
                 let mut session = match open.take() {
                     Some(session) => session,
-                    None => open_session(&mut self.driver, &self.namespace).await?,
+                    None => open_session(&self.driver, &self.namespace).await?,
                 };
                 let answer = timeout(limit, operation(&mut session)).await;
                 let outcome = answer.unwrap_or_else(|elapsed| Err(elapsed.into()));
@@ -124,14 +124,14 @@ impl<D: Driver> Database<D> {
     }
 }
 
-async fn open_session<D: Driver>(driver: &mut D, namespace: &str) -> Result<D::Session, Failure> {
+async fn open_session<D: Driver>(driver: &D, namespace: &str) -> Result<D::Session, Failure> {
     let mut session = timeout(ANSWER_LIMIT, D::Session::connect(driver, namespace)).await??;
     timeout(SETUP_LIMIT, set_up(&mut session, driver)).await??;
     Ok(session)
 }
 
 /// Makes what is missing, and checks what is there.
-async fn set_up<S: Session>(session: &mut S, driver: &mut S::Driver) -> Result<(), Failure> {
+async fn set_up<S: Session>(session: &mut S, driver: &S::Driver) -> Result<(), Failure> {
     session.prepare(driver).await?;
     if !is_made(session).await? {
         session.make().await?;
@@ -140,7 +140,7 @@ async fn set_up<S: Session>(session: &mut S, driver: &mut S::Driver) -> Result<(
             return Err(emptied().into());
         }
     }
-    session.enter(driver).await
+    session.enter().await
 }
 
 /// Whether there are tables, which can be used.

@@ -134,7 +134,6 @@ impl Engine for Etcd {
             continuity: Continuity {
                 fingerprint,
                 // A namespace that was deleted leaves its leases. A counter leaves nothing.
-                is_absence_certain: !keys.contains(&Keys::One(Key::Counter)),
                 ..Continuity::default()
             },
             texts,

@@ -9,11 +9,10 @@ CREATE TABLE IF NOT EXISTS randflake_record (
     PRIMARY KEY (namespace, kind, number)
 ) ENGINE = InnoDB
 ;
--- One row: a random number, and what the server was known by when it was made. Whoever finds it finds both tables.
+-- One row, with a random number. Whoever finds it finds both tables.
 CREATE TABLE IF NOT EXISTS randflake_store (
     only_row INT NOT NULL PRIMARY KEY,
     version INT UNSIGNED NOT NULL,
-    id BIGINT UNSIGNED NOT NULL,
-    fingerprint VARBINARY(255) NOT NULL
+    id BIGINT UNSIGNED NOT NULL
 ) ENGINE = InnoDB
 ;

@@ -18,7 +18,7 @@ use super::statements::{
 use super::{Mysql, diagnosis};
 use crate::lease::database::{self, Failure, Only, State, Texts, Value, key, window};
 use crate::lease::{EngineError, Finding};
-use crate::ledger::{Before, Key, Keys, VERSION, Write, read_clock};
+use crate::ledger::{Keys, VERSION, Write, read_clock};
 
 /// How long a packet may become before it is sent.
 const PACKET: usize = 1 << 20;
@@ -32,8 +32,6 @@ pub(in crate::lease) struct Session {
     /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
     pub(super) known: &'static str,
-    /// The locks by which others see who uses what.
-    marks: Vec<Key>,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
@@ -62,7 +60,6 @@ impl database::Session for Session {
             namespace: namespace.to_owned(),
             number: getrandom::u32().map_err(EngineError::unavailable)?.into(),
             known: KNOWN_BY_ID,
-            marks: Vec::new(),
             clock: mysql.clock.clone(),
         })
     }
@@ -100,11 +97,9 @@ impl database::Session for Session {
             return Err(EngineError::unavailable(why).into());
         }
         let begin = Sql::new(
-            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), ",
+            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18)) ON DUPLICATE KEY UPDATE only_row = 1",
             &[Value::Number(VERSION.into())],
         );
-        let begin = begin.with(self.known, &[]);
-        let begin = begin.with(") ON DUPLICATE KEY UPDATE only_row = 1", &[]);
         let tables = include_str!("schema.sql").split("\n;\n");
         let tables = tables.filter(|statement| !statement.is_empty());
         let tables = tables.map(|statement| Sql::new(statement, &[]));
@@ -125,11 +120,6 @@ impl database::Session for Session {
         values: &[Value<'_>],
     ) -> Result<Option<Vec<String>>, Failure> {
         Ok(self.row(Sql::new(statement, values)).await?)
-    }
-
-    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
-        let question = statements::is_used(&self.namespace, missing);
-        Ok(self.row(question).await?.is_some())
     }
 
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
@@ -157,7 +147,7 @@ impl database::Session for Session {
         only: Option<Only<'_>>,
     ) -> Result<Option<i64>, Failure> {
         let clock = self.clock()?;
-        let mut statements = self.marks(write);
+        let mut statements = Vec::new();
         if let Some(only) = only.filter(|only| only.beside.is_empty()) {
             // What `LAST_INSERT_ID` is given comes with the answer.
             let may = self.may(
@@ -244,20 +234,6 @@ impl Session {
     fn may(&self, write: &Write, now: &Sql) -> Sql {
         let window = window(write);
         statements::may(self.number, now, window, self.known, &write.fingerprint)
-    }
-
-    /// The statements by which others see until its end that this connection uses what is there, if they are needed.
-    fn marks(&mut self, write: &Write) -> Vec<Sql> {
-        let is_there = |before: &Before| matches!(before, Before::Text(_));
-        let there = write.entries.iter().filter(|entry| is_there(&entry.before));
-        let used = there.map(|entry| entry.key);
-        let new = used.filter(|key| matches!(key, Key::Namespace | Key::Counter));
-        let new: Vec<_> = new.filter(|key| !self.marks.contains(key)).collect();
-        self.marks.extend(&new);
-        let locks = new
-            .into_iter()
-            .map(|key| statements::use_lock(&self.namespace, key));
-        locks.collect()
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn state(clock: &Sql, session: u64, known: &'static str) -> Sql {
         .then(clock)
         .with(", @randflake_session = ?, ", &[Value::Number(session)])
         .with(known, &[])
-        .with(", fingerprint, id, CASE WHEN ", &[])
+        .with(", id, CASE WHEN ", &[])
         .with(DURABLE, &[])
         .with(
             " THEN ''
@@ -105,36 +105,6 @@ pub(super) fn may(
             ", '/', id) FROM randflake_store) = ?",
             &[Value::Text(fingerprint)],
         )
-}
-
-/// Whether somebody is connected, as far as this user can see, who has used what is not there: then the tables were
-/// emptied or made anew meanwhile.
-pub(super) fn is_used(name: &str, missing: &[Key]) -> Sql {
-    let is_locked = |key: &Key| {
-        let mark = mark(name, *key);
-        Sql::new(
-            "IS_USED_LOCK(MD5(CONCAT(?, id, '/', DATABASE()))) = id",
-            &[Value::Text(&mark)],
-        )
-    };
-    Sql::new("SELECT 1 FROM information_schema.processlist WHERE ", &[])
-        .then(&Sql::joined(missing.iter().map(is_locked), " OR "))
-        .with(" LIMIT 1", &[])
-}
-
-/// Lets others see until its end that this connection uses what is there.
-pub(super) fn use_lock(name: &str, key: Key) -> Sql {
-    let mark = mark(name, key);
-    Sql::new(
-        "DO GET_LOCK(MD5(CONCAT(?, CONNECTION_ID(), '/', DATABASE())), 0)",
-        &[Value::Text(&mark)],
-    )
-}
-
-/// How the name of a connection's lock begins.
-fn mark(name: &str, key: Key) -> String {
-    let (kind, _) = key.numbers();
-    format!("randflake/{kind}/{name}/")
 }
 
 /// What reads the texts of some keys, at most so many of a range.

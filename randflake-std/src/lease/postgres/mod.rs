@@ -99,8 +99,6 @@ pub struct Postgres {
     files: Option<Files>,
     /// Who made the schema, if it was another role.
     owner: Option<String>,
-    /// The random number of the store that this process has used first: its connections say so.
-    first: Option<i64>,
 }
 
 impl Driver for Postgres {
@@ -135,7 +133,6 @@ impl Driver for Postgres {
             config,
             files,
             owner: server.option("owner").map(str::to_owned),
-            first: None,
         })
     }
 }

@@ -1,9 +1,9 @@
 -- The schema `randflake`, version 1: tables and nothing else. Whoever comes first makes it; the others wait for
 -- that, and find it made.
 --
--- - `store` has one row. Its fingerprint is that of the server as it was when the schema was made: on another one
---   a namespace or counter that is not there may have been lost.
--- - `record` has the texts; of no namespace (''), and of kind 6, those are the claims of secrets by their check value. Room is left free in each block, so that a changed row stays in its block and no index
+-- - `store` has one row, with a random number.
+-- - `record` has the texts; of no namespace (''), and of kind 6, those are the claims of secrets by their check value.
+--   Room is left free in each block, so that a changed row stays in its block and no index
 --   changes. Texts are compared byte by byte: a collation of the operating system may be another one after an
 --   update, and its indexes miss rows then.
 DO $create$
@@ -21,8 +21,7 @@ CREATE SCHEMA IF NOT EXISTS randflake;
 CREATE TABLE randflake.store (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     version integer NOT NULL,
-    id bigint NOT NULL,
-    fingerprint text NOT NULL
+    id bigint NOT NULL
 );
 CREATE TABLE randflake.record (
     number bigint NOT NULL,
@@ -32,6 +31,6 @@ CREATE TABLE randflake.record (
     PRIMARY KEY (namespace, kind, number)
 ) WITH (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.05);
 
-INSERT INTO randflake.store (version, id, fingerprint)
-VALUES (1, floor(random() * 9e18)::bigint, {fingerprint});
+INSERT INTO randflake.store (version, id)
+VALUES (1, floor(random() * 9e18)::bigint);
 END $create$;

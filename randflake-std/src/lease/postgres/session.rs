@@ -8,8 +8,8 @@ use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
 use super::rights::CHECK;
 use super::statements::{
-    CHANGE, CHANGE_AND_PUT, CLAIM, CLAIMED, CLEAR, ENTER, FORGET, IS_USED, LOOK, MARK, NAMESPACE,
-    NEXT_NAMESPACE, PARTS, PUT, SETTINGS, TEXTS, mark,
+    CHANGE, CHANGE_AND_PUT, CLAIM, CLAIMED, CLEAR, ENTER, FORGET, LOOK, NAMESPACE, NEXT_NAMESPACE,
+    PARTS, PUT, SETTINGS, TEXTS,
 };
 use super::tls::connect;
 use super::{Postgres, diagnosis};
@@ -35,8 +35,6 @@ pub(in crate::lease) struct Session {
     fingerprint: String,
     /// Of the tables alone.
     tables: String,
-    /// The kinds of records by whose locks others see that they are there.
-    marks: Vec<Key>,
 }
 
 impl database::Session for Session {
@@ -50,11 +48,7 @@ impl database::Session for Session {
     const CLAIMED: &'static str = CLAIMED;
 
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
-        let mut config = postgres.config.clone();
-        if let Some(first) = postgres.first {
-            config.application_name(format!("randflake {first}"));
-        }
-        let (client, driver) = connect(&config, postgres.files.as_ref()).await?;
+        let (client, driver) = connect(&postgres.config, postgres.files.as_ref()).await?;
         Ok(Self {
             client,
             driver,
@@ -66,7 +60,6 @@ impl database::Session for Session {
                 .to_string(),
             fingerprint: String::new(),
             tables: String::new(),
-            marks: Vec::new(),
         })
     }
 
@@ -94,18 +87,14 @@ impl database::Session for Session {
         Ok(self.client.batch_execute(&schema).await?)
     }
 
-    async fn enter(&mut self, postgres: &mut Postgres) -> Result<(), Failure> {
-        let values = [
-            (&postgres.first as _, Type::INT8),
-            (&self.number as _, Type::TEXT),
-        ];
+    async fn enter(&mut self) -> Result<(), Failure> {
+        let values = [(&self.number as _, Type::TEXT)];
         let row = self
             .client
             .query_typed_one(&complete(ENTER), &values)
             .await?;
-        postgres.first.get_or_insert(row.try_get(0)?);
-        self.fingerprint = row.try_get(1)?;
-        self.tables = row.try_get(2)?;
+        self.fingerprint = row.try_get(0)?;
+        self.tables = row.try_get(1)?;
         Ok(())
     }
 
@@ -144,20 +133,12 @@ impl database::Session for Session {
         rows.first().map(texts).transpose()
     }
 
-    async fn is_used(&mut self, missing: &[Key]) -> Result<bool, Failure> {
-        let marks = missing.iter().map(|key| mark(&self.namespace, *key));
-        let marks: Vec<_> = marks.collect();
-        let values = [(&marks as _, Type::TEXT_ARRAY)];
-        let rows = self.client.query_typed(IS_USED, &values).await?;
-        Ok(!rows.is_empty())
-    }
-
     async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
         let row = self.find(LOOK, keys, None).await?;
         let mut state: Vec<String> = row.try_get(3)?;
         let is_same = state[1] == self.number;
         state[1] = u8::from(is_same).to_string();
-        if is_same && format!("{}/{}", state[2], state[4]) != self.fingerprint {
+        if is_same && format!("{}/{}", state[2], state[3]) != self.fingerprint {
             let why = "the schema randflake was replaced meanwhile";
             return Err(Failure::of_the_connection(EngineError::unavailable(why)));
         }
@@ -207,11 +188,7 @@ impl database::Session for Session {
             self.execute(PUT, &[&head[..], &put].concat()).await?
         };
         let now = rows.first().map(|row| row.try_get(0)).transpose()?;
-        let now = now.flatten();
-        if now.is_some() {
-            self.mark(write).await?;
-        }
-        Ok(now)
+        Ok(now.flatten())
     }
 
     async fn clear(&mut self, begin: &str) -> Result<(), Failure> {
@@ -226,19 +203,6 @@ impl database::Session for Session {
 }
 
 impl Session {
-    /// Lets others see what is there now, in another round trip after a connection's first write.
-    async fn mark(&mut self, write: &Write) -> Result<(), Failure> {
-        for entry in &write.entries {
-            let is_marked = matches!(entry.key, Key::Namespace | Key::Counter);
-            if is_marked && !self.marks.contains(&entry.key) {
-                let mark = mark(&self.namespace, entry.key);
-                database::Session::ask(self, MARK, &[Value::Text(&mark)]).await?;
-                self.marks.push(entry.key);
-            }
-        }
-        Ok(())
-    }
-
     /// The one row of a statement that looks for some keys.
     async fn find(
         &mut self,

@@ -1,7 +1,5 @@
 //! What is said to the server.
 
-use crate::ledger::Key;
-
 /// What the store relies on, whatever the server's, the database's or the role's settings are. There is one good
 /// plan for each statement: by the primary key. And whether the server is a standby.
 pub(super) const SETTINGS: &str = "
@@ -77,16 +75,14 @@ pub(super) const CLAIMED: &str =
 
 /// The same, and what the server says of itself.
 pub(super) const LOOK: &str = "
-    SELECT r.*, ARRAY[{now}::text, {session}, f.fingerprint, s.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
+    SELECT r.*, ARRAY[{now}::text, {session}, f.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
         'fsync=' || current_setting('fsync') || ' and synchronous_commit=' || current_setting('synchronous_commit')
         || ': turn them on' END]
     FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN ({texts}) r";
 
-/// What is remembered of the tables. The connection says which ones its process has used first.
+/// What is remembered of the tables.
 pub(super) const ENTER: &str = "
-    SELECT id, {fingerprint} || '/' || id, {tables},
-        set_config('application_name', 'randflake ' || coalesce($1, id), false),
-        set_config('randflake.session', $2, false)
+    SELECT {fingerprint} || '/' || id, {tables}, set_config('randflake.session', $1, false)
     FROM randflake.store";
 
 /// The text of a namespace.
@@ -106,28 +102,6 @@ pub(super) const CLEAR: &str = "
         SELECT FROM randflake.record n
         WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND starts_with(n.value, $2)
     )";
-
-/// Whether processes are connected that have used a store that was here before this one, or what is not there.
-pub(super) const IS_USED: &str = "
-    SELECT 1 WHERE EXISTS (
-        SELECT FROM randflake.store s JOIN pg_stat_activity a ON a.application_name <> 'randflake ' || s.id
-        WHERE a.datname = current_database() AND a.application_name LIKE 'randflake %'
-    ) OR EXISTS (
-        SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-        WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 1
-        AND l.pid <> pg_backend_pid() AND (l.classid::bigint << 32 | l.objid::bigint) IN (
-            SELECT hashtextextended(mark, 0) FROM unnest($1) AS mark
-        )
-    )";
-
-/// Lets others see until the connection's end that it has written a record.
-pub(super) const MARK: &str = "SELECT pg_try_advisory_lock_shared(hashtextextended($1, 0))::text";
-
-/// What a connection's lock is made of.
-pub(super) fn mark(name: &str, key: Key) -> String {
-    let (kind, _) = key.numbers();
-    format!("randflake/{kind}/{name}")
-}
 
 /// One record in the place of another, if the namespace's is still so: a renewal, a release, a counter.
 pub(super) const CHANGE: &str = "

@@ -11,8 +11,8 @@ use crate::lease::{
     PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
 };
 use crate::ledger::{
-    Acquire, Engine, Held, Loss, NodeRecord, Seal, Wanted, acquire, drop_namespace, end_quarantine,
-    quarantine, release, renew,
+    Acquire, Asking, Decision, Engine, Held, Loss, NodeRecord, Seal, View, Wanted, acquire, create,
+    drop_namespace, end_quarantine, override_quarantine, quarantine, release, renew, reopen,
 };
 
 impl<E: Engine> Ledger<E> {
@@ -75,6 +75,15 @@ impl<E: Engine> Ledger<E> {
             Err(undone) => Err(undone),
         };
         outcome.map_err(|undone| self.may_have_written(undone))
+    }
+
+    /// Decides on the namespace alone.
+    fn administer<T>(
+        &mut self,
+        rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
+    ) -> Result<T, StoreError> {
+        let done = self.run(&Wanted::default(), false, rule);
+        done.map(|done| done.answer).map_err(|undone| undone.error)
     }
 
     fn release_some(&mut self, leases: &[Held]) -> Result<Renewals, StoreError> {
@@ -290,13 +299,23 @@ impl<E: Engine> LeaseStore for Ledger<E> {
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {
-        let done = self.run(&Wanted::default(), false, quarantine);
-        done.map(|done| done.answer).map_err(|undone| undone.error)
+        self.administer(quarantine)
+    }
+
+    fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.administer(create)
     }
 
     fn end_quarantine(&mut self) -> Result<(), StoreError> {
-        let done = self.run(&Wanted::default(), false, end_quarantine);
-        done.map(|done| done.answer).map_err(|undone| undone.error)
+        let has_leases = self.records.engine.list(0, 1);
+        self.records.engine.abandon();
+        // Whoever leases one after this look has ended the quarantine itself.
+        let has_leases = !has_leases?.is_empty();
+        self.administer(|view, asking| end_quarantine(view, asking, has_leases))
+    }
+
+    fn override_quarantine(&mut self) -> Result<(), StoreError> {
+        self.administer(override_quarantine)
     }
 
     fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
@@ -320,6 +339,10 @@ impl<E: Engine> LeaseStore for Ledger<E> {
             self.records.engine.clear(&record.to_text())?;
         }
         Ok(())
+    }
+
+    fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.administer(reopen)
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use randflake_std::date::span;
+use randflake_std::date::{span, utc};
 
 use super::snapshot::Snapshot;
 use crate::failure::Failure;
@@ -11,9 +11,10 @@ use crate::store::StoreArgs;
 
 /// Remove a namespace: its leases, its layout and its secret's check value
 ///
-/// Existing ids are not affected. Whoever opens the namespace again may bring another layout and secret, and
-/// waits in quarantine for the longest TTL and 20 s, at least 320 s, because processes may still hold leases of before.
-/// A counter of `randflake segment` of the same name stays.
+/// Existing ids are not affected. Nothing is granted in it from then on, until somebody opens it again with `randflake lease
+/// init --reopen`, which may bring another layout and secret. It then waits until the longest TTL and 20 s after the drop
+/// have passed, because processes may still hold leases from before. A counter of `randflake segment` of the same name
+/// stays.
 ///
 /// A namespace with live leases is refused unless --force: their holders cannot renew them, and stop when they end.
 #[derive(Debug, clap::Args)]
@@ -61,8 +62,11 @@ impl Args {
             )?;
         }
         store.drop_namespace()?;
+        let until = store.quarantined()?.map(|quarantine| quarantine.until);
+        let until = utc(until.unwrap_or_default());
         print_line(format_args!(
-            "namespace {name:?} is dropped; if it is opened again, it grants nothing for the longest TTL and 20s, at least 5m 20s"
+            "namespace {name:?} is dropped: nothing is granted in it until somebody opens it again (`randflake lease init \
+             --reopen`), and not before {until}"
         ))
     }
 }

@@ -1,7 +1,5 @@
 //! `randflake lease init`
 
-use randflake_std::lease::QuarantineCause;
-
 use crate::failure::Failure;
 use crate::output::print_line;
 use crate::store::LeaseArgs;
@@ -11,8 +9,14 @@ use crate::store::LeaseArgs;
 /// A server that has lost its data looks like a new one. Where the two cannot be told apart, a new namespace
 /// waits until every lease that may have been forgotten has expired, unless this declares that there was none.
 /// A namespace that has leases is refused, and one that was dropped or is in quarantine for another reason.
+///
+/// A dropped namespace is opened again by --reopen, and by nothing else. It may have another layout, secret and longest TTL
+/// then, and grants once every lease from before has expired.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// Open a namespace that was dropped, with the layout given here
+    #[arg(long)]
+    reopen: bool,
     #[command(flatten)]
     store: LeaseArgs,
 }
@@ -20,23 +24,13 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open()?;
-        let cause = store.quarantined()?;
-        if let Some(quarantine) = cause.filter(|it| it.cause != QuarantineCause::New) {
-            return Err(Failure::failed(format!(
-                "namespace {:?} is not new: {quarantine}; to end a quarantine that was set wrongly, while no process has a \
-                 lease of this namespace: randflake lease quarantine --end",
-                store.namespace().name()
-            )));
+        if self.reopen {
+            if let Some(quarantine) = store.reopen_namespace()? {
+                return print_line(quarantine);
+            }
+        } else {
+            store.end_quarantine()?;
         }
-        let leases = store.list()?.len();
-        if leases > 0 {
-            return Err(Failure::failed(format!(
-                "namespace {:?} is not new, it has leases of {leases} node ids; to end a quarantine that was set \
-                 wrongly: randflake lease quarantine --end",
-                store.namespace().name()
-            )));
-        }
-        store.end_quarantine()?;
         print_line("the namespace grants leases")
     }
 }

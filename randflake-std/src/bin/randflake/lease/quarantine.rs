@@ -25,7 +25,7 @@ impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open()?;
         if self.end {
-            store.end_quarantine()?;
+            store.override_quarantine()?;
             return print_line("the namespace grants leases");
         }
         let wait = span(store.quarantine()?);

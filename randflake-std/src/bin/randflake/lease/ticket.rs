@@ -29,8 +29,8 @@ use crate::wait::{self, WaitArgs};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 300
-  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 300 --renew")]
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 60
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 60 --renew")]
 pub(crate) struct Args {
     /// The device's number, up to 16 hex digits
     #[arg(long, value_name = "HEX", value_parser = device_id)]
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "SECONDS",
-        default_value = "300",
+        default_value = "60",
         value_parser = within::<u64>(1..=u64::from(u32::MAX))
     )]
     ttl_s: u64,

@@ -1,5 +1,6 @@
 //! `randflake segment`
 
+mod init;
 mod issue;
 mod resume;
 mod status;
@@ -11,7 +12,8 @@ use crate::failure::Failure;
 /// Issue sequential numbers: 1, 2, 3 and so on
 ///
 /// The numbers are unique within a namespace, over restarts and all processes at once, and no clock is
-/// needed. The store counts them; a run that is killed leaves a gap of at most 65536.
+/// needed. The store counts them; a run that is killed leaves a gap of at most 65536. In a store on a server a new
+/// counter is declared so once, with init: there, one that is not there may have been lost.
 ///
 /// Unlike ids they tell how many there are and in which order they were made, unless --encrypt.
 #[derive(Debug, clap::Args)]
@@ -22,6 +24,7 @@ Examples:
   randflake segment -n 3
   randflake segment --namespace invoices
   randflake segment --encrypt -n 1000 > ids.txt
+  randflake segment init --store redis://ids.example
   randflake segment resume 1000001"
 )]
 pub(crate) struct Args {
@@ -33,6 +36,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Args),
     Status(status::Args),
     Resume(resume::Args),
 }
@@ -41,6 +45,7 @@ impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
             None => self.issue.run(),
+            Some(Command::Init(args)) => args.run(),
             Some(Command::Status(args)) => args.run(),
             Some(Command::Resume(args)) => args.run(),
         }
