@@ -43,6 +43,10 @@ pub use secret::{Secret, SecretError};
 #[doc = include_str!("../../docs/migration.md")]
 mod migration_guide {}
 
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/testing.md")]
+mod testing_guide {}
+
 #[cfg(all(doctest, feature = "sqlite"))]
 #[doc = include_str!("../../README.md")]
 mod readme {}

@@ -41,9 +41,9 @@ impl From<&StoreError> for Retry {
             // A machine that has just started has yet to set its clock.
             StoreError::ClockSkew { .. } => Self::Later(None),
             StoreError::Terms { .. }
-            | StoreError::SecretTaken { .. }
             | StoreError::Dropped { .. }
             | StoreError::NotNew(_)
+            | StoreError::SecretTaken { .. }
             | StoreError::Invalid(_)
             | StoreError::Unusable(_) => Self::Never,
         }

@@ -13,6 +13,8 @@ mod continuity;
 mod contract;
 #[expect(dead_code, reason = "the tests of faults do more to servers")]
 mod engines;
+#[path = "redis/kept_connections.rs"]
+mod kept_connections;
 #[path = "redis/losses.rs"]
 mod losses;
 #[path = "redis/replies.rs"]

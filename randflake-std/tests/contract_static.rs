@@ -294,7 +294,7 @@ fn the_history_has_the_last_lease() {
     assert!(matches!(explained(second.start), Explanation::Held(_)));
     assert!(matches!(
         explained(first.start),
-        Explanation::Unknown { known_from } if known_from == first.end
+        Explanation::Unknown { known_from, .. } if known_from == first.end
     ));
     assert_eq!(explained(first.end), Explanation::Nobody);
 }

@@ -5,8 +5,8 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::{
-    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Namespace, PresentedGrant,
-    PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
+    AcquireRequest, Acquired, Explained, Finding, Grant, History, LeaseStore, Namespace,
+    PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
 };
 use crate::ledger::{Loss, Seal};
 
@@ -146,6 +146,14 @@ where
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         self.store()?.history(node_ids)
+    }
+
+    fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
+        self.store()?.explain(node_id, tick)
+    }
+
+    fn live_at(&mut self, unix: Duration) -> Result<Option<u64>, StoreError> {
+        self.store()?.live_at(unix)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

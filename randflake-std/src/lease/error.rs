@@ -37,6 +37,13 @@ pub enum StoreError {
         /// The same, as it was asked for.
         asked: String,
     },
+    /// The namespace was dropped. Only a person opens it again: [`LeaseStore::reopen_namespace`](super::LeaseStore::reopen_namespace).
+    Dropped {
+        /// When every lease from before has expired by the store's clock, as time since the Unix epoch.
+        until: Duration,
+    },
+    /// The namespace was declared new, and is not; the message says how that shows. The quarantine goes on.
+    NotNew(String),
     /// The secret is that of another namespace of the store, and ids of both would be equal: see
     /// [`Namespace::with_shared_secret`](super::Namespace::with_shared_secret).
     SecretTaken {
@@ -45,13 +52,6 @@ pub enum StoreError {
         /// The one that it was asked for.
         asked: String,
     },
-    /// The namespace was dropped. Only a person opens it again: [`LeaseStore::reopen_namespace`](super::LeaseStore::reopen_namespace).
-    Dropped {
-        /// When every lease from before has expired by the store's clock, as time since the Unix epoch.
-        until: Duration,
-    },
-    /// The namespace was declared new, and is not; the message says how that shows. The quarantine goes on.
-    NotNew(String),
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
     /// The engine cannot be used until something is changed; the message says what. Nothing was done.
@@ -65,9 +65,9 @@ randflake_core::readable_debug!(StoreError {
     Quarantined,
     ClockSkew,
     Terms,
-    SecretTaken,
     Dropped,
     NotNew,
+    SecretTaken,
     Invalid,
     Unusable,
     Unavailable
@@ -85,12 +85,12 @@ pub enum StoreErrorKind {
     ClockSkew,
     /// [`StoreError::Terms`]
     Terms,
-    /// [`StoreError::SecretTaken`]
-    SecretTaken,
     /// [`StoreError::Dropped`]
     Dropped,
     /// [`StoreError::NotNew`]
     NotNew,
+    /// [`StoreError::SecretTaken`]
+    SecretTaken,
     /// [`StoreError::Invalid`]
     Invalid,
     /// [`StoreError::Unusable`]
@@ -118,9 +118,9 @@ impl StoreError {
             Self::Quarantined { .. } => StoreErrorKind::Quarantined,
             Self::ClockSkew { .. } => StoreErrorKind::ClockSkew,
             Self::Terms { .. } => StoreErrorKind::Terms,
-            Self::SecretTaken { .. } => StoreErrorKind::SecretTaken,
             Self::Dropped { .. } => StoreErrorKind::Dropped,
             Self::NotNew(_) => StoreErrorKind::NotNew,
+            Self::SecretTaken { .. } => StoreErrorKind::SecretTaken,
             Self::Invalid(_) => StoreErrorKind::Invalid,
             Self::Unusable(_) => StoreErrorKind::Unusable,
             Self::Unavailable(_) => StoreErrorKind::Unavailable,

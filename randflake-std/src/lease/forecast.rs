@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::LayoutSpec;
 
-use super::{Finding, History, MAX_SKEW, Occupancy};
+use super::{Finding, LeaseStore, MAX_SKEW, Occupancy, StoreError};
 use crate::date::utc;
 
 const DAY_S: u64 = 24 * 60 * 60;
@@ -62,10 +62,31 @@ pub fn last_date(spec: LayoutSpec, now: Duration) -> Forecast {
     }
 }
 
-/// How soon all node ids are leased, if the fleet goes on growing as in the last 28 days; without a
-/// [history](super::LeaseStore::history), only how many are leased.
+/// How many node ids were leased 28 days ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growth {
+    now: Duration,
+    live_before: u64,
+}
+
+impl Growth {
+    /// Asks the store; `None` if its history does not reach back so far.
+    ///
+    /// # Errors
+    ///
+    /// As for [`LeaseStore::live_at`].
+    pub fn of(store: &mut dyn LeaseStore) -> Result<Option<Self>, StoreError> {
+        let now = store.now()?;
+        let before = now.saturating_sub(LOOK_BACK);
+        let live = store.live_at(before)?;
+        Ok(live.map(|live_before| Self { now, live_before }))
+    }
+}
+
+/// How soon all node ids are leased, if the fleet goes on growing as in the last 28 days; without its growth, only how many
+/// are leased.
 #[must_use]
-pub fn node_ids(occupancy: Occupancy, history: Option<&History>) -> Forecast {
+pub fn node_ids(occupancy: Occupancy, growth: Option<Growth>) -> Forecast {
     const NAME: &str = "occupancy";
     /// Below this part a fleet may double before anybody has to act.
     const SPARE: f64 = 0.5;
@@ -73,11 +94,11 @@ pub fn node_ids(occupancy: Occupancy, history: Option<&History>) -> Forecast {
 
     let Occupancy { live, total } = occupancy;
     let used = to_f64(live) / to_f64(total);
-    let over_at = history.and_then(|history| full_at(occupancy, history));
+    let over_at = growth.and_then(|growth| full_at(occupancy, growth));
     let value = format!("{live} of {total} leased");
-    let soon = over_at.zip(history).filter(|(over_at, history)| {
-        used >= SPARE && over_at.saturating_sub(history.now()) <= AHEAD
-    });
+    let soon = over_at
+        .zip(growth)
+        .filter(|(over_at, growth)| used >= SPARE && over_at.saturating_sub(growth.now) <= AHEAD);
     let finding = match soon {
         _ if live >= total => Finding::wrong(
             NAME,
@@ -107,18 +128,16 @@ pub fn node_ids(occupancy: Occupancy, history: Option<&History>) -> Forecast {
     }
 }
 
-fn full_at(occupancy: Occupancy, history: &History) -> Option<Duration> {
-    let now = history.now();
-    let before = history.live_at(now.checked_sub(LOOK_BACK)?)?;
+fn full_at(occupancy: Occupancy, growth: Growth) -> Option<Duration> {
     let grown = occupancy
         .live
-        .checked_sub(before)
+        .checked_sub(growth.live_before)
         .filter(|grown| *grown > 0)?;
     let left = occupancy.total.saturating_sub(occupancy.live);
     let spans = to_f64(left) / to_f64(grown);
     // A thousand years suffice.
     let wait = LOOK_BACK.mul_f64(spans.min(13_000.0));
-    Some(now + wait)
+    Some(growth.now + wait)
 }
 
 /// How much of its ticks' sequences a process uses, from the ids a second that it issues by its leases of so many node ids.

@@ -66,8 +66,8 @@ pub use etcd::Etcd;
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
 pub use finding::{Finding, Verdict};
-pub(crate) use history::HISTORY_KEPT;
-pub use history::{Explanation, Gap, History, PastLease};
+pub use history::{Explained, Explanation, Gap, History, PastLease, UnknownCause};
+pub(crate) use history::{HISTORY_KEPT, NodeHistory};
 #[doc(hidden)]
 pub use memory::Memory;
 pub use memory::MemoryStore;

@@ -7,8 +7,8 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, Lease, LeaseError};
 
 use super::{
-    Finding, History, LastWrite, Namespace, PresentedGrant, PresentedRenewal, Quarantine,
-    RequestId, StoreError, Token,
+    Explained, Finding, History, LastWrite, Namespace, PresentedGrant, PresentedRenewal,
+    Quarantine, RequestId, StoreError, Token,
 };
 use crate::ledger::{Loss, Seal};
 
@@ -122,6 +122,35 @@ pub trait LeaseStore: Send + Debug {
     ///
     /// As for [`acquire`](LeaseStore::acquire).
     fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError>;
+
+    /// Returns who held a node id at a tick of the layout. Reads a few records however long the history is: of 65,536
+    /// leases 64, in four reads.
+    ///
+    /// Of the hashes it checks that of the lease it finds, and those of the others it reads;
+    /// [`history`](Self::history) checks all. `Nobody` is said only where the leases before and after the tick are there,
+    /// or where none was before.
+    ///
+    /// # Errors
+    ///
+    /// As for [`history`](Self::history).
+    fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
+        let history = self.history(node_id..=node_id)?;
+        Ok(Explained {
+            explanation: history.explain(node_id, tick),
+            gap: history.gaps().first().copied(),
+            now: history.now(),
+        })
+    }
+
+    /// Returns how many node ids were leased at a time, as time since the Unix epoch; none if the history does not reach
+    /// back so far. Reads a few records of each node id, as [`explain`](Self::explain).
+    ///
+    /// # Errors
+    ///
+    /// As for [`history`](Self::history).
+    fn live_at(&mut self, unix: Duration) -> Result<Option<u64>, StoreError> {
+        Ok(self.history(0..=u32::MAX)?.live_at(unix))
+    }
 
     /// Starts a quarantine: grants nothing until every lease granted so far has expired, including any that the store
     /// does not know. Returns how long that takes. For an operator who has restored a backup in a way that the store
@@ -244,6 +273,14 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         (**self).history(node_ids)
+    }
+
+    fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
+        (**self).explain(node_id, tick)
+    }
+
+    fn live_at(&mut self, unix: Duration) -> Result<Option<u64>, StoreError> {
+        (**self).live_at(unix)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

@@ -10,6 +10,7 @@
 
 mod acquire;
 mod base36;
+mod bisection;
 mod carried;
 mod change;
 mod claim;

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::{Before, Engine, Entry, Key, Keys, NodeChange, NodeRecord, Records, StoreTime};
-use crate::lease::{EngineError, Gap, HISTORY_KEPT};
+use crate::lease::{EngineError, Gap, HISTORY_KEPT, NodeHistory, UnknownCause};
 
 /// Places of the history of one node id: from then on the latest lease takes the place of the oldest one.
-const KEPT: u64 = 1 << u16::BITS;
+pub(super) const KEPT: u64 = 1 << u16::BITS;
 /// Leases that are read together.
 const READ_AT_ONCE: u64 = 256;
 /// Leases of a node id between two looks for those that were kept long enough.
@@ -43,7 +43,7 @@ impl Past {
 }
 
 /// The first half of its SHA-256.
-fn hash(node_id: u32, text: &str) -> u128 {
+pub(super) fn hash(node_id: u32, text: &str) -> u128 {
     let digest = Sha256::new()
         .chain_update(node_id.to_be_bytes())
         .chain_update(text)
@@ -54,7 +54,7 @@ fn hash(node_id: u32, text: &str) -> u128 {
 }
 
 /// Where a lease is kept that had so many before it.
-fn key(node_id: u32, count: u64) -> Key {
+pub(super) fn key(node_id: u32, count: u64) -> Key {
     Key::Past(node_id, place(count))
 }
 
@@ -73,22 +73,28 @@ pub(super) fn entry(change: &NodeChange) -> Option<Entry> {
     })
 }
 
+/// A file of one node id has room for one lease.
+pub(super) fn only(latest: &NodeRecord) -> NodeHistory {
+    let cut = (latest.past.count > 0).then_some(UnknownCause::Replaced);
+    NodeHistory::new(vec![latest.clone()], cut)
+}
+
 /// Whether the lease before this one may be removed.
-fn is_over(record: &NodeRecord, now: StoreTime, tick_ms: u64) -> bool {
+pub(super) fn is_over(record: &NodeRecord, now: StoreTime, tick_ms: u64) -> bool {
     let kept = u64::try_from(HISTORY_KEPT.as_millis()).unwrap_or(u64::MAX) / tick_ms;
     record.past.end.saturating_add(kept) < now.tick
 }
 
 impl<E: Engine> Records<E> {
-    /// The leases before the latest one that are kept, from the oldest one on; and where one of them should be there
-    /// and is not, or is another.
-    pub(super) fn past_of(
+    /// The leases of a node id that are kept, from the oldest one to this one; and where one of them should be there
+    /// and is not, or is another. Each is compared with the hash in the one after it.
+    pub(super) fn history_of(
         &mut self,
         latest: &NodeRecord,
         now: StoreTime,
-    ) -> Result<(Vec<NodeRecord>, Option<Gap>), EngineError> {
+    ) -> Result<NodeHistory, EngineError> {
         if self.engine.assigned().is_some() {
-            return Ok((Vec::new(), None)); // Its file has room for one lease.
+            return Ok(only(latest));
         }
         let node_id = latest.node_id;
         let tick_ms = self.namespace.spec().tick_ms();
@@ -126,26 +132,43 @@ impl<E: Engine> Records<E> {
                         is_changed,
                     };
                     found.reverse();
-                    return Ok((found, Some(gap)));
+                    found.push(latest.clone());
+                    return Ok(NodeHistory::behind_gap(found, gap));
                 }
             };
             found.push(record);
         }
         found.reverse();
-        Ok((found, None))
+        found.push(latest.clone());
+        let cut = match found[0].past.count {
+            0 => None,
+            count if count > oldest => Some(UnknownCause::Old),
+            _ => Some(UnknownCause::Replaced),
+        };
+        Ok(NodeHistory::new(found, cut))
     }
 
     /// Whether a lease is kept where the one after the latest would be: later ones were, and their record is gone.
     pub(super) fn is_latest_lost(
         &mut self,
         node_id: u32,
-        count: Option<u64>,
+        latest: Option<&NodeRecord>,
     ) -> Result<bool, EngineError> {
-        let count = count.unwrap_or(0);
+        let count = latest.map_or(0, |latest| latest.past.count);
         if count >= KEPT || self.engine.assigned().is_some() {
             return Ok(false); // An earlier one has that place.
         }
-        Ok(self.text_of(node_id, count)?.is_some())
+        if self.text_of(node_id, count)?.is_none() {
+            return Ok(false);
+        }
+        // Or it was replaced since it was read.
+        let again = self.latest(node_id)?;
+        Ok(again.map(|again| again.past.count) == latest.map(|latest| latest.past.count))
+    }
+
+    /// The latest lease of a node id.
+    pub(super) fn latest(&mut self, node_id: u32) -> Result<Option<NodeRecord>, EngineError> {
+        Ok(self.list(node_id..=node_id, 1)?.pop())
     }
 
     /// Now and then, removes leases that ended long ago before one that was just granted. What fails is done by a later

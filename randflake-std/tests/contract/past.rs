@@ -24,9 +24,9 @@ fn history(store: &mut dyn LeaseStore) -> History {
     history
 }
 
-fn holder(history: &History, tick: u64) -> &str {
+fn holder(history: &History, tick: u64) -> String {
     match history.explain(NODE, tick) {
-        Explanation::Held(lease) => &lease.record.holder,
+        Explanation::Held(lease) => lease.record.holder,
         other => panic!("{tick}: {other:?}"),
     }
 }
@@ -70,10 +70,18 @@ pub(crate) fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
         for tick in (used.end..second.start).chain(end..third.start) {
             assert_eq!(history.explain(NODE, tick), Explanation::Nobody, "{tick}");
         }
+        // So it is without the rest of the history.
+        for tick in [used.start, second.start - 1, second.start, third.start] {
+            let explained = patiently(|| store.explain(NODE, tick)).unwrap();
+            assert_eq!(explained.explanation, history.explain(NODE, tick), "{tick}");
+            assert_eq!(explained.gap, None);
+        }
     }
     // The store's other node ids have no part in it.
     let all = patiently(|| store.history(0..=u32::MAX)).unwrap();
     assert_eq!(all.leases().count(), 3);
+    let now = patiently(|| store.now()).unwrap();
+    assert_eq!(patiently(|| store.live_at(now)).unwrap(), all.live_at(now));
     assert_eq!(all.explain(NODE + 1, second.start), Explanation::Nobody);
 }
 
@@ -94,7 +102,7 @@ pub(crate) fn a_tick_that_nobody_held_is_told(backend: &impl Backend) {
     assert_eq!(holder(&told, later.start), "later");
     let outcome = told.explain(NODE + 1, grant.start - 1);
     assert!(
-        matches!(outcome, Explanation::Unknown { known_from } if known_from >= grant.start),
+        matches!(outcome, Explanation::Unknown { known_from, .. } if known_from >= grant.start),
         "{outcome:?}"
     );
     assert_eq!(told.explain(NODE + 1, later.start), Explanation::Nobody);

@@ -144,3 +144,46 @@ fn the_explained_id_has_the_fields_that_are_shown() {
     assert_eq!(field("node"), parts.node_id.to_string());
     assert_eq!(field("sequence"), parts.sequence.to_string());
 }
+
+/// The version that a manifest asks of a crate, if it names one.
+fn version<'a>(manifest: &'a str, name: &str) -> Option<&'a str> {
+    let begin = format!("{name} = {{ version = \"");
+    let rest = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix(&begin))?;
+    rest.split('"').next()
+}
+
+#[test]
+fn versions_of_integrated_crates_are_those_of_the_manifest() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let (core, shared) = (read("randflake-core/Cargo.toml"), read("Cargo.toml"));
+    let readme = read("randflake-core/README.md");
+    let (_, table) = readme.split_once("| feature | version |").unwrap();
+    let rows = table.lines().skip(2).take_while(|row| row.starts_with('|'));
+    let mut compared = 0;
+    for row in rows {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let feature = cells[1].split('`').nth(1).unwrap();
+        let name = match feature {
+            "serde" => "serde_core",
+            "sqlx-postgres" => "sqlx",
+            name => name,
+        };
+        let asked = version(&core, name).or_else(|| version(&shared, name));
+        let asked = asked.unwrap_or_else(|| panic!("no version of {name}"));
+        // `>=0.32, <0.43` are 0.32 to 0.42.
+        let shown = match asked
+            .strip_prefix(">=")
+            .and_then(|range| range.split_once(", <0."))
+        {
+            Some((least, beyond)) => {
+                format!("{least} to 0.{}", beyond.parse::<u32>().unwrap() - 1)
+            }
+            None => asked.to_owned(),
+        };
+        assert_eq!(cells[2], shown, "{feature}");
+        compared += 1;
+    }
+    assert_eq!(compared, 17);
+}

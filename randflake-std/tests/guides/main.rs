@@ -118,6 +118,23 @@ fn examples_of_front_pages_declare_what_they_use() {
     }
 }
 
+#[test]
+fn the_table_of_contents_leads_to_each_guide() {
+    let contents = fs::read_to_string(root().join("docs/README.md")).unwrap();
+    for folder in ["docs", "docs/deploy"] {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|kind| kind != "md") || path.ends_with("docs/README.md")
+            {
+                continue;
+            }
+            let link = path.strip_prefix(root().join("docs")).unwrap();
+            let link = format!("]({})", link.display());
+            assert!(contents.contains(&link), "no {link}");
+        }
+    }
+}
+
 /// The names of metrics in a text.
 fn metrics(text: &str) -> BTreeSet<&str> {
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
@@ -150,6 +167,8 @@ fn metrics_of_the_alerts_and_the_dashboard_are_reported() {
         let used = metrics(&text);
         assert!(used.len() > 10, "{file}: {used:?}");
         for name in used {
+            // Of a histogram.
+            let name = name.strip_suffix("_bucket").unwrap_or(name);
             let is_reported = reported.contains(name.trim_start_matches("randflake_"));
             assert!(is_reported, "{file}: {name}");
         }

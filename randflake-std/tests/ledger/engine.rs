@@ -16,6 +16,7 @@ pub(crate) struct State {
     pub(crate) now: Duration,
     pub(crate) fingerprint: String,
     pub(crate) reads: usize,
+    pub(crate) texts_read: usize,
     pub(crate) writes: usize,
     pub(crate) claims: BTreeMap<u32, String>,
     pub(crate) claims_asked: usize,
@@ -56,6 +57,7 @@ impl Engine for Map {
             let there = state.texts.range(first..=last);
             texts.extend(there.map(|(key, text)| (*key, text.clone())));
         }
+        state.texts_read += texts.len();
         Ok(Reading {
             now: state.now,
             continuity: Continuity {

@@ -247,6 +247,16 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
 }
 
 #[test]
+fn a_server_that_never_syncs_is_refused() {
+    for method in ["nosync", "littlesync"] {
+        let setting = format!("--innodb-flush-method={method}");
+        let server = Database::of(MariadbServer::start_with(&[&setting]));
+        let named = format!("innodb_flush_method={method}: set it to fsync or O_DIRECT");
+        assert_unusable(MysqlStore::open(&server.url("root"), &namespace()), &named);
+    }
+}
+
+#[test]
 fn a_task_of_a_runtime_may_use_a_database() {
     let server = Database::new();
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -141,7 +141,8 @@ fn w10_a_failover_under_an_open_connection_begins_in_quarantine() {
     let ends = holder.renew(&grants, 300).unwrap().ends;
     assert!(ends.iter().all(Result::is_ok), "{ends:?}");
     is_quarantined(&mut holder);
-    is_quarantined(&mut open(&second));
+    let url = second.url("postgres");
+    is_quarantined(&mut PostgresStore::open(&url, &namespace()).unwrap());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use randflake_std::lease::{LeaseStore, Namespace, PostgresStore, StoreError};
 use randflake_std::randflake_core::{Field, LayoutFields};
 
 use crate::engines::postgres::PostgresServer;
-use crate::{acquire, namespace, open, unused};
+use crate::{acquire, namespace, open, open_at, unused};
 
 /// With the same epoch and ticks of a second.
 fn with_node_bits(bits: u32) -> Namespace {

@@ -306,7 +306,7 @@ fn a_cluster_keeps_the_claim_of_a_secret_where_its_key_belongs() {
     assert!(claim.contains("1:orders"), "{claim}");
 }
 
-fn until(is_so: impl Fn() -> bool) {
+pub(crate) fn until(is_so: impl Fn() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 /// Nothing takes so long, on any machine.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Client {
     stream: TcpStream,
@@ -66,6 +66,10 @@ impl Client {
         assert!(line.ends_with("\r\n"), "the connection ended: {line:?}");
         line.truncate(line.len() - 2);
         line
+    }
+
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.stream
     }
 
     /// Sends no more.

@@ -10,10 +10,13 @@
 mod client;
 mod clients;
 mod crowd;
+mod encrypted;
 mod ending;
 #[path = "../engines/mod.rs"]
 #[expect(dead_code, reason = "other tests start other servers")]
 mod engines;
+#[cfg(target_os = "linux")]
+mod flood;
 mod grants;
 mod incidents;
 mod manager;

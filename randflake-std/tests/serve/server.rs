@@ -165,16 +165,29 @@ impl Server {
         self.child.take().unwrap().wait().unwrap()
     }
 
+    /// Where it speaks HTTP, if it was told to.
+    pub(crate) fn http(&self) -> String {
+        let log = self.folder.log();
+        let (_, address) = log.split_once("http at ").unwrap();
+        address.lines().next().unwrap().to_owned()
+    }
+
     /// How much memory it has, in kB.
     pub(crate) fn memory_kb(&self) -> u64 {
+        self.status_kb("VmRSS:")
+    }
+
+    /// How much memory it has had at most, in kB.
+    pub(crate) fn peak_kb(&self) -> u64 {
+        self.status_kb("VmHWM:")
+    }
+
+    fn status_kb(&self, name: &str) -> u64 {
         let process = self.child.as_ref().unwrap().id();
         let status =
             fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status"));
         let status = status.unwrap();
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmRSS:"))
-            .unwrap();
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
         line.split_ascii_whitespace()
             .nth(1)
             .unwrap()

@@ -29,7 +29,7 @@ fn ask(server: &Server, trusted: &Authority, own: Option<&Certified>, words: &[&
 }
 
 /// Puts the certificate where the server looks.
-fn install(home: &Home, certified: &Certified) {
+pub(crate) fn install(home: &Home, certified: &Certified) {
     fs::copy(&certified.key, home.path("server.key")).unwrap();
     fs::copy(&certified.certificate, home.path("server.pem")).unwrap();
 }

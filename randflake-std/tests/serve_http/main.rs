@@ -10,6 +10,7 @@
 mod abuse;
 mod client;
 mod description;
+mod explain;
 mod exported;
 mod ids;
 mod leases;

@@ -32,7 +32,7 @@ use crate::segment::SegmentStore;
 ///
 /// An acquire is two round trips; more when nearly all node ids are leased and none was released lately. A renewal is one.
 /// An answered write is durable: every operation is refused while `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and
-/// `sync_binlog` is not 1 (in `MariaDB` it is 0 unless set). Times come from the server's clock.
+/// `sync_binlog` is not 1 (in `MariaDB` it is 0 unless set), or `innodb_flush_method` is `nosync` or `littlesync`. Times come from the server's clock.
 ///
 /// # URL
 ///

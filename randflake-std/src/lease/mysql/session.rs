@@ -32,6 +32,8 @@ pub(in crate::lease) struct Session {
     /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
     pub(super) known: &'static str,
+    /// The `innodb_flush_method` by which the server's files are not synced.
+    unsynced: Option<String>,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
@@ -60,6 +62,7 @@ impl database::Session for Session {
             namespace: namespace.to_owned(),
             number: getrandom::u32().map_err(EngineError::unavailable)?.into(),
             known: KNOWN_BY_ID,
+            unsynced: None,
             clock: mysql.clock.clone(),
         })
     }
@@ -73,13 +76,18 @@ impl database::Session for Session {
             &[Value::Number(self.number)],
         );
         let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
-        let uuid = "SHOW GLOBAL VARIABLES LIKE 'server_uuid'";
-        let others = [isolation, uuid].map(|statement| Sql::new(statement, &[]));
+        // Neither changes while the server runs.
+        let fixed =
+            "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_uuid', 'innodb_flush_method')";
+        let others = [isolation, fixed].map(|statement| Sql::new(statement, &[]));
         let answers = self.send(&[&[settings][..], &others].concat()).await?;
-        // `MariaDB` has none.
-        let has_uuid = answers.last().is_some_and(|answer| !answer.rows.is_empty());
-        if has_uuid {
-            self.known = KNOWN_BY_UUID;
+        for row in answers.last().into_iter().flat_map(|answer| &answer.rows) {
+            match &*texts_of(row) {
+                // `MariaDB` has none.
+                [name, _] if name == "server_uuid" => self.known = KNOWN_BY_UUID,
+                [_, method] if never_syncs(method) => self.unsynced = Some(method.clone()),
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -133,6 +141,14 @@ impl database::Session for Session {
             let why = "the server is read-only, as replicas are, and cannot grant anything";
             return Err(EngineError::unavailable(why).into());
         }
+        if let (Some(method), Some(fault)) = (
+            &self.unsynced,
+            state.as_mut().and_then(|state| state.last_mut()),
+        ) {
+            *fault = format!(
+                "innodb_flush_method={method}: set it to fsync or O_DIRECT, and restart the server"
+            );
+        }
         Ok((state, texts(answers)?))
     }
 
@@ -146,6 +162,10 @@ impl database::Session for Session {
         write: &Write,
         only: Option<Only<'_>>,
     ) -> Result<Option<i64>, Failure> {
+        if self.unsynced.is_some() {
+            // The look that follows says so.
+            return Ok(None);
+        }
         let clock = self.clock()?;
         let mut statements = Vec::new();
         if let Some(only) = only.filter(|only| only.beside.is_empty()) {
@@ -251,8 +271,16 @@ fn texts(answers: impl IntoIterator<Item = Answer>) -> Result<Texts, EngineError
 impl Answer {
     /// Its first row, with nothing for `NULL`.
     fn first(&self) -> Option<Vec<String>> {
-        let row = self.rows.first()?;
-        let texts = (0..row.len()).map(|column| row.get_opt(column)?.ok().flatten());
-        Some(texts.map(Option::unwrap_or_default).collect())
+        self.rows.first().map(texts_of)
     }
+}
+
+fn texts_of(row: &Row) -> Vec<String> {
+    let texts = (0..row.len()).map(|column| row.get_opt(column)?.ok().flatten());
+    texts.map(Option::unwrap_or_default).collect()
+}
+
+/// Whether an `innodb_flush_method` leaves out the waits for the disk that an answered write needs.
+pub(super) fn never_syncs(method: &str) -> bool {
+    ["nosync", "littlesync"].contains(&&*method.to_ascii_lowercase())
 }

@@ -6,7 +6,7 @@ use std::process;
 
 use redis::{Client, ConnectionAddr, ErrorKind, RedisError, RedisResult, ServerErrorKind};
 
-use super::server::field;
+use super::server::takes_sections;
 use super::url::settings;
 use super::{rights, tls};
 use crate::lease::encryption::{self, Files};
@@ -28,8 +28,8 @@ pub(super) struct Connection {
 /// A connection that is open.
 pub(super) struct Session {
     pub(super) redis: redis::Connection,
-    /// Of the server's process, which lives longer.
-    pub(super) run_id: String,
+    /// Whether the server takes several sections in one `INFO`.
+    pub(super) takes_sections: bool,
     time_limit: Duration,
     /// A forked child must not speak on its parent's connection.
     process: u32,
@@ -133,7 +133,7 @@ impl Connection {
         let redis = self.client.get_connection_with_timeout(self.time_limit);
         let mut open = Session {
             redis: redis.map_err(|error| self.hint(error))?,
-            run_id: String::new(),
+            takes_sections: false,
             time_limit: Duration::MAX,
             process: process::id(),
         };
@@ -141,7 +141,7 @@ impl Connection {
         // The first words of a connection without a password, so that encryption fails here.
         let told = redis::cmd("INFO").arg("server").query(&mut open.redis);
         let told: String = told.map_err(|error| self.hint(error))?;
-        field(&told, "run_id").clone_into(&mut open.run_id);
+        open.takes_sections = takes_sections(&told);
         Ok(open)
     }
 

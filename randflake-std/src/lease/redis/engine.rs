@@ -1,16 +1,17 @@
 //! What the ledger asks of a Redis server.
 
 use core::fmt::{self, Debug, Formatter};
+use core::iter;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use randflake_core::Clock;
-use redis::{RedisResult, Script};
+use redis::{RedisResult, Script, Value, from_redis_value};
 
 use super::connection::Connection;
 use super::in_time::InTime;
-use super::server::{REPLACING, Server, field};
+use super::server::{REPLACING, SECTIONS, Server, field};
 use super::{claim, diagnosis, rights};
 use crate::lease::url as store_url;
 use crate::lease::{EngineError, Finding, Namespace, StoreError};
@@ -19,14 +20,8 @@ use crate::ledger::{
     read_clock,
 };
 
-/// What the server is asked for together: a hash's fields, `INFO` of replication, commands and memory, and its clock.
-type Told = (
-    RedisResult<Vec<Option<String>>>,
-    RedisResult<String>,
-    RedisResult<String>,
-    RedisResult<String>,
-    RedisResult<(u64, u32)>,
-);
+/// What the server is asked for together: a hash's fields, its clock, and `INFO` in one part or in several.
+type Answer = Vec<RedisResult<Value>>;
 
 /// Beside the texts of the ledger: the master that the server took over from, which it forgets after a while.
 const PROMOTED: &str = "promoted";
@@ -97,24 +92,35 @@ impl Engine for Redis {
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
         let keys: Vec<Key> = keys.iter().flat_map(Keys::each).collect();
-        let mut asked = redis::pipe();
-        asked.cmd("HMGET").arg(&self.hash).arg(PROMOTED);
-        for key in &keys {
-            asked.arg(name(*key));
-        }
-        for section in ["replication", "commandstats", "memory"] {
-            asked.cmd("INFO").arg(section);
-        }
-        asked.cmd("TIME").ignore_errors();
+        let fields = keys.iter().map(|key| name(*key));
+        let fields: Vec<_> = iter::once(PROMOTED.to_owned()).chain(fields).collect();
         let (texts, server, policy, time) = self.connection.run(|open| {
-            let (texts, replication, commands, memory, time): Told =
-                asked.query(&mut InTime(&mut open.redis))?;
+            let mut asked = redis::pipe();
+            asked.cmd("HMGET").arg(&self.hash).arg(&fields);
+            asked.cmd("TIME");
             // After the texts: what is put back meanwhile is noticed.
-            let mut texts = texts?.into_iter();
-            let noted = texts.next().flatten();
-            let server = Server::told(&open.run_id, &replication?, &commands?, noted)?;
-            let policy = field(&memory?, "maxmemory_policy").to_owned();
-            Ok((texts.collect::<Vec<_>>(), server, policy, time?))
+            let together = if open.takes_sections {
+                SECTIONS.len()
+            } else {
+                1
+            };
+            for sections in SECTIONS.chunks(together) {
+                asked.cmd("INFO").arg(sections);
+            }
+            asked.ignore_errors();
+            let answer: Answer = asked.query(&mut InTime(&mut open.redis))?;
+            let mut answer = answer.into_iter();
+            let mut next = || answer.next().unwrap_or(Ok(Value::Nil));
+            let texts: Vec<Option<String>> = from_redis_value(next()?)?;
+            let time: (u64, u32) = from_redis_value(next()?)?;
+            let info: Vec<String> = answer
+                .map(|part| Ok(from_redis_value(part?)?))
+                .collect::<RedisResult<_>>()?;
+            let info = info.join("\n");
+            let mut texts = texts.into_iter();
+            let server = Server::told(&info, texts.next().flatten())?;
+            let policy = field(&info, "maxmemory_policy").to_owned();
+            Ok((texts.collect::<Vec<_>>(), server, policy, time))
         })?;
         let there = keys.into_iter().zip(texts);
         let there = there.filter_map(|(key, text)| Some((key, text?)));
@@ -142,6 +148,7 @@ impl Engine for Redis {
         let proof = write.entries.iter().position(is_lease);
         let mut script = self.script.key(&self.hash);
         script
+            .arg(&known.run_id)
             .arg(&known.promoted)
             .arg(replacing)
             .arg(known.replaced);
@@ -163,9 +170,6 @@ impl Engine for Redis {
             script.arg(PROMOTED).arg("*").arg(&known.promoted);
         }
         let (answer, is_again) = self.connection.run_noting(|open| {
-            if open.run_id != known.run_id {
-                return Ok(None);
-            }
             match script.invoke::<(bool, (u64, u32))>(&mut open.redis) {
                 Ok((is_done, time)) => Ok(is_done.then_some(time)),
                 Err(error) if rights::is_unnamed(&error) => {

@@ -69,6 +69,7 @@ use crate::segment::SegmentStore;
 /// | the namespace is missing: new, deleted, flushed, evicted             | quarantine                             |
 /// | the server was restarted, or its data restored                       | quarantine; live leases can be renewed |
 /// | a replica took over                                                  | quarantine; live leases can be renewed |
+/// | a master was made a replica and a master again                       | quarantine; live leases can be renewed |
 /// | keys were put back: `RESTORE`, `COPY`, `MOVE`, `SWAPDB`, `DEBUG`     | quarantine; live leases can be renewed |
 /// | a node id's field was deleted while it is held                       | quarantine, once its holder renews     |
 /// | it evicts keys without a time to live (`maxmemory-policy allkeys-*`) | refused until that is changed          |
@@ -76,8 +77,11 @@ use crate::segment::SegmentStore;
 /// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
 /// 320 s. A lease that the server still knows can be renewed meanwhile.
 ///
-/// The server counts how often any program restored, copied or swapped keys, in all databases. So such a command for
-/// another program's keys also starts a quarantine, and so does `CONFIG RESETSTAT` after one. If such commands are frequent,
+/// Each read and each write asks which server process answers, so a proxy may keep its clients' connections while the server
+/// behind it is another one.
+///
+/// The server counts how often any program restored, copied or swapped keys, in all databases, and how often it was told
+/// whom to follow. So such a command for another program's keys also starts a quarantine, and so does `CONFIG RESETSTAT` after one. If such commands are frequent,
 /// use a server of its own for leases.
 ///
 /// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases. That is noticed as a restart.
@@ -91,6 +95,8 @@ use crate::segment::SegmentStore;
 ///
 /// - Two masters reachable at once, as in a split network: both grant. `min-replicas-to-write` narrows that.
 /// - Single fields of the namespace's key written or deleted by somebody else (`HSET`, `HDEL`), until their holder renews.
+/// - A master of a Redis Cluster that was demoted without a command, took over older data, was promoted again, and had no
+///   replica for `repl-backlog-ttl` (an hour unless set) before anybody asked it.
 /// - Keys put back by other commands than those above, such as `RENAME`, or before the server's statistics were reset
 ///   (`CONFIG RESETSTAT`).
 /// ```no_run

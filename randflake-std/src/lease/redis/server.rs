@@ -2,8 +2,13 @@
 
 use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind};
 
-/// Commands by which keys may come back as they were.
-pub(super) const REPLACING: &str = "copy debug move restore restore-asking swapdb";
+/// Commands by which keys may come back as they were. A replica takes over all of its master's, and the server forgets
+/// after a while that it was one.
+pub(super) const REPLACING: &str =
+    "copy debug failover move replicaof restore restore-asking slaveof swapdb";
+
+/// Sections of `INFO` that tell it, and how keys are evicted.
+pub(super) const SECTIONS: [&str; 4] = ["server", "replication", "commandstats", "memory"];
 
 /// A process of Redis, and what was done to its keys.
 #[derive(Debug)]
@@ -17,35 +22,27 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// As the server tells. It forgets after a while whom it took over from, which is `noted` then.
-    pub(super) fn told(
-        run_id: &str,
-        replication: &str,
-        commands: &str,
-        noted: Option<String>,
-    ) -> RedisResult<Self> {
-        if field(replication, "role") == "slave" {
+    /// As the server tells in its `INFO`. It forgets after a while whom it took over from, which is `noted` then.
+    pub(super) fn told(info: &str, noted: Option<String>) -> RedisResult<Self> {
+        if field(info, "role") == "slave" {
             let sentence = "it is a replica: name its master in the URL";
             let kind = ErrorKind::Server(ServerErrorKind::ReadOnly);
             return Err(RedisError::from((kind, sentence)));
         }
-        let promoted = field(replication, "master_replid2").trim_start_matches('0');
+        let promoted = field(info, "master_replid2").trim_start_matches('0');
         let calls = |line: &str| -> Option<u64> {
             let (name, told) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
             let (calls, _) = told.split_once(',')?;
             calls.parse().ok().filter(|_| is_replacing(name))
         };
         Ok(Self {
-            run_id: run_id.to_owned(),
+            run_id: field(info, "run_id").to_owned(),
             promoted: if promoted.is_empty() {
                 noted.unwrap_or_default()
             } else {
                 promoted.to_owned()
             },
-            replaced: commands
-                .lines()
-                .filter_map(calls)
-                .fold(0, u64::saturating_add),
+            replaced: info.lines().filter_map(calls).fold(0, u64::saturating_add),
         })
     }
 
@@ -72,6 +69,14 @@ impl Server {
 
 fn is_replacing(command: &str) -> bool {
     REPLACING.split(' ').any(|name| name == command)
+}
+
+/// Whether a server takes several sections in one `INFO`: from Redis 7 on, and every Valkey.
+pub(super) fn takes_sections(info: &str) -> bool {
+    let (major, _) = field(info, "redis_version")
+        .split_once('.')
+        .unwrap_or_default();
+    major.parse::<u32>().is_ok_and(|major| major >= 7)
 }
 
 /// What the server tells of a name; empty if it does not.

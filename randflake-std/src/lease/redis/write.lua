@@ -1,28 +1,41 @@
 -- Writes to a namespace's hash, if everything still is what it was read as.
 --
--- ARGV: the master that the server took over from; commands that put keys back, and how often they were called, if
+-- ARGV: the server's process; the master that it took over from; commands that put keys back, and how often they were called, if
 -- that matters; between which times in microseconds, if that matters; the entry by which a repetition is known, or 0;
 -- then for each entry its field, the text before ('*': whatever it is), and the text after. Nothing stands for a text
 -- that is not there, or stays.
-local HASH, FIRST = KEYS[1], 7
-local replacing, least, most = ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5])
-local proof = FIRST + 3 * (ARGV[6] - 1)
+local HASH, FIRST = KEYS[1], 8
+local replacing, least, most = ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6])
+local proof = FIRST + 3 * (ARGV[7] - 1)
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local replication = redis.call('INFO', 'replication')
-if string.find(replication, '\nrole:slave', 1, true) then
+-- A server of before 7 takes one section at a time, and has no number of its version here.
+local sections = replacing == '' and {'server', 'replication'} or {'server', 'replication', 'commandstats'}
+local info
+if redis.REDIS_VERSION_NUM then
+    info = redis.call('INFO', unpack(sections))
+else
+    local parts = {}
+    for at, section in ipairs(sections) do
+        parts[at] = redis.call('INFO', section)
+    end
+    info = table.concat(parts, '\n')
+end
+if string.find(info, '\nrole:slave', 1, true) then
     return redis.error_reply('READONLY it is a replica: name its master in the URL')
 end
-local promoted = string.match(replication, '\nmaster_replid2:0*(%x*)') or ''
-local is_so = (promoted == '' or promoted == ARGV[1]) and (not least or (least <= now and now <= most))
+local promoted = string.match(info, '\nmaster_replid2:0*(%x*)') or ''
+-- A proxy may keep its clients' connections while it connects to another server.
+local is_same = string.match(info, '\nrun_id:(%x*)') == ARGV[1]
+local is_so = is_same and (promoted == '' or promoted == ARGV[2]) and (not least or (least <= now and now <= most))
 if replacing ~= '' then
-    local commands, replaced = redis.call('INFO', 'commandstats'), 0
+    local replaced = 0
     for name in string.gmatch(replacing, '%S+') do
-        local _, last = string.find(commands, '\ncmdstat_' .. name .. ':calls=', 1, true)
-        replaced = replaced + (last and string.match(commands, '^%d+', last + 1) or 0)
+        local _, last = string.find(info, '\ncmdstat_' .. name .. ':calls=', 1, true)
+        replaced = replaced + (last and string.match(info, '^%d+', last + 1) or 0)
     end
-    is_so = is_so and replaced == tonumber(ARGV[3])
+    is_so = is_so and replaced == tonumber(ARGV[4])
 end
 
 -- As many fields at once as the stack of a call has room for.
@@ -41,7 +54,7 @@ batches(function(first, last)
     local texts = redis.call('HMGET', HASH, unpack(fields))
     for at = first, last, 3 do
         local there, before = texts[(at - first) / 3 + 1] or '', ARGV[at + 1]
-        is_written = is_written or (at == proof and there == ARGV[at + 2])
+        is_written = is_written or (is_same and at == proof and there == ARGV[at + 2])
         is_so = is_so and (before == '*' or there == before)
     end
 end)

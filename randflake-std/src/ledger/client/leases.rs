@@ -7,12 +7,14 @@ use super::attempt::{Done, Renewals, Undone};
 use super::{Ledger, Pending, Written};
 use crate::holder::DEVICE;
 use crate::lease::{
-    AcquireRequest, Acquired, Finding, Grant, History, LastWrite, LeaseStore, Namespace, NodeIds,
-    PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
+    AcquireRequest, Acquired, EngineError, Explained, Finding, Grant, History, LastWrite,
+    LeaseStore, Namespace, NodeIds, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
+    RequestId, StoreError,
 };
 use crate::ledger::{
-    Acquire, Asking, Decision, Engine, Held, Loss, NodeRecord, Seal, View, Wanted, acquire, create,
-    drop_namespace, end_quarantine, override_quarantine, quarantine, release, renew, reopen,
+    Acquire, Asking, Decision, Engine, Held, Loss, NodeRecord, Seal, StoreTime, View, Wanted,
+    acquire, create, drop_namespace, end_quarantine, override_quarantine, quarantine, release,
+    renew, reopen,
 };
 
 impl<E: Engine> Ledger<E> {
@@ -84,6 +86,40 @@ impl<E: Engine> Ledger<E> {
     ) -> Result<T, StoreError> {
         let done = self.run(&Wanted::default(), false, rule);
         done.map(|done| done.answer).map_err(|undone| undone.error)
+    }
+
+    /// Adds all leases of some node ids to a history.
+    fn read_history(
+        &mut self,
+        history: &mut History,
+        node_ids: RangeInclusive<u32>,
+        now: StoreTime,
+    ) -> Result<(), EngineError> {
+        let one = Some(*node_ids.start()).filter(|first| first == node_ids.end());
+        let latest = self.records.list(node_ids, usize::MAX)?;
+        for latest in &latest {
+            history.add(latest.node_id, self.records.history_of(latest, now)?);
+        }
+        // Of all node ids that would be a read for each.
+        if let Some(node_id) = one
+            && self.records.is_latest_lost(node_id, latest.first())?
+        {
+            history.lose_latest(node_id, now.tick);
+        }
+        Ok(())
+    }
+
+    /// Adds the leases around a tick, of all node ids.
+    fn read_history_at(
+        &mut self,
+        history: &mut History,
+        tick: u64,
+        now: StoreTime,
+    ) -> Result<(), EngineError> {
+        for latest in self.records.list(0..=u32::MAX, usize::MAX)? {
+            history.add(latest.node_id, self.records.around(&latest, tick, now)?);
+        }
+        Ok(())
     }
 
     fn release_some(&mut self, leases: &[Held]) -> Result<Renewals, StoreError> {
@@ -281,21 +317,30 @@ impl<E: Engine> LeaseStore for Ledger<E> {
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         let standing = self.look()?;
         let mut history = History::begin(&standing);
-        let one = Some(*node_ids.start()).filter(|first| first == node_ids.end());
-        for latest in self.records.list(node_ids, usize::MAX)? {
-            let past = self.records.past_of(&latest, standing.now);
-            let (past, gap) = past.inspect_err(|_| self.records.engine.abandon())?;
-            history.add(past, gap, latest);
-        }
-        if let Some(node_id) = one {
-            // Of all node ids that would be a read for each.
-            let is_lost = self.records.is_latest_lost(node_id, history.count(node_id));
-            if is_lost.inspect_err(|_| self.records.engine.abandon())? {
-                history.lost(node_id, standing.now.tick);
-            }
-        }
+        let read = self.read_history(&mut history, node_ids, standing.now);
         self.records.engine.abandon();
+        read?;
         Ok(history)
+    }
+
+    fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
+        let standing = self.look()?;
+        let leases = self.records.history_at(node_id, tick, standing.now);
+        self.records.engine.abandon();
+        Ok(History::begin(&standing).explained(&leases?, tick))
+    }
+
+    fn live_at(&mut self, unix: Duration) -> Result<Option<u64>, StoreError> {
+        let standing = self.look()?;
+        let tick = standing.record.terms.spec.tick_at(unix);
+        let mut history = History::begin(&standing);
+        let Some(tick) = tick.filter(|tick| !history.begins_after(*tick)) else {
+            return Ok(None);
+        };
+        let read = self.read_history_at(&mut history, tick, standing.now);
+        self.records.engine.abandon();
+        read?;
+        Ok(history.live_at(unix))
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

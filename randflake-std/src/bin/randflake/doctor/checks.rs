@@ -237,15 +237,15 @@ fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
 }
 
 fn occupancy(store: &mut dyn LeaseStore) -> Result<lease::Finding, StoreError> {
-    /// The history of more would take long to read.
+    /// What more node ids were leased for takes long to read.
     const FEW: usize = 1_000;
     let snapshot = Snapshot::take(store)?;
     let occupancy = Occupancy {
         live: snapshot.live().count() as u64,
         total: store.namespace().node_ids(),
     };
-    let history = (snapshot.records().len() <= FEW).then(|| store.history(0..=u32::MAX));
-    Ok(forecast::node_ids(occupancy, history.transpose()?.as_ref()).finding)
+    let growth = (snapshot.records().len() <= FEW).then(|| forecast::Growth::of(store));
+    Ok(forecast::node_ids(occupancy, growth.transpose()?.flatten()).finding)
 }
 
 fn now() -> Duration {

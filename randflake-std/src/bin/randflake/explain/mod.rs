@@ -2,10 +2,11 @@
 
 mod row;
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use randflake_std::lease::{History, LeaseStore, Seal, StoreError};
+use randflake_std::lease::{Explanation, Gap, History, LeaseStore, Seal, StoreError};
 use randflake_std::{AnyLayout, Parts};
 
 pub(crate) use self::row::Row;
@@ -25,7 +26,10 @@ use crate::store::LeaseArgs;
 ///   contested  the holder's machine or process was copied: both copies may have issued it
 ///   nobody     it was made under another secret, layout or namespace, or is no id at all
 ///   ahead      the same: its time has not come
-///   unknown    the store has no lease from that time any more, or lost its memory since
+///   unknown    the store has no lease from that time any more; it says why
+///
+/// Of an id on the command line a few records are read, and its lease is compared with its hash. Of ids from standard input
+/// the whole histories of their node ids are read, and each lease is compared with its hash.
 ///
 /// One random number in many decodes to a lease that somebody held, so `held` is likely, not proven.
 #[derive(Debug, clap::Args)]
@@ -52,17 +56,15 @@ impl Args {
         let spec = codec.layout().spec();
         let mut store = self.store.open_existing()?;
         store.seal(Seal::of(codec.permutation()));
-        let mut histories = Histories::default();
+        let mut source = Source::new(store, self.ids.ids.is_empty());
         let mut out = stdout();
         self.ids.for_each_block(|ids| {
             let parts = |id: &randflake_std::Id| codec.inspect(*id);
             let parts: Vec<Parts> = ids.iter().map(parts).collect();
-            histories.read(&mut *store, &parts)?;
+            source.read(&parts)?;
             for (id, parts) in ids.iter().zip(&parts) {
-                let Some(history) = histories.of(parts.node_id) else {
-                    continue;
-                };
-                let row = Row::new(*id, *parts, spec, history);
+                let (explanation, now) = source.explain(*parts)?;
+                let row = Row::new(*id, *parts, spec, &explanation, now);
                 if self.ids.json {
                     out.object(&row)?;
                 } else if self.ids.ids.len() == 1 {
@@ -73,8 +75,65 @@ impl Args {
             }
             Ok(out.end_of_piece()?)
         })?;
-        histories.tell_gaps();
+        source.tell_gaps();
         Ok(out.flush()?)
+    }
+}
+
+/// Where explanations come from.
+struct Source {
+    store: Box<dyn LeaseStore>,
+    /// The whole histories of node ids, where many ids are explained.
+    histories: Option<Histories>,
+    /// Gaps that were met without them, by node id.
+    gaps: BTreeMap<u32, Gap>,
+}
+
+impl Source {
+    fn new(store: Box<dyn LeaseStore>, are_many: bool) -> Self {
+        Self {
+            store,
+            histories: are_many.then(Histories::default),
+            gaps: BTreeMap::new(),
+        }
+    }
+
+    fn read(&mut self, parts: &[Parts]) -> Result<(), StoreError> {
+        match &mut self.histories {
+            Some(histories) => histories.read(&mut *self.store, parts),
+            None => Ok(()),
+        }
+    }
+
+    /// Who held a node id, at a time of the store's clock.
+    fn explain(&mut self, parts: Parts) -> Result<(Explanation, Duration), StoreError> {
+        let histories = self.histories.as_ref();
+        if let Some(history) = histories.and_then(|histories| histories.of(parts.node_id)) {
+            return Ok((history.explain(parts.node_id, parts.tick), history.now()));
+        }
+        let explained = self.store.explain(parts.node_id, parts.tick)?;
+        self.gaps
+            .extend(explained.gap.map(|gap| (gap.node_id, gap)));
+        Ok((explained.explanation, explained.now))
+    }
+
+    fn tell_gaps(&self) {
+        let read = self.histories.iter().flat_map(Histories::gaps);
+        for gap in read.chain(self.gaps.values()) {
+            let what = if gap.is_changed {
+                "was changed"
+            } else {
+                "is missing"
+            };
+            let which = match gap.fencing_token {
+                0 => "its latest lease".to_owned(),
+                token => format!("a lease before fencing token {token}"),
+            };
+            say(&format!(
+                "the history of node id {} was tampered with: {which} {what}",
+                gap.node_id
+            ));
+        }
     }
 }
 
@@ -108,22 +167,8 @@ impl Histories {
         self.all.as_ref().or_else(|| self.by_node_id.get(&node_id))
     }
 
-    fn tell_gaps(&self) {
+    fn gaps(&self) -> impl Iterator<Item = &Gap> {
         let some = self.by_node_id.values().filter(|_| self.all.is_none());
-        for gap in self.all.iter().chain(some).flat_map(History::gaps) {
-            let what = if gap.is_changed {
-                "was changed"
-            } else {
-                "is missing"
-            };
-            let which = match gap.fencing_token {
-                0 => "its latest lease".to_owned(),
-                token => format!("a lease before fencing token {token}"),
-            };
-            say(&format!(
-                "the history of node id {} was tampered with: {which} {what}",
-                gap.node_id
-            ));
-        }
+        self.all.iter().chain(some).flat_map(History::gaps)
     }
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::{self, Write};
 
 use randflake_std::date::utc;
-use randflake_std::lease::{Explanation, History};
+use randflake_std::lease::Explanation;
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{Id, Parts};
 use serde::Serialize;
@@ -39,16 +39,23 @@ struct Lease {
 }
 
 impl Row {
-    pub(crate) fn new(id: Id, parts: Parts, spec: LayoutSpec, history: &History) -> Self {
-        let explanation = history.explain(parts.node_id, parts.tick);
+    /// Of an id, at a time of the store's clock.
+    pub(crate) fn new(
+        id: Id,
+        parts: Parts,
+        spec: LayoutSpec,
+        explanation: &Explanation,
+        now: Duration,
+    ) -> Self {
         let lease = match explanation {
             Explanation::Held(lease) => Some(lease),
             _ => None,
         };
-        let at = |tick| utc(history.time_of(tick));
-        let is_over = |end| history.time_of(end) <= history.now();
+        let time_of = |tick| Duration::from_millis(spec.unix_ms(tick));
+        let at = |tick| utc(time_of(tick));
+        let is_over = |end| time_of(end) <= now;
         let known_from = match explanation {
-            Explanation::Unknown { known_from } => Some(at(known_from)),
+            Explanation::Unknown { known_from, .. } => Some(at(*known_from)),
             _ => None,
         };
         let unix_ms = spec.unix_ms(parts.tick);

@@ -5,6 +5,7 @@ mod http;
 mod incidents;
 mod listen;
 mod log;
+mod memory;
 mod namespaces;
 mod resp;
 mod run;
@@ -26,6 +27,7 @@ use randflake_std::{DEFAULT_TTL, Secret};
 use self::listen::Limits;
 use self::listen::address::Address;
 use self::listen::tls::TlsArgs;
+use self::memory::MemoryArgs;
 use self::namespaces::NamespaceArgs;
 use self::service::Service;
 use self::service::space::{Leasing, Space};
@@ -91,7 +93,9 @@ pub(crate) struct Args {
     /// What the leases call this server [default: host and process id]
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
-    /// How many connections may be open at once, of each protocol
+    #[command(flatten)]
+    memory: MemoryArgs,
+    /// How many connections with a token may be open at once, of each protocol; or of anybody where none is needed
     #[arg(long, value_name = "N", default_value = "10000", value_parser = within::<u32>(1..=1_000_000))]
     max_connections: u32,
     /// How many of them one client's address may have; of IPv6 its network of 64 bits [default: a quarter, and no limit

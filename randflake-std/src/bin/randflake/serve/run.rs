@@ -17,6 +17,7 @@ use super::listen::address::{Passed, is_local};
 use super::listen::tls::Tls;
 use super::listen::{Listener, Stopping};
 use super::log::Log;
+use super::memory::Memory;
 use super::resp::Resp;
 use super::service::Service;
 use super::service::space::Leasing;
@@ -159,8 +160,9 @@ impl Args {
         stopping: &Stopping,
     ) -> Result<JoinSet<()>, Failure> {
         let mut listening = JoinSet::new();
+        let memory = Arc::new(Memory::new(self.memory.limits()));
         let listener = |socket, name| {
-            let listener = Listener::new(socket, tls.cloned(), self.limits());
+            let listener = Listener::new(socket, tls.cloned(), self.limits(), Arc::clone(&memory));
             let listener = listener.map_err(Failure::failed)?;
             let address = listener.address().map_err(Failure::failed)?;
             say(&format!("{name} at {address}"));

@@ -56,9 +56,13 @@ struct New {
     /// How many requests it may make in a second [default: any number]
     #[arg(long, value_name = "N", value_parser = within::<NonZeroU64>(1..=u64::MAX))]
     requests_per_second: Option<NonZeroU64>,
-    /// How many leases it may acquire in a second [default: any number]
+    /// How many leases it may acquire in a second, also at once [default: 50, and 1000 at once]
     #[arg(long, value_name = "N", value_parser = within::<NonZeroU64>(1..=u64::MAX))]
     leases_per_second: Option<NonZeroU64>,
+    /// How often it may read the store in a second, to explain, list or show what there is; a list counts as one for each
+    /// 100 leases [default: 100, and 1000 at once]
+    #[arg(long, value_name = "N", value_parser = within::<NonZeroU64>(1..=u64::MAX))]
+    reads_per_second: Option<NonZeroU64>,
     /// Add the line to this file, which is made if it is not there
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -83,6 +87,7 @@ impl New {
             ids_per_second: self.ids_per_second,
             requests_per_second: self.requests_per_second,
             leases_per_second: self.leases_per_second,
+            reads_per_second: self.reads_per_second,
         };
         if let Some(path) = &self.file {
             add(path, &line)?;

@@ -20,6 +20,7 @@ pub(crate) struct Line {
     pub(crate) ids_per_second: Option<NonZeroU64>,
     pub(crate) requests_per_second: Option<NonZeroU64>,
     pub(crate) leases_per_second: Option<NonZeroU64>,
+    pub(crate) reads_per_second: Option<NonZeroU64>,
 }
 
 /// Reads the file. A token that was there before keeps what is left of its quotas.
@@ -75,6 +76,7 @@ impl FromStr for Line {
             ids_per_second: limit(words.take("ids_per_second"))?,
             requests_per_second: limit(words.take("requests_per_second"))?,
             leases_per_second: limit(words.take("leases_per_second"))?,
+            reads_per_second: limit(words.take("reads_per_second"))?,
         };
         words.end()?;
         Ok(line)
@@ -123,6 +125,9 @@ impl Display for Line {
         if let Some(limit) = self.leases_per_second {
             write!(f, " leases_per_second={limit}")?;
         }
+        if let Some(limit) = self.reads_per_second {
+            write!(f, " reads_per_second={limit}")?;
+        }
         Ok(())
     }
 }
@@ -137,7 +142,7 @@ mod tests {
     fn a_line_is_read_as_it_is_written() {
         let text = format!(
             "name=a sha256={HASH} scopes=ids,leases namespaces=orders,b-* ids_per_second=10 requests_per_second=2 \
-             leases_per_second=3"
+             leases_per_second=3 reads_per_second=4"
         );
         assert_eq!(text.parse::<Line>().unwrap().to_string(), text);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use randflake_std::date::span;
 
-use super::{Hash, Pattern, Quota, Scope};
+use super::{Hash, Limit, Pattern, Quota, Scope};
 use crate::serve::service::refusal::{Kind, Refusal};
 
 /// The owner of a token, or anybody where none is needed.
@@ -21,25 +21,31 @@ pub(crate) struct Identity {
     ids: Option<Arc<Quota>>,
     requests: Option<Arc<Quota>>,
     leases: Option<Arc<Quota>>,
+    reads: Option<Arc<Quota>>,
 }
+
+/// New leases of a token whose line has no number. A store keeps the last 65,536 leases of a node id: at this rate one token
+/// takes more than 20 minutes to push out a lease of others. At once it is as many as one request may ask for.
+const LEASES: Limit = Limit::new(50, 1_000);
+/// The same of requests that read the store: each counts as one, a list as one for each 100 leases that it may have.
+const READS: Limit = Limit::new(100, 1_000);
 
 impl Identity {
     pub(super) fn new(line: super::Line, before: Option<&Self>) -> Self {
-        let quota = |limit: Option<NonZeroU64>, used: Option<&Arc<Quota>>| {
-            let limit = limit?;
-            let same = used.filter(|quota| quota.per_second() == limit);
-            Some(same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone))
+        let quota = |limit: Limit, used: Option<&Arc<Quota>>| {
+            let same = used.filter(|quota| quota.limit() == limit);
+            same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone)
         };
+        let used = |of: fn(&Self) -> &Option<Arc<Quota>>| before.and_then(|old| of(old).as_ref());
+        let given = |limit: Option<NonZeroU64>| limit.map(Limit::of);
+        let leases = given(line.leases_per_second).unwrap_or(LEASES);
+        let reads = given(line.reads_per_second).unwrap_or(READS);
         Self {
-            ids: quota(line.ids_per_second, before.and_then(|old| old.ids.as_ref())),
-            requests: quota(
-                line.requests_per_second,
-                before.and_then(|old| old.requests.as_ref()),
-            ),
-            leases: quota(
-                line.leases_per_second,
-                before.and_then(|old| old.leases.as_ref()),
-            ),
+            ids: given(line.ids_per_second).map(|limit| quota(limit, used(|old| &old.ids))),
+            requests: given(line.requests_per_second)
+                .map(|limit| quota(limit, used(|old| &old.requests))),
+            leases: Some(quota(leases, used(|old| &old.leases))),
+            reads: Some(quota(reads, used(|old| &old.reads))),
             name: line.name,
             hash: Some(line.hash),
             scopes: line.scopes,
@@ -56,6 +62,7 @@ impl Identity {
             ids: None,
             requests: None,
             leases: None,
+            reads: None,
         }
     }
 
@@ -113,12 +120,17 @@ impl Identity {
         self.take(self.leases.as_deref(), count.into(), "leases")
     }
 
+    /// Counts looks at the store against its quota.
+    pub(crate) fn take_reads(&self, count: u32) -> Result<(), Refusal> {
+        self.take(self.reads.as_deref(), count.into(), "reads")
+    }
+
     fn take(&self, quota: Option<&Quota>, amount: u64, what: &str) -> Result<(), Refusal> {
         let Some(quota) = quota else {
             return Ok(());
         };
         quota.take(amount).map_err(|wait| {
-            let (name, limit) = (&self.name, quota.per_second());
+            let (name, limit) = (&self.name, quota.limit().per_second);
             let told = format!("the token {name:?} has a quota of {limit} {what} a second");
             let Some(wait) = wait else {
                 let told = format!("{told}, and {amount} were asked for at once: ask for fewer");

@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) use self::file::{Line, check, name};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::pattern::Pattern;
-use self::quota::Quota;
+use self::quota::{Limit, Quota};
 pub(crate) use self::scope::Scope;
 pub(crate) use self::secret::{Hash, TokenSecret};
 use super::service::refusal::{Kind, Refusal};

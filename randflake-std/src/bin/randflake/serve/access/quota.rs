@@ -7,46 +7,76 @@ use std::time::Instant;
 
 const NANOS: u64 = 1_000_000_000;
 
-/// A token bucket that holds what a second brings: the generic cell rate algorithm, whose whole state is the time at
-/// which the bucket is full again. One word, so that all connections of a token share it without a lock.
+/// How much there is: so much in a second, and so much at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit {
+    pub(crate) per_second: NonZeroU64,
+    /// What the bucket holds: what a second brings, or more.
+    pub(crate) at_once: NonZeroU64,
+}
+
+impl Limit {
+    pub(crate) const fn new(per_second: u64, at_once: u64) -> Self {
+        Self {
+            per_second: at_least_one(per_second),
+            at_once: at_least_one(at_once),
+        }
+    }
+
+    /// As much at once as in a second.
+    pub(crate) const fn of(per_second: NonZeroU64) -> Self {
+        Self {
+            per_second,
+            at_once: per_second,
+        }
+    }
+}
+
+const fn at_least_one(number: u64) -> NonZeroU64 {
+    match NonZeroU64::new(number) {
+        Some(number) => number,
+        None => NonZeroU64::MIN,
+    }
+}
+
+/// A token bucket: the generic cell rate algorithm, whose whole state is the time at which the bucket is full again. One
+/// word, so that all connections of a token share it without a lock.
 #[derive(Debug)]
 pub(crate) struct Quota {
-    per_second: NonZeroU64,
+    limit: Limit,
     begun: Instant,
     /// In nanoseconds since `begun`.
     full_at: AtomicU64,
 }
 
 impl Quota {
-    pub(crate) fn new(per_second: NonZeroU64) -> Self {
+    pub(crate) fn new(limit: Limit) -> Self {
         Self {
-            per_second,
+            limit,
             begun: Instant::now(),
             full_at: AtomicU64::new(0),
         }
     }
 
-    pub(crate) fn per_second(&self) -> NonZeroU64 {
-        self.per_second
+    pub(crate) fn limit(&self) -> Limit {
+        self.limit
     }
 
-    /// Takes so much, or says how long it takes until there is as much. More than a second's is never there.
+    /// Takes so much, or says how long it takes until there is as much. More than the bucket holds is never there.
     pub(crate) fn take(&self, amount: u64) -> Result<(), Option<Duration>> {
         let since = self.begun.elapsed();
         self.take_at(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX), amount)
     }
 
     fn take_at(&self, now: u64, amount: u64) -> Result<(), Option<Duration>> {
-        if amount > self.per_second.get() {
+        if amount > self.limit.at_once.get() {
             return Err(None);
         }
-        // At most a second, so it is below 2^30 nanoseconds.
-        let cost = u128::from(amount) * u128::from(NANOS) / u128::from(self.per_second.get());
-        let cost = u64::try_from(cost).unwrap_or(NANOS);
+        let (cost, most) = (self.time_of(amount), self.time_of(self.limit.at_once.get()));
         let mut full_at = self.full_at.load(Ordering::Relaxed);
         loop {
             let next = full_at.max(now).saturating_add(cost);
-            let behind = next.saturating_sub(now.saturating_add(NANOS));
+            let behind = next.saturating_sub(now.saturating_add(most));
             if behind > 0 {
                 return Err(Some(Duration::from_nanos(behind)));
             }
@@ -62,6 +92,12 @@ impl Quota {
             }
         }
     }
+
+    /// The nanoseconds that bring so much.
+    fn time_of(&self, amount: u64) -> u64 {
+        let time = u128::from(amount) * u128::from(NANOS) / u128::from(self.limit.per_second.get());
+        u64::try_from(time).unwrap_or(u64::MAX)
+    }
 }
 
 #[cfg(test)]
@@ -70,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_second_brings_what_it_holds() {
-        let quota = Quota::new(NonZeroU64::new(10).unwrap());
+        let quota = Quota::new(Limit::new(10, 10));
         assert_eq!(quota.take_at(0, 11), Err(None));
         assert_eq!(quota.take_at(0, 10), Ok(()));
         let tenth = Duration::from_millis(100);
@@ -83,8 +119,21 @@ mod tests {
     }
 
     #[test]
+    fn more_may_be_taken_at_once_than_in_a_second() {
+        let quota = Quota::new(Limit::new(10, 100));
+        assert_eq!(quota.take_at(0, 101), Err(None));
+        assert_eq!(quota.take_at(0, 100), Ok(()));
+        assert_eq!(quota.take_at(0, 10), Err(Some(Duration::from_secs(1))));
+        assert_eq!(quota.take_at(NANOS, 10), Ok(()));
+        assert_eq!(
+            quota.take_at(NANOS, 1),
+            Err(Some(Duration::from_millis(100)))
+        );
+    }
+
+    #[test]
     fn more_than_nanoseconds_cost_nothing_each() {
-        let quota = Quota::new(NonZeroU64::MAX);
+        let quota = Quota::new(Limit::of(NonZeroU64::MAX));
         assert_eq!(quota.take_at(0, u64::MAX), Ok(()));
     }
 }

@@ -13,16 +13,26 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::App;
+use super::held::Holding;
 use super::problem::{Defect, Problem};
+use crate::serve::memory::Share;
 
 /// A thousand leases take a quarter of it.
 pub(super) const MAX_LEN: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What a document takes, with what is read of it, for each byte of its text.
+const PARSED: usize = 4;
 
-/// A document, from a request or for an answer.
+/// A document for an answer.
 pub(super) struct Json<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
+/// A document of a request of at most so many bytes, with its memory.
+pub(super) struct Sent<T, const MOST: usize = MAX_LEN>(
+    pub(super) T,
+    #[expect(dead_code, reason = "it is held")] pub(super) Option<Share>,
+);
+
+impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for Sent<T, MOST> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
@@ -33,9 +43,13 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
             ));
         }
         // Also one that is only announced.
-        if request.body().size_hint().lower() > MAX_LEN as u64 {
-            return Err(too_long());
+        let size = request.body().size_hint();
+        if size.lower() > MOST as u64 {
+            return Err(too_long(MOST));
         }
+        let len = size.upper().and_then(|len| usize::try_from(len).ok());
+        let len = len.unwrap_or(MOST).min(MOST);
+        let share = Holding::of(&request).take(len * PARSED).await?;
         let reading = Bytes::from_request(request, app);
         let read = timeout(PATIENCE, reading).await.map_err(|_| {
             let told = format!("the body took over {} s", PATIENCE.as_secs());
@@ -43,11 +57,14 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         })?;
         let bytes = read.map_err(|error| {
             if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                too_long()
+                too_long(MOST)
             } else {
                 Problem::invalid(format!("the body cannot be read: {}", error.body_text()))
             }
         })?;
+        if bytes.len() > MOST {
+            return Err(too_long(MOST));
+        }
         if !bytes.trim_ascii_start().starts_with(b"{") {
             // A list would be read as the members in order.
             return Err(Problem::invalid(
@@ -56,12 +73,12 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
         }
         let read = serde_json::from_slice(&bytes);
         let told = |error| Problem::invalid(format!("the body is not what is allowed: {error}"));
-        read.map(Self).map_err(told)
+        read.map(|read| Self(read, share)).map_err(told)
     }
 }
 
-fn too_long() -> Problem {
-    let told = format!("the body is too long: {MAX_LEN} bytes are allowed");
+fn too_long(allowed: usize) -> Problem {
+    let told = format!("the body is too long: {allowed} bytes are allowed");
     Problem::new(Defect::TooLarge, told)
 }
 

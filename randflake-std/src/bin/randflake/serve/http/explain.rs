@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use randflake_std::lease::{self, LeaseStore};
 use serde::Serialize;
 
 use super::App;
@@ -20,7 +21,7 @@ struct Answer {
     namespace: String,
     #[serde(flatten)]
     row: Row,
-    /// Records of this node id's history that are missing or were changed.
+    /// Records of this node id's history that are missing or were changed, as far as the search has met them.
     gaps: Vec<Gap>,
 }
 
@@ -28,6 +29,15 @@ struct Answer {
 struct Gap {
     fencing_token: u64,
     is_changed: bool,
+}
+
+impl Gap {
+    fn of(gap: &lease::Gap) -> Self {
+        Self {
+            fencing_token: gap.fencing_token,
+            is_changed: gap.is_changed,
+        }
+    }
 }
 
 pub(super) async fn explain(
@@ -38,17 +48,15 @@ pub(super) async fn explain(
     let query = query.only(&ONE)?;
     let (namespace, id) = read_one(&query, &app, &who)?;
     let space = app.service.space(&who.0, Scope::Inspect, namespace)?;
+    who.0.take_reads(1)?;
     let parts = space.codec().inspect(id);
-    let taken = space.with_store(move |store| Ok(store.history(parts.node_id..=parts.node_id)?));
-    let history = taken.await?;
-    let gaps = history.gaps().iter().map(|gap| Gap {
-        fencing_token: gap.fencing_token,
-        is_changed: gap.is_changed,
-    });
+    let explain = move |store: &mut dyn LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
+    let explained = space.read_store(explain).await?;
+    let spec = space.namespace().spec();
     let answer = Answer {
         namespace: namespace.to_owned(),
-        gaps: gaps.collect(),
-        row: Row::new(id, parts, space.namespace().spec(), &history),
+        gaps: explained.gap.iter().map(Gap::of).collect(),
+        row: Row::new(id, parts, spec, &explained.explanation, explained.now),
     };
     Ok(Json(answer).into_response())
 }

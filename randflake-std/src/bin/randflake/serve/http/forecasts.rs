@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use randflake_std::lease::forecast::{self, Forecast};
+use randflake_std::lease::forecast::{self, Forecast, Growth};
 use randflake_std::lease::{LeaseStore, Occupancy, StoreError, Verdict};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use super::whole_ms;
 const EVERY: Duration = Duration::from_secs(60);
 /// Skews of an hour.
 const SAMPLES: usize = 60;
-/// The history of more leases takes long to read.
+/// What more node ids were leased for takes long to read.
 const FEW: usize = 1_000;
 
 /// What is kept of a namespace between two looks at it.
@@ -35,8 +35,8 @@ impl Trends {
         (now, skew_s): (Duration, f64),
     ) -> Result<Vec<Shown>, StoreError> {
         if !matches!(&self.growth, Some((taken, _)) if taken.elapsed() < EVERY) {
-            let history = (records <= FEW).then(|| store.history(0..=u32::MAX));
-            let growth = forecast::node_ids(occupancy, history.transpose()?.as_ref());
+            let growth = (records <= FEW).then(|| Growth::of(store)).transpose()?;
+            let growth = forecast::node_ids(occupancy, growth.flatten());
             self.growth = Some((Instant::now(), growth));
         }
         // The present one is last; all others are a minute apart.

@@ -34,6 +34,15 @@ impl Format {
         }
     }
 
+    /// What an id takes at most.
+    pub(super) const fn max_len(self) -> usize {
+        match self {
+            Self::Json => 75,
+            Self::Text | Self::Int => 21,
+            Self::Raw => 8,
+        }
+    }
+
     /// That of the parameter `format`, which must be acceptable; without one, the most acceptable.
     pub(super) fn chosen(named: Option<&str>, headers: &HeaderMap) -> Result<Self, Problem> {
         let accepted = Accepted::read(headers);

@@ -12,6 +12,7 @@ use randflake_std::randflake_core::Notation;
 
 use super::App;
 use super::format::Format;
+use super::held::{Holding, Paid};
 use super::problem::Problem;
 use super::query::Query;
 use super::who::Who;
@@ -25,13 +26,16 @@ pub(super) async fn ids(
     State(app): State<Arc<App>>,
     who: Who,
     headers: HeaderMap,
+    holding: Holding,
     query: Query,
 ) -> Result<Response, Problem> {
     let query = query.only(&["namespace", "count", "format"])?;
     let format = Format::chosen(query.text("format"), &headers)?;
     let count = query.number("count", 1..=MAX_IDS as u64)?.unwrap_or(1);
     let namespace = query.namespace(&app, &who)?;
-    let mut ids = vec![Id::from_u64(0); usize::try_from(count).unwrap_or(MAX_IDS)];
+    let count = usize::try_from(count).unwrap_or(MAX_IDS);
+    let share = holding.take(count * (8 + format.max_len())).await?;
+    let mut ids = vec![Id::from_u64(0); count];
     app.service.ids(&who.0, namespace, &mut ids).await?;
     let body = match format {
         Format::Json => objects(namespace, &ids),
@@ -40,7 +44,10 @@ pub(super) async fn ids(
         Format::Raw => raw(&ids),
     };
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
-    Ok((headers, Bytes::from(body)).into_response())
+    Ok(Paid::mark(
+        share,
+        (headers, Bytes::from(body)).into_response(),
+    ))
 }
 
 fn raw(ids: &[Id]) -> Vec<u8> {

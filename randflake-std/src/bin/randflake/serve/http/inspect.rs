@@ -9,7 +9,7 @@ use randflake_std::Id;
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::body::Json;
+use super::body::{Json, Sent};
 use super::problem::Problem;
 use super::query::Query;
 use super::who::Who;
@@ -18,6 +18,8 @@ use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{Inspected, read_id};
 
 const MOST: usize = 1_000;
+/// So many ids in their longest form, base2: what is read of shorter texts takes many times their length.
+const MAX_LEN: usize = 80 << 10;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,7 +68,7 @@ pub(super) async fn many(
     State(app): State<Arc<App>>,
     who: Who,
     query: Query,
-    Json(asked): Json<Asked>,
+    Sent(asked, _): Sent<Asked, MAX_LEN>,
 ) -> Result<Response, Problem> {
     let query = query.only(&["namespace"])?;
     let count = asked.ids.len();

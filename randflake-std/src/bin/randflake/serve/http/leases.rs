@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 
 use super::App;
-use super::body::Json;
+use super::body::{Json, Sent};
 use super::problem::Problem;
 use super::query::Query;
 use super::status::State as NodeState;
@@ -19,7 +19,7 @@ pub(super) async fn acquire(
     State(app): State<Arc<App>>,
     who: Who,
     query: Query,
-    Json(asked): Json<Acquire>,
+    Sent(asked, _): Sent<Acquire>,
 ) -> Result<(StatusCode, Json<Document>), Problem> {
     let query = query.only(&["namespace"])?;
     let namespace = query.namespace(&app, &who)?;
@@ -31,7 +31,7 @@ pub(super) async fn renew(
     State(app): State<Arc<App>>,
     who: Who,
     query: Query,
-    Json(document): Json<Document>,
+    Sent(document, _): Sent<Document>,
 ) -> Result<Json<Document>, Problem> {
     let query = query.only(&["request", "ttl_ms"])?;
     let (request, ttl) = (query.text("request"), query.ms("ttl_ms")?);
@@ -43,7 +43,7 @@ pub(super) async fn release(
     State(app): State<Arc<App>>,
     who: Who,
     query: Query,
-    Json(document): Json<Document>,
+    Sent(document, _): Sent<Document>,
 ) -> Result<StatusCode, Problem> {
     let query = query.only(&["request", "unused_from_unix_ms"])?;
     let unused_from = query.ms("unused_from_unix_ms")?;

@@ -11,6 +11,7 @@ mod format;
 #[path = "../../../../../fuzz/fuzz_targets/http.rs"]
 mod fuzz;
 mod health;
+mod held;
 mod ids;
 mod inspect;
 mod leases;
@@ -24,7 +25,6 @@ mod taken;
 mod tickets;
 mod who;
 
-use core::net::SocketAddr;
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,11 +46,13 @@ use tokio::time::timeout;
 
 use self::board::Boards;
 use self::files::FILES;
+use self::held::Holding;
 use self::noted::{Noted, Peer};
 use self::problem::{Defect, Problem};
 use self::recorder::Recorded;
 use self::taken::Taken;
 use super::listen::{Protocol, Stopping, Stream, stopped};
+use super::memory::Account;
 use super::service::Service;
 use super::service::answers::Status;
 use super::service::counters::Connections;
@@ -60,6 +62,8 @@ use super::service::refusal::{Kind, Refusal};
 const HEAD: Duration = Duration::from_secs(10);
 /// The longest head.
 const MAX_HEAD: usize = 16 << 10;
+/// What a connection holds: a head that is read, one that is written, and its state.
+const COST: usize = 2 * MAX_HEAD + (4 << 10);
 /// How long an answer may take, its body received.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -118,6 +122,7 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
     let counters = &app.service.counters;
     let begun = Instant::now();
     let noted = Noted::begin(&app.service, &mut request);
+    let holding = Holding::of(&request);
     let answered = timeout(PATIENCE, next.run(request)).await;
     let mut response = answered.unwrap_or_else(|_| {
         let told = format!(
@@ -126,6 +131,7 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
         );
         Problem::from(Refusal::new(Kind::Unavailable, told)).into_response()
     });
+    response = holding.keep(response).await;
     if let Some(kind) = response.extensions().get::<Kind>() {
         counters.refused(*kind);
     }
@@ -168,19 +174,17 @@ fn whole_ms(time: Duration) -> u64 {
 }
 
 impl Protocol for Http {
-    const TOO_MANY: &'static [u8] =
-        b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-    const TOO_MANY_OF_ADDRESS: &'static [u8] =
-        b"HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    const COST: usize = COST;
 
     fn connections(&self) -> &Connections {
         &self.service.counters.http
     }
 
-    async fn speak(self, stream: Stream, peer: SocketAddr, mut stopping: Stopping) {
+    async fn speak(self, stream: Stream, account: Arc<Account>, mut stopping: Stopping) {
         let router = TowerToHyperService::new(self.router);
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
+            request.extensions_mut().insert(Peer(account.peer()));
+            request.extensions_mut().insert(Arc::clone(&account));
             router.call(request)
         });
         let connection = http1::Builder::new()

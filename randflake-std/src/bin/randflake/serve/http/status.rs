@@ -128,6 +128,7 @@ pub(super) async fn status(
     query.only(&[])?;
     who.must_be_admin()?;
     who.0.take_request()?;
+    who.0.take_reads(1)?;
     let service = &app.service;
     let mut namespaces = Vec::new();
     for space in service.spaces().filter(|space| who.0.sees(space.name())) {

@@ -10,7 +10,7 @@ use randflake_std::lease::{DeviceLease, DeviceLeaseError};
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::body::Json;
+use super::body::{Json, Sent};
 use super::problem::{Defect, Problem};
 use super::query::Query;
 use super::who::Who;
@@ -49,7 +49,7 @@ pub(super) async fn tickets(
     State(app): State<Arc<App>>,
     who: Who,
     query: Query,
-    Json(asked): Json<Asked>,
+    Sent(asked, _): Sent<Asked>,
 ) -> Result<(StatusCode, Json<Answer>), Problem> {
     let query = query.only(&["namespace"])?;
     let namespace = query.namespace(&app, &who)?;

@@ -11,6 +11,7 @@ use super::noted::Seen;
 use super::problem::Problem;
 use super::site;
 use crate::serve::access::{Identity, Scope};
+use crate::serve::memory::Account;
 use crate::serve::service::refusal::{Kind, Refusal};
 
 pub(super) struct Who(pub(super) Arc<Identity>);
@@ -36,6 +37,11 @@ impl FromRequestParts<Arc<App>> for Who {
         };
         if let Some(seen) = parts.extensions.get::<Seen>() {
             seen.is(&identity);
+        }
+        if let Some(account) = parts.extensions.get::<Arc<Account>>() {
+            account.identify(&identity).inspect_err(|_| {
+                app.service.counters.http.refused.add(1);
+            })?;
         }
         Ok(Self(identity))
     }

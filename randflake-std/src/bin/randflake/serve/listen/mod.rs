@@ -12,18 +12,24 @@ use std::sync::Arc;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-pub(crate) use self::places::Limits;
-use self::places::{Full, Place, Places};
+pub(crate) use self::places::{Limits, Place, Places, client_of};
 pub(crate) use self::stream::Stream;
 use self::tls::Tls;
+use super::memory::{Account, Cost, Memory};
 use super::service::counters::Connections;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// A system without file descriptors has some again after a while.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+/// What the TLS library keeps of a connection: of a handshake the longest message, and afterwards a record in each direction.
+const TLS_HANDSHAKE: usize = 72 << 10;
+const TLS: usize = 40 << 10;
+/// What it may keep of an answer that the client does not take.
+const TLS_UNSENT: usize = 16 << 10;
 
 /// Turns true once, when the server is to stop.
 pub(crate) type Stopping = watch::Receiver<bool>;
@@ -36,10 +42,8 @@ pub(crate) async fn stopped(stopping: &mut Stopping) {
 
 /// What speaks on connections. A clone for each.
 pub(crate) trait Protocol: Clone + Send + Sync + 'static {
-    /// What is sent to a connection too many.
-    const TOO_MANY: &'static [u8];
-    /// What is sent to one too many of its address.
-    const TOO_MANY_OF_ADDRESS: &'static [u8];
+    /// What a connection holds before it asks for more memory, in bytes.
+    const COST: usize;
 
     fn connections(&self) -> &Connections;
 
@@ -47,7 +51,7 @@ pub(crate) trait Protocol: Clone + Send + Sync + 'static {
     fn speak(
         self,
         stream: Stream,
-        peer: SocketAddr,
+        account: Arc<Account>,
         stopping: Stopping,
     ) -> impl Future<Output = ()> + Send;
 }
@@ -57,6 +61,7 @@ pub(crate) struct Listener {
     socket: TcpListener,
     tls: Option<Arc<Tls>>,
     places: Arc<Places>,
+    memory: Arc<Memory>,
 }
 
 impl Listener {
@@ -64,12 +69,14 @@ impl Listener {
         socket: std::net::TcpListener,
         tls: Option<Arc<Tls>>,
         limits: Limits,
+        memory: Arc<Memory>,
     ) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(Self {
             socket: TcpListener::from_std(socket)?,
             tls,
             places: Arc::new(Places::new(limits)),
+            memory,
         })
     }
 
@@ -78,48 +85,47 @@ impl Listener {
     }
 
     /// Accepts connections until the server is to stop, and then waits for those that are open.
-    pub(crate) async fn run(self, protocol: impl Protocol, mut stopping: Stopping) {
+    pub(crate) async fn run<P: Protocol>(self, protocol: P, mut stopping: Stopping) {
+        let mut open = JoinSet::new();
         loop {
             let accepted = tokio::select! {
                 accepted = self.socket.accept() => accepted,
+                Some(_) = open.join_next() => continue,
                 () = stopped(&mut stopping) => break,
             };
             let Ok((socket, peer)) = accepted else {
                 sleep(ACCEPT_AGAIN).await;
                 continue;
             };
-            let connections = protocol.connections();
-            let place = match self.places.take(peer.ip()) {
-                Ok(place) => place,
-                Err(full) => {
-                    connections.refused.add(1);
-                    if self.tls.is_none() {
-                        _ = socket.try_write(too_many(&protocol, full));
-                    }
-                    continue;
-                }
-            };
-            connections.accepted.add(1);
-            let (tls, protocol, stopping) = (self.tls.clone(), protocol.clone(), stopping.clone());
-            tokio::spawn(async move {
-                let _open = Open::new(&protocol, place);
+            protocol.connections().accepted.add(1);
+            let account = Arc::new(self.memory.open(&self.places, peer, self.cost(P::COST)));
+            let (tls, speaker, stopping) = (self.tls.clone(), protocol.clone(), stopping.clone());
+            let own = Arc::clone(&account);
+            let task = open.spawn(async move {
+                let _open = Open::new(&speaker);
                 let Ok(stream) = secure(socket, tls).await else {
-                    protocol.connections().failed_handshakes.add(1);
+                    speaker.connections().failed_handshakes.add(1);
                     return;
                 };
-                protocol.clone().speak(stream, peer, stopping).await;
+                speaker.clone().speak(stream, own, stopping).await;
             });
+            account.runs_in(task);
         }
         // New connections are refused by the system from here on.
         drop(self.socket);
-        self.places.all_free().await;
+        while open.join_next().await.is_some() {}
     }
-}
 
-fn too_many<P: Protocol>(_: &P, full: Full) -> &'static [u8] {
-    match full {
-        Full::All => P::TOO_MANY,
-        Full::Address => P::TOO_MANY_OF_ADDRESS,
+    /// What a connection of a protocol holds.
+    fn cost(&self, protocol: usize) -> Cost {
+        let (handshake, tls) = match self.tls {
+            Some(_) => (TLS_HANDSHAKE, TLS),
+            None => (0, 0),
+        };
+        Cost {
+            guest: protocol + handshake,
+            known: protocol + tls,
+        }
     }
 }
 
@@ -129,31 +135,27 @@ async fn secure(socket: TcpStream, tls: Option<Arc<Tls>>) -> io::Result<Stream> 
     let Some(tls) = tls else {
         return Ok(Stream::Plain(socket));
     };
-    let accepting = tls.acceptor().accept(socket);
+    let accepting = tls.acceptor().accept_with(socket, |connection| {
+        connection.set_buffer_limit(Some(TLS_UNSENT));
+    });
     let stream = timeout(HANDSHAKE, accepting)
         .await
         .map_err(io::Error::from)??;
     Ok(Stream::Tls(Box::new(stream)))
 }
 
-/// Counts a connection as long as it lives, and keeps its place.
-struct Open<'a, P: Protocol> {
-    protocol: &'a P,
-    _place: Place,
-}
+/// Counts a connection as long as it lives.
+struct Open<'a, P: Protocol>(&'a P);
 
 impl<'a, P: Protocol> Open<'a, P> {
-    fn new(protocol: &'a P, place: Place) -> Self {
+    fn new(protocol: &'a P) -> Self {
         protocol.connections().open.add(1);
-        Self {
-            protocol,
-            _place: place,
-        }
+        Self(protocol)
     }
 }
 
 impl<P: Protocol> Drop for Open<'_, P> {
     fn drop(&mut self) {
-        self.protocol.connections().open.sub(1);
+        self.0.connections().open.sub(1);
     }
 }

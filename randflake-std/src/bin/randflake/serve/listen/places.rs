@@ -1,11 +1,16 @@
-//! How many connections may be open: of all clients, and of each client's address.
+//! How many connections with a token may be open, or of anybody where none is needed: of all clients, and of each client's
+//! address.
 
 use core::net::{IpAddr, Ipv6Addr};
+use core::time::Duration;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use crate::serve::service::refusal::{Kind, Refusal};
+
+/// What a client waits that is refused.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// The limits of a listener.
 #[derive(Clone, Copy, Debug)]
@@ -17,23 +22,27 @@ pub(crate) struct Limits {
 
 /// Which limit is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Full {
+enum Full {
     All,
     Address,
 }
 
-pub(super) struct Places {
+pub(crate) struct Places {
     limits: Limits,
-    all: Arc<Semaphore>,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    all: u32,
     /// Only those that have one.
-    taken: Mutex<HashMap<IpAddr, u32>>,
+    by_address: HashMap<IpAddr, u32>,
 }
 
 /// The place of an open connection.
-pub(super) struct Place {
+pub(crate) struct Place {
     places: Arc<Places>,
     client: IpAddr,
-    _permit: OwnedSemaphorePermit,
 }
 
 impl Limits {
@@ -50,43 +59,51 @@ impl Places {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
             limits,
-            all: Arc::new(Semaphore::new(limits.all as usize)),
             taken: Mutex::default(),
         }
     }
 
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Place, Full> {
-        let client = client(address);
-        let permit = Arc::clone(&self.all).try_acquire_owned();
-        let permit = permit.map_err(|_| Full::All)?;
+    /// A place, or the refusal of its client.
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Place, Refusal> {
+        self.try_take(address).map_err(|full| {
+            let (kind, told) = match full {
+                Full::All => (Kind::Busy, "max number of clients reached"),
+                Full::Address => (Kind::Quota, "max number of clients of one address reached"),
+            };
+            Refusal::new(kind, told).retry_in(RETRY)
+        })
+    }
+
+    fn try_take(self: &Arc<Self>, address: IpAddr) -> Result<Place, Full> {
+        let client = client_of(address);
         let mut taken = self.taken();
-        let count = taken.entry(client).or_default();
+        if taken.all >= self.limits.all {
+            return Err(Full::All);
+        }
+        let count = taken.by_address.entry(client).or_default();
         // None of its own is left behind: who has no place is at a limit of at least one.
         if *count >= self.limits.of(client) {
             return Err(Full::Address);
         }
         *count += 1;
+        taken.all += 1;
         drop(taken);
         Ok(Place {
             places: Arc::clone(self),
             client,
-            _permit: permit,
         })
     }
 
-    /// Returns when no connection is open.
-    pub(super) async fn all_free(&self) {
-        _ = self.all.acquire_many(self.limits.all).await;
-    }
-
-    fn taken(&self) -> MutexGuard<'_, HashMap<IpAddr, u32>> {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut count) = self.places.taken().entry(self.client) {
+        let mut taken = self.places.taken();
+        taken.all -= 1;
+        if let Entry::Occupied(mut count) = taken.by_address.entry(self.client) {
             *count.get_mut() -= 1;
             if *count.get() == 0 {
                 count.remove();
@@ -96,7 +113,7 @@ impl Drop for Place {
 }
 
 /// Whose address it is: a client of IPv6 has the last 64 bits to itself.
-fn client(address: IpAddr) -> IpAddr {
+pub(crate) fn client_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
             let network = u128::from(address) >> 64 << 64;
@@ -121,33 +138,35 @@ mod tests {
     #[test]
     fn an_address_has_its_part_and_gets_it_again() {
         let places = places(8, None);
-        let far = ["192.0.2.1", "::ffff:192.0.2.1"].map(|text| places.take(address(text)).ok());
+        let far = ["192.0.2.1", "::ffff:192.0.2.1"].map(|text| places.try_take(address(text)).ok());
         assert!(far.iter().all(Option::is_some));
-        let more = places.take(address("192.0.2.1"));
+        let more = places.try_take(address("192.0.2.1"));
         assert_eq!(more.err(), Some(Full::Address));
-        let here: Vec<_> = (0..6).map(|_| places.take(address("127.0.0.1"))).collect();
+        let here: Vec<_> = (0..6)
+            .map(|_| places.try_take(address("127.0.0.1")))
+            .collect();
         assert!(here.iter().all(Result::is_ok));
-        let more = places.take(address("192.0.2.2"));
+        let more = places.try_take(address("192.0.2.2"));
         assert_eq!(more.err(), Some(Full::All));
         drop((far, here));
-        assert!(places.taken().is_empty());
-        assert!(places.take(address("192.0.2.1")).is_ok());
+        assert!(places.taken().by_address.is_empty());
+        assert!(places.try_take(address("192.0.2.1")).is_ok());
     }
 
     #[test]
     fn one_network_of_ipv6_is_one_client() {
         let places = places(8, Some(1));
-        let _first = places.take(address("2001:db8::1")).unwrap();
-        let second = places.take(address("2001:db8::ffff:1"));
+        let _first = places.try_take(address("2001:db8::1")).unwrap();
+        let second = places.try_take(address("2001:db8::ffff:1"));
         assert_eq!(second.err(), Some(Full::Address));
-        assert!(places.take(address("2001:db8:0:1::1")).is_ok());
+        assert!(places.try_take(address("2001:db8:0:1::1")).is_ok());
     }
 
     #[test]
     fn a_given_limit_holds_for_this_machine_too() {
         let places = places(8, Some(1));
-        let _first = places.take(address("::1")).unwrap();
-        assert_eq!(places.take(address("::1")).err(), Some(Full::Address));
-        assert!(places.take(address("127.0.0.1")).is_ok());
+        let _first = places.try_take(address("::1")).unwrap();
+        assert_eq!(places.try_take(address("::1")).err(), Some(Full::Address));
+        assert!(places.try_take(address("127.0.0.1")).is_ok());
     }
 }

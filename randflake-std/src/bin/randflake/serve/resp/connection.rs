@@ -10,7 +10,8 @@ use super::parse::Parser;
 use super::reply::Replies;
 use super::session::{Session, Words};
 use crate::serve::listen::{Stopping, Stream, stopped};
-use crate::serve::service::refusal::Kind;
+use crate::serve::memory::Share;
+use crate::serve::service::refusal::{Kind, Refusal};
 
 /// How long a command may take to come in, and a reply to be taken.
 const TRANSFER: Duration = Duration::from_secs(30);
@@ -23,11 +24,14 @@ const LAST_BYTES: usize = 16 << 20;
 /// How long it waits for the client to close: a socket that is closed with something unread takes back the replies.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// What is read at once by a client that sends little; it grows to the largest for one that sends much.
+/// What is read at once of a client that sends little, and answered before it is sent. Both grow to the largest for one that
+/// sends much, if there is memory for it.
 const LEAST_READ: usize = 4 << 10;
 const MOST_READ: usize = 64 << 10;
-/// What is answered before it is sent.
-const SENT_AT: usize = 64 << 10;
+/// What a connection needs that sends little: buffers for both directions, and its state.
+pub(super) const COST: usize = 3 * LEAST_READ;
+/// How long a client keeps larger buffers while it asks for nothing.
+const BUFFERS_KEPT: Duration = Duration::from_millis(100);
 
 pub(super) struct Connection {
     stream: Stream,
@@ -39,6 +43,8 @@ pub(super) struct Connection {
     /// When the command that is half there, or the first token, must be complete.
     limit: Option<Instant>,
     read: usize,
+    /// Memory of buffers that are longer than usual; `None` until there is a token.
+    long_buffers: Option<Share>,
 }
 
 impl Connection {
@@ -53,19 +59,38 @@ impl Connection {
             replies: Replies::default(),
             limit: (!is_known).then(|| Instant::now() + GREETING),
             read: LEAST_READ,
+            long_buffers: None,
         }
     }
 
     pub(super) async fn run(mut self, mut stopping: Stopping) -> io::Result<()> {
         loop {
             let limit = self.limit.unwrap_or_else(|| Instant::now() + self.idle);
-            tokio::select! {
-                received = timeout_at(limit, receive(&mut self.stream, &mut self.input, &mut self.read)) => {
-                    if received?? == 0 {
+            let mut until = limit;
+            if self.long_buffers.is_some() && self.input.is_empty() {
+                until = limit.min(Instant::now() + BUFFERS_KEPT);
+            }
+            if let Err(refusal) = self.make_room(limit).await {
+                self.session.service.counters.refused(refusal.kind);
+                self.replies.refusal(&refusal);
+                send(&mut self.stream, &mut self.replies).await?;
+                return self.close().await;
+            }
+            let received = tokio::select! {
+                received = timeout_at(until, receive(&mut self.stream, &mut self.input, &mut self.read)) => received,
+                () = stopped(&mut stopping) => break,
+            };
+            match received {
+                Ok(received) => {
+                    if received? == 0 {
                         return Ok(());
                     }
                 }
-                () = stopped(&mut stopping) => break,
+                Err(_) if until < limit => {
+                    self.free_buffers();
+                    continue;
+                }
+                Err(late) => return Err(late.into()),
             }
             self.answer().await?;
             if self.session.is_over {
@@ -73,6 +98,42 @@ impl Connection {
             }
         }
         self.finish().await
+    }
+
+    /// Takes the memory of what is read next, and of as much that is answered to it. A client that sends little needs
+    /// none; one that sends many commands gets smaller buffers if there is none; one in the midst of a long command waits.
+    async fn make_room(&mut self, limit: Instant) -> Result<(), Refusal> {
+        let needed = |input: usize, read: usize| match input + read {
+            0..=LEAST_READ => 0,
+            more => 2 * more,
+        };
+        let begun = self.input.len();
+        let bytes = needed(begun, self.read);
+        let held = self.long_buffers.as_ref().map_or(0, Share::bytes);
+        if bytes <= held {
+            return Ok(());
+        }
+        if self.long_buffers.is_none() {
+            self.long_buffers = self.session.account.share();
+        }
+        let Some(share) = &mut self.long_buffers else {
+            // Without a token no command is as long.
+            self.read = LEAST_READ;
+            return Ok(());
+        };
+        if share.try_grow(bytes).is_ok() {
+            return Ok(());
+        }
+        self.read = LEAST_READ;
+        share.grow(needed(begun, self.read), limit).await
+    }
+
+    /// Gives back what a client needs no more that asks for nothing.
+    fn free_buffers(&mut self) {
+        self.input = Vec::new();
+        self.replies.free();
+        self.read = LEAST_READ;
+        self.long_buffers = None;
     }
 
     /// Answers what was received before the server was to stop, and what is on its way.
@@ -131,8 +192,9 @@ impl Connection {
                 self.session.answer(words, &mut self.replies).await;
             }
             begin += length;
-            if self.replies.bytes().len() >= SENT_AT {
+            if self.replies.bytes().len() >= self.read || self.session.long_reply.is_some() {
                 send(&mut self.stream, &mut self.replies).await?;
+                self.session.long_reply = None;
             }
         }
         self.session.end_batch();
@@ -148,7 +210,10 @@ impl Connection {
     fn keep(&mut self, answered: usize) {
         if answered == self.input.len() {
             self.input.clear();
-            self.input.shrink_to(MOST_READ);
+            self.input.shrink_to(self.read);
+            if let Some(share) = &mut self.long_buffers {
+                share.shrink(2 * self.read);
+            }
         } else {
             self.input.drain(..answered);
         }
@@ -164,12 +229,21 @@ impl Connection {
 
 /// Reads what is there, and waits if that is nothing.
 async fn receive(stream: &mut Stream, input: &mut Vec<u8>, most: &mut usize) -> io::Result<usize> {
-    input.reserve(*most);
+    // Not more than there is memory for.
+    input.reserve_exact(*most);
     let received = stream.read_buf(input).await?;
     if received >= *most {
         *most = (2 * *most).min(MOST_READ);
     }
     Ok(received)
+}
+
+/// Says that there are too many connections, in the words that clients of Redis know.
+pub(super) async fn refuse(mut stream: Stream, refusal: &Refusal) -> io::Result<()> {
+    let mut replies = Replies::default();
+    replies.error("ERR", &refusal.message);
+    send(&mut stream, &mut replies).await?;
+    timeout(TRANSFER, stream.shutdown()).await?
 }
 
 async fn send(stream: &mut Stream, replies: &mut Replies) -> io::Result<()> {

@@ -12,6 +12,17 @@ use crate::serve::service::refusal::{Kind, Refusal};
 /// What clients that ask may rely on.
 const REDIS_VERSION: &str = "7.0.0";
 
+/// How long the reply may be, unless it repeats what was sent.
+pub(super) fn reply_len(session: &Session, command: Command, words: Words<'_>) -> usize {
+    /// Of a command's description, and of a namespace's line.
+    const LINE: usize = 128;
+    match command {
+        Command::Commands => LINE * words.len(),
+        Command::Info => LINE * session.service.spaces().count(),
+        _ => 0,
+    }
+}
+
 pub(super) fn answer(
     session: &mut Session,
     command: Command,

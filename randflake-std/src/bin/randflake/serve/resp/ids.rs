@@ -8,6 +8,9 @@ use crate::form::Form;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{check_count, digits, read_id};
 
+/// What an id and its longest reply take.
+const ID_REPLY: usize = 40;
+
 /// How ids are answered.
 #[derive(Clone, Copy)]
 enum Format {
@@ -58,6 +61,7 @@ pub(super) async fn mget(
     words: Words<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
+    session.hold(words.len() * ID_REPLY).await?;
     // Before anything is answered: a reply has either all or none.
     let mut ids = Vec::with_capacity(words.len());
     for name in words.from(1) {
@@ -100,6 +104,7 @@ pub(super) async fn next(
             ));
         }
     }
+    session.hold(count.unwrap_or(1) * ID_REPLY).await?;
     let mut ids = vec![Id::from_u64(0); count.unwrap_or(1)];
     let who = session.who()?;
     let service = session.service.clone();

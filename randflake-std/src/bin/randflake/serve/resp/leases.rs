@@ -9,7 +9,10 @@ use super::reply::Replies;
 use super::session::{Session, Words};
 use crate::lease::{Document, Row};
 use crate::serve::service::refusal::{Kind, Refusal};
-use crate::serve::service::{Acquire, Asked, digits};
+use crate::serve::service::{Acquire, Asked, MAX_LEASES, digits};
+
+/// What a lease and its JSON take.
+const LEASE_REPLY: usize = 1 << 10;
 
 /// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an object that
 /// `LEASE.RENEW` and `LEASE.RELEASE` take.
@@ -31,6 +34,11 @@ pub(super) async fn acquire(
             option => asked.ttl_ms = Some(ttl_ms(option, value, USAGE)?),
         }
     }
+    let listed = asked.node_ids.as_ref().map(Vec::len);
+    let count = listed.unwrap_or(asked.count.unwrap_or(1) as usize);
+    session
+        .hold(count.min(MAX_LEASES as usize) * LEASE_REPLY)
+        .await?;
     let who = session.who()?;
     let service = session.service.clone();
     let document = service.acquire(&who, words.text(1)?, asked).await?;
@@ -106,6 +114,9 @@ pub(super) async fn list(
             _ => return Err(syntax(USAGE)),
         }
     }
+    session
+        .hold(asked.most.min(MAX_LEASES) as usize * LEASE_REPLY)
+        .await?;
     let who = session.who()?;
     let service = session.service.clone();
     let listed = service.list(&who, words.text(1)?, asked).await?;

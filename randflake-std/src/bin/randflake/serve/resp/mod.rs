@@ -9,7 +9,6 @@ mod reply;
 mod session;
 mod table;
 
-use core::net::SocketAddr;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use std::sync::Arc;
 use self::connection::Connection;
 use self::session::Session;
 use super::listen::{Protocol, Stopping, Stream};
+use super::memory::Account;
 use super::service::Service;
 use super::service::counters::Connections;
 
@@ -39,19 +39,22 @@ impl Resp {
 }
 
 impl Protocol for Resp {
-    const TOO_MANY: &'static [u8] = b"-ERR max number of clients reached\r\n";
-    const TOO_MANY_OF_ADDRESS: &'static [u8] =
-        b"-ERR max number of clients of one address reached\r\n";
+    const COST: usize = connection::COST;
 
     fn connections(&self) -> &Connections {
         &self.service.counters.resp
     }
 
-    async fn speak(self, stream: Stream, peer: SocketAddr, stopping: Stopping) {
+    async fn speak(self, stream: Stream, account: Arc<Account>, stopping: Stopping) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        let session = Session::new(self.service, number, peer);
-        let connection = Connection::new(stream, session, self.idle);
+        let spoken = match Session::new(self.service, number, account) {
+            Ok(session) => {
+                let connection = Connection::new(stream, session, self.idle);
+                connection.run(stopping).await
+            }
+            Err(refusal) => connection::refuse(stream, &refusal).await,
+        };
         // A client that has gone wants no answer.
-        _ = connection.run(stopping).await;
+        drop(spoken);
     }
 }

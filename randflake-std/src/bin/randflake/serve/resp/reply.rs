@@ -26,6 +26,11 @@ impl Replies {
         self.bytes.shrink_to(KEPT);
     }
 
+    /// Keeps nothing for the next batch.
+    pub(super) fn free(&mut self) {
+        self.bytes = Vec::new();
+    }
+
     pub(super) fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
     }

@@ -1,6 +1,5 @@
 //! What is known of a client between its commands.
 
-use core::net::SocketAddr;
 use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,6 +10,7 @@ use super::table::{self, Command};
 use super::{general, ids, leases};
 use crate::serve::access::{Identity, Scope};
 use crate::serve::log::{self, Entry};
+use crate::serve::memory::{Account, Share};
 use crate::serve::service::Service;
 use crate::serve::service::answers::Status;
 use crate::serve::service::refusal::{Kind, Refusal};
@@ -48,9 +48,14 @@ impl<'a> Words<'a> {
     }
 }
 
+/// What a reply takes at most that no memory is asked for.
+const USUAL_REPLY: usize = 4 << 10;
+
 pub(super) struct Session {
     pub(super) service: Arc<Service>,
-    peer: SocketAddr,
+    pub(super) account: Arc<Account>,
+    /// Memory of a reply that is longer than usual, until it is sent.
+    pub(super) long_reply: Option<Share>,
     /// For `CLIENT ID`.
     pub(super) number: u64,
     /// As the client calls itself.
@@ -70,12 +75,22 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(service: Arc<Service>, number: u64, peer: SocketAddr) -> Self {
-        Self {
+    /// The session of a new connection, unless there are too many.
+    pub(super) fn new(
+        service: Arc<Service>,
+        number: u64,
+        account: Arc<Account>,
+    ) -> Result<Self, Refusal> {
+        let who = service.access.anonymous().ok();
+        if let Some(anybody) = &who {
+            identify(&service, &account, anybody)?;
+        }
+        Ok(Self {
             version: service.access.version(),
-            who: service.access.anonymous().ok(),
+            who,
             service,
-            peer,
+            account,
+            long_reply: None,
             number,
             name: Vec::new(),
             last: None,
@@ -84,7 +99,7 @@ impl Session {
             refused: 0,
             failed: 0,
             issued: 0,
-        }
+        })
     }
 
     pub(super) fn is_known(&self) -> bool {
@@ -148,6 +163,7 @@ impl Session {
             let told = "the token is another user's: send its name, default or none";
             return Err(Refusal::new(Kind::WrongToken, told));
         }
+        identify(&self.service, &self.account, &who)?;
         self.who = Some(who);
         Ok(())
     }
@@ -197,6 +213,14 @@ impl Session {
         Ok(id)
     }
 
+    /// Waits a moment for the memory of a reply that may be longer than usual. It is held until the reply is sent.
+    pub(super) async fn hold(&mut self, bytes: usize) -> Result<(), Refusal> {
+        if bytes > USUAL_REPLY && self.long_reply.is_none() {
+            self.long_reply = self.account.hold(bytes).await?;
+        }
+        Ok(())
+    }
+
     fn count_issued(&mut self) {
         if let (Some(space), 1..) = (&self.last, self.issued) {
             space.issued.add(self.issued);
@@ -235,7 +259,7 @@ impl Session {
             begun,
             &Entry {
                 protocol: "resp",
-                peer: self.peer,
+                peer: self.account.peer(),
                 token: self.who.as_ref().map(|who| who.name()),
                 request: entry.map_or("?", |entry| entry.name),
                 namespace: name.filter(|name| self.service.serves(name)),
@@ -270,9 +294,21 @@ impl Session {
             Command::LeaseRenew => leases::renew(self, words, out).await,
             Command::LeaseRelease => leases::release(self, words, out).await,
             Command::LeaseList => leases::list(self, words, out).await,
-            command => general::answer(self, command, words, out),
+            command => {
+                self.hold(general::reply_len(self, command, words)).await?;
+                general::answer(self, command, words, out)
+            }
         }
     }
+}
+
+/// Makes a connection that of an identity, and counts it if it cannot be.
+fn identify(service: &Service, account: &Account, who: &Identity) -> Result<(), Refusal> {
+    let identified = account.identify(who);
+    if identified.is_err() {
+        service.counters.resp.refused.add(1);
+    }
+    identified
 }
 
 /// As Redis says it.

@@ -155,8 +155,9 @@ impl Service {
         };
         let space = self.space(who, scope, namespace)?;
         who.take_request()?;
+        who.take_reads(asked.most.div_ceil(100))?;
         let Asked { from, most, all } = asked;
-        let taken = space.with_store(move |store| {
+        let taken = space.read_store(move |store| {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             let (snapshot, next) = Snapshot::part(store, from, most, all)?;
             Ok(Listed { snapshot, next })

@@ -16,8 +16,10 @@ use super::refusal::{Kind, Refusal};
 
 /// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Requests that the store works on at the same time, each in a session of its own.
+/// Requests to change leases that the store works on at the same time, each in a session of its own.
 const SESSIONS: usize = 4;
+/// The same of requests that only read, so that no number of them holds up a lease.
+const READERS: usize = 2;
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
 type Open = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync>;
@@ -36,11 +38,17 @@ pub(crate) struct Space {
     open: Open,
     /// Set once the store has granted leases.
     ids: OnceLock<Ids>,
-    sessions: Mutex<Vec<Box<dyn LeaseStore>>>,
-    at_once: Arc<Semaphore>,
+    changes: Lane,
+    reads: Lane,
     /// Why the store has not granted the first leases.
     waiting: Mutex<Option<NotReady>>,
     pub(crate) issued: Count,
+}
+
+/// Sessions of the store for one kind of requests.
+struct Lane {
+    idle: Mutex<Vec<Box<dyn LeaseStore>>>,
+    at_once: Arc<Semaphore>,
 }
 
 /// How a handle leases its node ids.
@@ -63,8 +71,8 @@ impl Space {
             namespace,
             open,
             ids: OnceLock::new(),
-            sessions: Mutex::default(),
-            at_once: Arc::new(Semaphore::new(SESSIONS)),
+            changes: Lane::new(SESSIONS),
+            reads: Lane::new(READERS),
             waiting: Mutex::default(),
             issued: Count::default(),
         }
@@ -182,9 +190,25 @@ impl Space {
         refusal
     }
 
-    /// Does something with the store, in a thread that may block.
+    /// Changes leases, in a thread that may block.
     pub(crate) async fn with_store<T: Send + 'static>(
         self: &Arc<Self>,
+        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.in_lane(|space| &space.changes, work).await
+    }
+
+    /// Looks at what the store has, in a thread that may block and in sessions of its own.
+    pub(crate) async fn read_store<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.in_lane(|space| &space.reads, work).await
+    }
+
+    async fn in_lane<T: Send + 'static>(
+        self: &Arc<Self>,
+        lane: fn(&Self) -> &Lane,
         work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let busy = |_| {
@@ -192,32 +216,27 @@ impl Space {
             Refusal::new(Kind::Busy, told).retry_in(Duration::from_secs(1))
         };
         let limit = Instant::now() + PATIENCE;
-        let permit = timeout_at(limit, Arc::clone(&self.at_once).acquire_owned()).await;
+        let at_once = Arc::clone(&lane(self).at_once);
+        let permit = timeout_at(limit, at_once.acquire_owned()).await;
         let permit = permit.map_err(busy)?.map_err(|_| stopping())?;
         let space = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
             // The store works on even if whoever asked has gone, or waits no longer.
             let _permit = permit;
-            let mut store = space.session()?;
+            let idle = lane(&space).idle().pop();
+            let mut store = idle.map_or_else(|| space.session(), Ok)?;
             let done = work(&mut *store);
-            space.sessions().push(store);
+            lane(&space).idle().push(store);
             done
         });
         done.await.unwrap_or_else(|_| Err(stopping()))
     }
 
     fn session(&self) -> Result<Box<dyn LeaseStore>, Refusal> {
-        if let Some(store) = self.sessions().pop() {
-            return Ok(store);
-        }
         let mut store = (self.open)()?;
         store.seal(Seal::of(self.codec.permutation()));
         store.serve_others();
         Ok(store)
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, Vec<Box<dyn LeaseStore>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stops issuing, and releases the leases.
@@ -226,6 +245,19 @@ impl Space {
             Some(handle) => handle.close_async().await,
             None => Ok(()),
         }
+    }
+}
+
+impl Lane {
+    fn new(sessions: usize) -> Self {
+        Self {
+            idle: Mutex::default(),
+            at_once: Arc::new(Semaphore::new(sessions)),
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn LeaseStore>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

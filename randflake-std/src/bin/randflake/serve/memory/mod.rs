@@ -1,0 +1,106 @@
+//! The memory that clients can make the server hold: one budget of bytes, in which every connection has its part.
+//!
+//! Connections of clients that have not sent a token yet are *guests*. They have a part of the budget of their own, with a
+//! fixed number of bytes for each, and the oldest of them makes room for a new one. So there is always room for a health
+//! check and for a token, however many others connect. Clients with a token share the rest. None waits for memory to send
+//! or to receive little: that is paid for when its token is accepted. What long requests and answers take beside is at most
+//! half of the rest, so that they leave room for new connections.
+
+mod account;
+mod guests;
+mod limits;
+mod share;
+
+use core::hash::Hash;
+use core::net::IpAddr;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+pub(crate) use self::account::{Account, Cost};
+use self::guests::Guests;
+pub(crate) use self::limits::MemoryArgs;
+use self::limits::MemoryLimits;
+pub(crate) use self::share::Share;
+use self::share::{Owner, Purse};
+use super::access::Identity;
+use super::listen::client_of;
+
+/// What guests may hold of the budget: a part of so many.
+const GUEST_PART: usize = 8;
+
+/// The budget of the process.
+pub(crate) struct Memory {
+    limits: MemoryLimits,
+    all: Arc<Purse>,
+    guests: Arc<Guests>,
+    tokens: Mutex<Purses<String>>,
+    addresses: Mutex<Purses<IpAddr>>,
+}
+
+impl Memory {
+    pub(crate) fn new(limits: MemoryLimits) -> Self {
+        let of_guests = limits.all / GUEST_PART;
+        Self {
+            all: Arc::new(Purse::new(&Owner::Server, limits.all - of_guests)),
+            guests: Arc::new(Guests::new(of_guests)),
+            tokens: Mutex::default(),
+            addresses: Mutex::default(),
+            limits,
+        }
+    }
+
+    /// Where the bytes of a client's connections come from, the narrowest first.
+    fn purses(&self, client: IpAddr, identity: &Identity) -> Vec<Arc<Purse>> {
+        let mut purses = Vec::with_capacity(3);
+        if let Some(limit) = self.limits.of_address(client) {
+            let new = || Purse::new(&Owner::Address, limit);
+            purses.push(get(&self.addresses, client_of(client), new));
+        }
+        // Where nobody needs a token, all clients are this machine's.
+        if identity.has_token() {
+            let name = identity.name().to_owned();
+            let owner = Owner::Token(name.clone());
+            let new = || Purse::new(&owner, self.limits.per_token());
+            purses.push(get(&self.tokens, name, new));
+        }
+        purses.push(Arc::clone(&self.all));
+        purses
+    }
+}
+
+/// Purses that are in use. A token keeps its own when the file of tokens is read again.
+struct Purses<K> {
+    by_owner: HashMap<K, Weak<Purse>>,
+    /// How many there may be before those that nobody uses are removed.
+    most: usize,
+}
+
+/// So many purses are never searched for some that nobody uses.
+const FEW: usize = 64;
+
+impl<K> Default for Purses<K> {
+    fn default() -> Self {
+        Self {
+            by_owner: HashMap::new(),
+            most: FEW,
+        }
+    }
+}
+
+fn get<K: Eq + Hash>(
+    purses: &Mutex<Purses<K>>,
+    owner: K,
+    new: impl FnOnce() -> Purse,
+) -> Arc<Purse> {
+    let mut purses = purses.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(purse) = purses.by_owner.get(&owner).and_then(Weak::upgrade) {
+        return purse;
+    }
+    if purses.by_owner.len() >= purses.most {
+        purses.by_owner.retain(|_, purse| purse.strong_count() > 0);
+        purses.most = (2 * purses.by_owner.len()).max(FEW);
+    }
+    let purse = Arc::new(new());
+    purses.by_owner.insert(owner, Arc::downgrade(&purse));
+    purse
+}

@@ -1,0 +1,248 @@
+//! Bytes out of limited pools.
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use crate::serve::service::refusal::{Kind, Refusal};
+
+/// The unit of pools: their counters have 32 bits.
+const UNIT: usize = 1 << 10;
+/// What a client waits that is refused.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Whose bytes a pool has.
+#[derive(Clone, Debug)]
+pub(super) enum Owner {
+    Server,
+    Token(String),
+    Address,
+}
+
+/// What the connections of one owner may hold together.
+#[derive(Debug)]
+pub(super) struct Purse {
+    all: Arc<Pool>,
+    /// What long requests and answers may be of it. Who waits for memory waits here: new connections do not stand behind.
+    long: Arc<Pool>,
+}
+
+impl Purse {
+    pub(super) fn new(owner: &Owner, size: usize) -> Self {
+        Self {
+            all: Arc::new(Pool::new(owner.clone(), size)),
+            long: Arc::new(Pool::new(owner.clone(), size / 2)),
+        }
+    }
+
+    /// Where a connection's own bytes come from.
+    pub(super) fn for_connections(purses: &[Arc<Self>]) -> Arc<[Arc<Pool>]> {
+        purses.iter().map(|purse| Arc::clone(&purse.all)).collect()
+    }
+
+    /// Where the bytes of long requests and answers come from.
+    pub(super) fn for_long(purses: &[Arc<Self>]) -> Arc<[Arc<Pool>]> {
+        let long = purses.iter().map(|purse| &purse.long);
+        let all = purses.iter().map(|purse| &purse.all);
+        long.chain(all).map(Arc::clone).collect()
+    }
+}
+
+/// Bytes that are limited.
+#[derive(Debug)]
+pub(super) struct Pool {
+    owner: Owner,
+    size: usize,
+    free: Arc<Semaphore>,
+}
+
+impl Pool {
+    pub(super) fn new(owner: Owner, size: usize) -> Self {
+        Self {
+            owner,
+            size,
+            free: Arc::new(Semaphore::new(size / UNIT)),
+        }
+    }
+
+    /// The refusal of a client that wants so many bytes, now or never.
+    fn refusal(&self, bytes: usize) -> Refusal {
+        let whose = match &self.owner {
+            Owner::Server => "all clients".to_owned(),
+            Owner::Token(name) => format!("the connections of token {name:?}"),
+            Owner::Address => "the connections of this address".to_owned(),
+        };
+        let size = self.size >> 10;
+        let told = format!("{whose} may hold {size} KiB of the server's memory");
+        if bytes > self.size {
+            let needed = bytes >> 10;
+            return Refusal::new(
+                Kind::Quota,
+                format!("{told}, and this needs {needed} KiB: ask for less at once"),
+            );
+        }
+        let kind = match self.owner {
+            Owner::Server => Kind::Busy,
+            _ => Kind::Quota,
+        };
+        let told = format!("{told}, and hold it: receive the answers, or try again");
+        Refusal::new(kind, told).retry_in(RETRY)
+    }
+}
+
+/// Bytes that somebody holds, in each of the pools that they come from. They are given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    pools: Arc<[Arc<Pool>]>,
+    /// One of each pool, once there are any.
+    permits: Vec<OwnedSemaphorePermit>,
+}
+
+impl Share {
+    /// Of nothing yet. Who waits for a pool holds nothing of those behind it.
+    pub(super) fn new(pools: Arc<[Arc<Pool>]>) -> Self {
+        Self {
+            pools,
+            permits: Vec::new(),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let first = self.permits.first();
+        first.map_or(0, |permit| permit.num_permits() * UNIT)
+    }
+
+    /// Holds at least so many bytes, if they are free.
+    pub(crate) fn try_grow(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let more = self.missing(bytes);
+        if more == 0 {
+            return Ok(());
+        }
+        let mut taken = Vec::with_capacity(self.pools.len());
+        for pool in &*self.pools {
+            let permit = Arc::clone(&pool.free).try_acquire_many_owned(more);
+            taken.push(permit.map_err(|_| pool.refusal(bytes))?);
+        }
+        self.add(taken);
+        Ok(())
+    }
+
+    /// Holds at least so many bytes, and waits for them until then.
+    pub(crate) async fn grow(&mut self, bytes: usize, until: Instant) -> Result<(), Refusal> {
+        let more = self.missing(bytes);
+        if more == 0 {
+            return Ok(());
+        }
+        let mut taken = Vec::with_capacity(self.pools.len());
+        for pool in &*self.pools {
+            if bytes > pool.size {
+                return Err(pool.refusal(bytes));
+            }
+            let acquiring = Arc::clone(&pool.free).acquire_many_owned(more);
+            let acquired = timeout_at(until, acquiring).await;
+            // It is never closed.
+            let permit = acquired.ok().and_then(Result::ok);
+            taken.push(permit.ok_or_else(|| pool.refusal(bytes))?);
+        }
+        self.add(taken);
+        Ok(())
+    }
+
+    /// Gives back all but so many bytes.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        let kept = bytes.div_ceil(UNIT);
+        for permit in &mut self.permits {
+            let freed = permit.num_permits().saturating_sub(kept);
+            drop(permit.split(freed));
+        }
+    }
+
+    /// In units. What no counter holds is in no pool.
+    fn missing(&self, bytes: usize) -> u32 {
+        let more = bytes.saturating_sub(self.bytes()).div_ceil(UNIT);
+        u32::try_from(more).unwrap_or(u32::MAX)
+    }
+
+    fn add(&mut self, taken: Vec<OwnedSemaphorePermit>) {
+        if self.permits.is_empty() {
+            self.permits = taken;
+            return;
+        }
+        for (held, more) in self.permits.iter_mut().zip(taken) {
+            held.merge(more);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pools() -> Arc<[Arc<Pool>]> {
+        let token = Pool::new(Owner::Token("a".to_owned()), 4 * UNIT);
+        let all = Pool::new(Owner::Server, 6 * UNIT);
+        [Arc::new(token), Arc::new(all)].into()
+    }
+
+    fn free(pools: &[Arc<Pool>]) -> Vec<usize> {
+        let free = pools.iter().map(|pool| pool.free.available_permits());
+        free.collect()
+    }
+
+    #[test]
+    fn a_share_takes_from_every_pool_and_gives_all_back() {
+        let pools = pools();
+        let mut share = Share::new(Arc::clone(&pools));
+        share.try_grow(1).unwrap();
+        assert_eq!((share.bytes(), free(&pools)), (UNIT, vec![3, 5]));
+        share.try_grow(3 * UNIT).unwrap();
+        share.try_grow(2 * UNIT).unwrap();
+        assert_eq!(free(&pools), [1, 3]);
+        share.shrink(UNIT + 1);
+        assert_eq!(free(&pools), [2, 4]);
+        drop(share);
+        assert_eq!(free(&pools), [4, 6]);
+    }
+
+    #[test]
+    fn who_gets_no_bytes_is_told_whose_pool_is_empty_and_takes_nothing() {
+        let pools = pools();
+        let mut first = Share::new(Arc::clone(&pools));
+        first.try_grow(3 * UNIT).unwrap();
+        let mut second = Share::new(Arc::clone(&pools));
+        let refusal = second.try_grow(2 * UNIT).unwrap_err();
+        assert_eq!(refusal.kind, Kind::Quota);
+        assert!(
+            refusal
+                .message
+                .starts_with("the connections of token \"a\" may hold 4 KiB")
+        );
+        assert!(refusal.retry_in.is_some());
+        let mut other = Share::new([Arc::clone(&pools[1])].into());
+        other.try_grow(3 * UNIT).unwrap();
+        let refusal = second.try_grow(UNIT).unwrap_err();
+        assert_eq!(refusal.kind, Kind::Busy);
+        // What it got of the first pool is back.
+        assert_eq!(free(&pools), [1, 0]);
+        // No waiting brings more than there is.
+        assert!(second.try_grow(5 * UNIT).unwrap_err().retry_in.is_none());
+    }
+
+    #[tokio::test]
+    async fn who_waits_gets_bytes_when_they_are_free() {
+        let pools = pools();
+        let mut first = Share::new(Arc::clone(&pools));
+        first.try_grow(4 * UNIT).unwrap();
+        let mut second = Share::new(Arc::clone(&pools));
+        let soon = Instant::now() + Duration::from_millis(10);
+        second.grow(UNIT, soon).await.unwrap_err();
+        let never = Instant::now() + Duration::from_secs(3_600);
+        let (grown, ()) = tokio::join!(second.grow(UNIT, never), async { first.shrink(0) });
+        grown.unwrap();
+        assert_eq!(free(&pools), [3, 5]);
+        // At once: no waiting brings more than there is.
+        second.grow(5 * UNIT, never).await.unwrap_err();
+    }
+}
