@@ -99,7 +99,7 @@ fn explanations_of_a_long_history_hold_up_no_leases() {
                 }
             });
         }
-        for _ in 0..100 {
+        for nth in 0..100 {
             let headers = [
                 ("authorization", &*format!("Bearer {tenant}")),
                 ("content-type", "application/json"),
@@ -108,7 +108,12 @@ fn explanations_of_a_long_history_hold_up_no_leases() {
             let granted = granted.json(201);
             let grant = granted.to_string();
             server
-                .request("POST", "/v1/leases/renew", &headers, &grant)
+                .request(
+                    "POST",
+                    &format!("/v1/leases/renew?request=renewal-{nth}"),
+                    &headers,
+                    &grant,
+                )
                 .json(200);
         }
         is_over.store(true, Ordering::Relaxed);

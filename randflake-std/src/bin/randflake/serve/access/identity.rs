@@ -1,6 +1,7 @@
 //! Who asks.
 
 use core::num::NonZeroU64;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub(crate) struct Identity {
     requests: Option<Arc<Quota>>,
     leases: Option<Arc<Quota>>,
     reads: Option<Arc<Quota>>,
+    /// Which node ids it may lease; all if there are none.
+    node_ids: Option<RangeInclusive<u32>>,
 }
 
 /// New leases of a token whose line has no number. A store keeps the last 65,536 leases of a node id: at this rate one token
@@ -46,6 +49,7 @@ impl Identity {
                 .map(|limit| quota(limit, used(|old| &old.requests))),
             leases: Some(quota(leases, used(|old| &old.leases))),
             reads: Some(quota(reads, used(|old| &old.reads))),
+            node_ids: line.node_ids,
             name: line.name,
             hash: Some(line.hash),
             scopes: line.scopes,
@@ -63,11 +67,17 @@ impl Identity {
             requests: None,
             leases: None,
             reads: None,
+            node_ids: None,
         }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Which node ids it may lease, if not all.
+    pub(crate) fn node_ids(&self) -> Option<&RangeInclusive<u32>> {
+        self.node_ids.as_ref()
     }
 
     /// Whether it was asked who it is.

@@ -94,7 +94,7 @@ pub(super) async fn tickets(
             end_unix_ms: spec.unix_ms(grant.end),
         })
     };
-    let answer = space.with_store(work).await?;
+    let answer = space.grant_within(space.leasable(&who.0)?, work).await?;
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
