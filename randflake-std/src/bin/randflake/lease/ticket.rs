@@ -29,22 +29,17 @@ use crate::wait::{self, WaitArgs};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 60
-  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 60 --renew")]
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --max-ttl 30d
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --max-ttl 30d --renew")]
 pub(crate) struct Args {
     /// The device's number, up to 16 hex digits
     #[arg(long, value_name = "HEX", value_parser = device_id)]
     device: u64,
     #[command(flatten)]
     key: TicketKeyArgs,
-    /// Seconds until the lease ends
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value = "60",
-        value_parser = within::<u64>(1..=u64::from(u32::MAX))
-    )]
-    ttl_s: u64,
+    /// Seconds until the lease ends [default: the longest TTL of the namespace]
+    #[arg(long, value_name = "SECONDS", value_parser = within::<u64>(1..=u64::from(u32::MAX)))]
+    ttl_s: Option<u64>,
     /// Renew the lease that the device has, which began last if it has several, instead of a new one
     #[arg(long)]
     renew: bool,
@@ -91,7 +86,8 @@ impl Args {
             Some(counter) => counter,
             None => next_counter(self.device)?,
         };
-        let ttl = Duration::from_secs(self.ttl_s);
+        let longest = self.store.namespace()?.max_ttl();
+        let ttl = self.ttl_s.map_or(longest, Duration::from_secs);
         let lease = self.wait.until(wait::sleep, || {
             if !self.renew {
                 return Ok(DeviceLease::acquire(&mut *store, self.device, ttl)?);

@@ -18,8 +18,6 @@ use crate::lease::device_id;
 use crate::serve::access::Scope;
 use crate::serve::service::refusal::{Kind, Refusal};
 
-const DEFAULT_TTL: Duration = Duration::from_secs(300);
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
@@ -66,7 +64,8 @@ pub(super) async fn tickets(
         who.0.take_leases(1)?;
     }
     let work = move |store: &mut dyn randflake_std::lease::LeaseStore| {
-        let ttl = asked.ttl_ms.map_or(DEFAULT_TTL, Duration::from_millis);
+        let ttl = asked.ttl_ms;
+        let ttl = ttl.map_or(store.namespace().max_ttl(), Duration::from_millis);
         let lease = if asked.renew {
             let mut lease = DeviceLease::find(store, device).map_err(refusal)?;
             lease.renew(store, ttl).map_err(refusal)?;
