@@ -74,6 +74,7 @@ use crate::segment::SegmentStore;
 ///   it, and [`resume`](SegmentStore::resume) (`randflake segment resume`) each counter at a higher number.
 /// - The same with `--bump-revision`, by which a restored snapshot shows later revisions than the ones that were lost: only
 ///   the holder of a lease that it does not have notices, when it renews.
+/// - Keys of leases changed or deleted by hand, until their holder renews: until then the node id may be granted again.
 /// - All keys deleted: a process that has not seen them grants at once, until one that has seen them asks. Stop all
 ///   processes before keys are deleted.
 /// - Members that do not write to their disks (`--unsafe-no-fsync`) and lose power.

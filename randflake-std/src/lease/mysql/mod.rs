@@ -59,15 +59,17 @@ use crate::segment::SegmentStore;
 /// `server_id`), and the time at which the table's definition was written to this disk. One of them is different on a
 /// replica, in a restored dump, and after the tables were created anew or optimized. Then every namespace is quarantined:
 /// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
-/// replica. Also noticed: tables dropped or emptied while holders are connected, a deleted row of a namespace, and a lease
-/// that vanished.
+/// replica. Also noticed: tables dropped or emptied while holders are connected, a deleted row of a namespace, and, by its holder, a
+/// lease that vanished.
 ///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
 /// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
-/// - A disk set back as a whole, and in `MySQL` a data directory set back with its `auto.cnf`, unless a holder is connected.
+/// - A disk or a data directory set back as a whole; a table's files exchanged (`DISCARD TABLESPACE`, `IMPORT TABLESPACE`);
+///   binary logs undone (`--flashback`); rows of leases and counters changed or deleted by hand. A holder whose row is gone
+///   learns it at its next renewal; until then its node id may be granted again. Stop all processes first.
 ///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter at a higher number.
 /// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
 ///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use

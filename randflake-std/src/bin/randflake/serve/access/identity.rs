@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use randflake_std::date::span;
 
+use super::weight::{Weight, small_per_second};
 use super::{Hash, Limit, Pattern, Quota, Scope};
 use crate::serve::service::refusal::{Kind, Refusal};
 
@@ -21,6 +22,8 @@ pub(crate) struct Identity {
     /// Shared with the same token of an earlier version of the file.
     ids: Option<Arc<Quota>>,
     requests: Option<Arc<Quota>>,
+    /// Of requests that need neither ids nor the store.
+    small: Option<Arc<Quota>>,
     leases: Option<Arc<Quota>>,
     reads: Option<Arc<Quota>>,
     /// Which node ids it may lease; all if there are none.
@@ -47,6 +50,8 @@ impl Identity {
             ids: given(line.ids_per_second).map(|limit| quota(limit, used(|old| &old.ids))),
             requests: given(line.requests_per_second)
                 .map(|limit| quota(limit, used(|old| &old.requests))),
+            small: given(line.requests_per_second.map(small_per_second))
+                .map(|limit| quota(limit, used(|old| &old.small))),
             leases: Some(quota(leases, used(|old| &old.leases))),
             reads: Some(quota(reads, used(|old| &old.reads))),
             node_ids: line.node_ids,
@@ -65,6 +70,7 @@ impl Identity {
             namespaces: vec![Pattern::Prefix(String::new())],
             ids: None,
             requests: None,
+            small: None,
             leases: None,
             reads: None,
             node_ids: None,
@@ -121,8 +127,18 @@ impl Identity {
     }
 
     /// Counts a request against its quota.
-    pub(crate) fn take_request(&self) -> Result<(), Refusal> {
-        self.take(self.requests.as_deref(), 1, "requests")
+    pub(crate) fn take_request(&self, weight: Weight) -> Result<(), Refusal> {
+        match weight {
+            Weight::Small => self.take(self.small.as_deref(), 1, "requests without ids"),
+            Weight::Each(count) => self.take(self.requests.as_deref(), count, "requests"),
+            Weight::Requests(count) => {
+                let Some(quota) = self.requests.as_deref() else {
+                    return Ok(());
+                };
+                let count = count.min(quota.limit().at_once.get());
+                self.take(Some(quota), count, "requests")
+            }
+        }
     }
 
     /// Counts new leases against its quota.

@@ -6,6 +6,7 @@ mod pattern;
 mod quota;
 mod scope;
 mod secret;
+mod weight;
 
 use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,7 @@ pub(crate) use self::pattern::Pattern;
 use self::quota::{Limit, Quota};
 pub(crate) use self::scope::Scope;
 pub(crate) use self::secret::{Hash, TokenSecret};
+pub(crate) use self::weight::Weight;
 use super::service::refusal::{Kind, Refusal};
 use super::watched::Watched;
 use crate::failure::Failure;

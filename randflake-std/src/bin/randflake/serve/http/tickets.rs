@@ -15,7 +15,7 @@ use super::problem::{Defect, Problem};
 use super::query::Query;
 use super::who::Who;
 use crate::lease::device_id;
-use crate::serve::access::Scope;
+use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::{Kind, Refusal};
 
 #[derive(Debug, Deserialize)]
@@ -52,7 +52,7 @@ pub(super) async fn tickets(
     let query = query.only(&["namespace"])?;
     let namespace = query.namespace(&app, &who)?;
     let space = app.service.space(&who.0, Scope::Leases, namespace)?;
-    who.0.take_request()?;
+    who.0.take_request(Weight::ONE)?;
     let wrong = |problem| Problem::invalid(format!("device is {:?}: {problem}", asked.device));
     let device = device_id(&asked.device).map_err(wrong)?;
     let Some(key) = app.ticket_key.clone() else {

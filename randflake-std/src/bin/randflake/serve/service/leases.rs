@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::refusal::{Kind, Refusal};
 use super::{MAX_LEASES, Service};
 use crate::lease::{Document, Snapshot};
-use crate::serve::access::{Identity, Scope};
+use crate::serve::access::{Identity, Scope, Weight};
 
 /// What an acquire may ask for.
 #[derive(Debug, Default, Deserialize)]
@@ -65,7 +65,7 @@ impl Service {
         asked: Acquire,
     ) -> Result<Document, Refusal> {
         let space = self.space(who, Scope::Leases, namespace)?;
-        who.take_request()?;
+        who.take_request(Weight::ONE)?;
         let holder = holder(who, asked.holder)?;
         let count = match (&asked.node_ids, asked.count) {
             (Some(_), Some(_)) => {
@@ -142,7 +142,7 @@ impl Service {
         work: impl FnOnce(Document, &mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let space = Arc::clone(self.space(who, Scope::Leases, &document.namespace)?);
-        who.take_request()?;
+        who.take_request(Weight::ONE)?;
         check_leases(u32::try_from(document.leases.len()).unwrap_or(u32::MAX))?;
         let is_other = document.check_layout(space.namespace());
         is_other.map_err(|failure| Refusal::new(Kind::Conflict, failure))?;
@@ -163,7 +163,7 @@ impl Service {
             Scope::Leases
         };
         let space = self.space(who, scope, namespace)?;
-        who.take_request()?;
+        who.take_request(Weight::ONE)?;
         who.take_reads(asked.most.div_ceil(100))?;
         let Asked { from, most, all } = asked;
         let taken = space.read_store(move |store| {

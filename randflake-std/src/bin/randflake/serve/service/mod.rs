@@ -21,7 +21,7 @@ pub(crate) use self::leases::{Acquire, Asked};
 use self::readiness::NotReady;
 use self::refusal::{Kind, Refusal};
 use self::space::Space;
-use super::access::{Access, Identity, Scope};
+use super::access::{Access, Identity, Scope, Weight};
 use super::log::Log;
 use crate::form::Form;
 
@@ -113,15 +113,20 @@ impl Service {
     ) -> Result<(), Refusal> {
         let space = self.space(who, Scope::Ids, namespace)?;
         check_count(ids.len())?;
-        who.take_request()?;
+        who.take_request(Weight::ONE)?;
         who.take_ids(ids.len())?;
         space.fill(ids).await
     }
 
-    /// Refuses who may not see the fields of ids.
-    pub(crate) fn may_inspect(&self, who: &Identity, namespace: &str) -> Result<(), Refusal> {
+    /// Refuses who may not see the fields of ids, and counts the request.
+    pub(crate) fn may_inspect(
+        &self,
+        who: &Identity,
+        namespace: &str,
+        weight: Weight,
+    ) -> Result<(), Refusal> {
         self.space(who, Scope::Inspect, namespace)?;
-        who.take_request()
+        who.take_request(weight)
     }
 
     /// The fields of an id.
