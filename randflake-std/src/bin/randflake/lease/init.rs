@@ -67,7 +67,7 @@ impl Args {
             store.create_namespace()?;
             // Whoever had the node id of a file that is not there cannot show itself in a new one.
             if !self.no_wait && !self.store.store().is_assigned()? {
-                self.wait_for_holders(&mut *store)?;
+                wait_for_holders(&mut *store)?;
             }
         } else {
             store.create_namespace()?;
@@ -87,27 +87,27 @@ impl Args {
         );
         confirm(&question, name, "not declared new: the quarantine goes on")
     }
+}
 
-    /// Ends early if one has shown itself.
-    fn wait_for_holders(&self, store: &mut dyn LeaseStore) -> Result<(), Failure> {
-        const LOOK: Duration = Duration::from_secs(2);
-        let mut left = renewed_within(store.namespace().max_ttl());
-        say(&format!(
-            "waiting for {}: holders of leases from before renew in that time, and show themselves; those that are cut off \
-             from the store do not",
-            span(left)
-        ));
-        while !left.is_zero() {
-            let pause = left.min(LOOK);
-            thread::sleep(pause);
-            left -= pause;
-            let quarantine = store.quarantined()?;
-            if quarantine.is_none_or(|quarantine| quarantine.cause != QuarantineCause::New) {
-                break;
-            }
+/// Ends early if one has shown itself.
+fn wait_for_holders(store: &mut dyn LeaseStore) -> Result<(), Failure> {
+    const LOOK: Duration = Duration::from_secs(2);
+    let mut left = renewed_within(store.namespace().max_ttl());
+    say(&format!(
+        "waiting for {}: holders of leases from before renew in that time, and show themselves; those that are cut off \
+         from the store do not",
+        span(left)
+    ));
+    while !left.is_zero() {
+        let pause = left.min(LOOK);
+        thread::sleep(pause);
+        left -= pause;
+        let quarantine = store.quarantined()?;
+        if quarantine.is_none_or(|quarantine| quarantine.cause != QuarantineCause::New) {
+            break;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn grants() -> Result<(), Failure> {
