@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::handle::{BuildError, LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL};
 #[cfg(feature = "ticket")]
 use crate::lease::DeviceLeaseError;
-use crate::lease::StoreError;
+use crate::lease::{DeviceError, StoreError};
 use crate::segment::CounterError;
 
 /// How often something is tried without a limit when its outcome is unknown.
@@ -68,6 +68,15 @@ impl From<&CounterError> for Retry {
             CounterError::Lost { .. } | CounterError::Invalid(_) | CounterError::Unusable(_) => {
                 Self::Never
             }
+        }
+    }
+}
+
+impl From<&DeviceError> for Retry {
+    fn from(error: &DeviceError) -> Self {
+        match error {
+            DeviceError::Store(error) => error.into(),
+            _ => Self::Never,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod acquire;
 mod confirm;
+mod device;
 mod document;
 mod drop;
 mod image;
@@ -46,6 +47,7 @@ enum Command {
     Quarantine(quarantine::Args),
     Init(init::Args),
     Ticket(ticket::Args),
+    Device(device::Args),
     Provision(provision::Args),
 }
 
@@ -62,6 +64,7 @@ impl Args {
             Command::Quarantine(args) => args.run(),
             Command::Init(args) => args.run(),
             Command::Ticket(args) => args.run(),
+            Command::Device(args) => args.run(),
             Command::Provision(args) => args.run(),
         }
     }
