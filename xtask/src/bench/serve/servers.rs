@@ -71,6 +71,13 @@ impl Load {
     }
 }
 
+/// How the server is started.
+pub(super) struct Settings<'a> {
+    pub(super) node_ids: &'a str,
+    /// More arguments.
+    pub(super) arguments: &'a [String],
+}
+
 /// The server of the release build, with its ports.
 pub(super) struct Ours {
     pub(super) running: Running,
@@ -81,18 +88,29 @@ pub(super) struct Ours {
 impl Ours {
     /// Starts it with so many node ids, and waits until it issues ids.
     pub(super) fn start(scratch: &Scratch, load: &Load, node_ids: &str) -> Result<Self, String> {
+        let settings = Settings {
+            node_ids,
+            arguments: &[],
+        };
+        let ours = Self::start_with(scratch, &settings)?;
+        // The first leases take a moment.
+        until("the server has no ids", || {
+            load.incr(ours.resp, &["-n", "100"]).is_ok()
+        })?;
+        Ok(ours)
+    }
+
+    /// Starts it, and waits until it accepts.
+    pub(super) fn start_with(scratch: &Scratch, settings: &Settings<'_>) -> Result<Self, String> {
         let [resp, http] = [free_port()?, free_port()?];
         let mut command = Command::new(target().join("release/randflake"));
         command
-            .args(["serve", "--node-ids", node_ids])
+            .args(["serve", "--node-ids", settings.node_ids])
             .args(["--resp", &format!("127.0.0.1:{resp}")])
             .args(["--http", &format!("127.0.0.1:{http}")])
+            .args(settings.arguments)
             .env("XDG_STATE_HOME", scratch.path());
         let running = start(&mut command, scratch.path(), "ours", resp)?;
-        // The first leases take a moment.
-        until("the server has no ids", || {
-            load.incr(resp, &["-n", "100"]).is_ok()
-        })?;
         Ok(Self {
             running,
             resp,
