@@ -97,10 +97,10 @@ impl Tls {
         };
         let mut clients = self.clients.subscribe();
         loop {
-            let verifier = clients.borrow_and_update().clone();
-            let is_refused = verifier.is_some_and(|verifier| {
-                let verified = verifier.verify_client_cert(own, above, UnixTime::now());
-                verified.is_err()
+            let current = clients.borrow_and_update().clone();
+            let is_refused = current.is_some_and(|current| {
+                let accepted = current.verify_client_cert(own, above, UnixTime::now());
+                accepted.is_err()
             });
             // The sender is this one's own.
             if is_refused || clients.changed().await.is_err() {

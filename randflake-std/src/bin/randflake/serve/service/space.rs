@@ -349,15 +349,15 @@ fn stopping() -> Refusal {
 
 #[cfg(test)]
 mod tests {
-    use randflake_std::SystemClock;
     use randflake_std::lease::MemoryStore;
+    use randflake_std::randflake_core::Layout as _;
+    use randflake_std::{Randflake, SystemClock};
 
     use super::*;
 
     #[tokio::test]
     async fn work_that_panics_is_a_defect_and_leaves_the_store_to_others() {
-        let spec = randflake_std::Randflake::SPEC;
-        let namespace = Namespace::new("orders", spec).unwrap();
+        let namespace = Namespace::new("orders", Randflake::SPEC).unwrap();
         let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
         let space = Arc::new(Space::new(Configured {
             namespace,
