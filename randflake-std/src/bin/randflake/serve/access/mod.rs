@@ -82,14 +82,16 @@ impl Access {
     /// expects it to be checked.
     pub(crate) fn authenticate(&self, token: &[u8]) -> Result<Arc<Identity>, Refusal> {
         let identity = self.find(&Hash::of(token));
-        identity.ok_or_else(|| {
+        let identity = identity.ok_or_else(|| {
             let told = if self.is_required() {
                 "the token is unknown, or was revoked"
             } else {
                 "the server has no tokens (--tokens): send none"
             };
             Refusal::new(Kind::WrongToken, told)
-        })
+        })?;
+        identity.check_expiry()?;
+        Ok(identity)
     }
 
     /// Whose hash this is. Every token is looked at, so that the time tells nothing.

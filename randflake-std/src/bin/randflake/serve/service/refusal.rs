@@ -5,7 +5,7 @@ use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
 use randflake_std::GenerateError;
-use randflake_std::lease::StoreError;
+use randflake_std::lease::{DeviceError, StoreError};
 
 use crate::failure::Failure;
 
@@ -172,6 +172,19 @@ impl From<StoreError> for Refusal {
             message: error.to_string(),
             retry_in,
         }
+    }
+}
+
+impl From<DeviceError> for Refusal {
+    fn from(error: DeviceError) -> Self {
+        let kind = match error {
+            DeviceError::Store(error) => return error.into(),
+            DeviceError::NotOwned { .. } => Kind::Forbidden,
+            DeviceError::Counter { .. } => Kind::Invalid,
+            // The device is to be registered, or needs another key.
+            _ => Kind::Conflict,
+        };
+        Self::new(kind, error)
     }
 }
 
