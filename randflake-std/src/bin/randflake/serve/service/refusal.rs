@@ -7,6 +7,7 @@ use core::time::Duration;
 use randflake_std::GenerateError;
 use randflake_std::lease::{DeviceError, StoreError};
 
+use super::readiness::cause;
 use crate::failure::Failure;
 
 /// What a client does about a refusal.
@@ -44,6 +45,8 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// When it may succeed.
     pub(crate) retry_in: Option<Duration>,
+    /// What the operator learns beside that, and no client: it may name the store's host.
+    pub(crate) detail: Option<String>,
 }
 
 randflake_std::randflake_core::readable_debug!(Refusal);
@@ -119,6 +122,7 @@ impl Refusal {
             kind,
             message: message.to_string(),
             retry_in: None,
+            detail: None,
         }
     }
 
@@ -167,10 +171,17 @@ impl From<StoreError> for Refusal {
             StoreError::Unavailable(_) | StoreError::ClockSkew { .. } => (Kind::Unavailable, None),
             _ => (Kind::Failed, None),
         };
+        let (message, detail) = match &error {
+            StoreError::Invalid(_)
+            | StoreError::Exhausted { .. }
+            | StoreError::Quarantined { .. } => (error.to_string(), None),
+            _ => (cause(&error), Some(error.to_string())),
+        };
         Self {
             kind,
-            message: error.to_string(),
+            message,
             retry_in,
+            detail,
         }
     }
 }
