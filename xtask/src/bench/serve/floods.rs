@@ -4,12 +4,13 @@
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::memory::status_kb;
 use super::servers::{Ours, Settings};
-use crate::cargo::{output_of, target};
+use crate::cargo::output_of;
 use crate::scratch::Scratch;
 
 /// The limit of the manifests for Kubernetes.
@@ -65,9 +66,9 @@ const FLOODS: [Flood; 3] = [
 ];
 
 /// Prints the peak under each flood, and fails if one exceeds the manifests' limit.
-pub(super) fn measure() -> Result<(), String> {
+pub(super) fn measure(program: &Path) -> Result<(), String> {
     for flood in &FLOODS {
-        let peak = flood.run()?;
+        let peak = flood.run(program)?;
         println!("{}: at most {peak} KiB", flood.name);
         if peak > LIMIT_KIB {
             return Err(format!("a container has {LIMIT_KIB} KiB"));
@@ -78,9 +79,9 @@ pub(super) fn measure() -> Result<(), String> {
 
 impl Flood {
     /// The peak of a server under it, in KiB.
-    fn run(&self) -> Result<u64, String> {
+    fn run(&self, program: &Path) -> Result<u64, String> {
         let scratch = Scratch::new("bench-flood").map_err(|error| error.to_string())?;
-        let token = token(&scratch)?;
+        let token = token(program, &scratch)?;
         let path = |name: &str| scratch.path().join(name).display().to_string();
         let mut arguments = vec!["--tokens".to_owned(), path("tokens")];
         if self.is_encrypted {
@@ -92,7 +93,7 @@ impl Flood {
             node_ids: "64",
             arguments: &arguments,
         };
-        let ours = Ours::start_with(&scratch, &settings)?;
+        let ours = Ours::start_with(program, &scratch, &settings)?;
         let port = if self.is_http { ours.http } else { ours.resp };
         let bytes = (self.sends)(&token);
         let mut open = Vec::new();
@@ -136,8 +137,8 @@ fn health(port: u16) -> Result<(), String> {
     Err(format!("the health check got {answer:?}"))
 }
 
-fn token(scratch: &Scratch) -> Result<String, String> {
-    let mut command = Command::new(target().join("release/randflake"));
+fn token(program: &Path, scratch: &Scratch) -> Result<String, String> {
+    let mut command = Command::new(program);
     command
         .current_dir(scratch.path())
         .args(["token", "new", "--file", "tokens", "--name", "flood"])

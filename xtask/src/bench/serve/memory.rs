@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use super::servers::{Load, Ours};
-use super::{floods, prepare};
+use super::{floods, prepare, released};
 use crate::apart;
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -31,14 +31,17 @@ pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     let Some(load) = prepare(report) else {
         return Ok(());
     };
-    report.verdict("memory of the server under floods", floods::measure());
+    report.verdict(
+        "memory of the server under floods",
+        floods::measure(&released()),
+    );
     report.verdict("memory of the server", measure(&load, bursts));
     Ok(())
 }
 
 fn measure(load: &Load, bursts: u32) -> Result<(), String> {
     let scratch = Scratch::new("bench-memory").map_err(|error| error.to_string())?;
-    let ours = Ours::start(&scratch, load, NODE_IDS)?;
+    let ours = Ours::start(&released(), &scratch, load, NODE_IDS)?;
     let begun = Instant::now();
     println!("before the first burst {} KiB", resident(&ours)?);
     let mut kept = Vec::new();

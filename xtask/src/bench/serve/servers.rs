@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use crate::cargo::{output_of, target};
+use crate::cargo::output_of;
 use crate::scratch::Scratch;
 
 const START: Duration = Duration::from_secs(60);
@@ -78,7 +78,7 @@ pub(super) struct Settings<'a> {
     pub(super) arguments: &'a [String],
 }
 
-/// The server of the release build, with its ports.
+/// A running server of ids, with its ports.
 pub(super) struct Ours {
     pub(super) running: Running,
     pub(super) resp: u16,
@@ -86,13 +86,18 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// Starts it with so many node ids, and waits until it issues ids.
-    pub(super) fn start(scratch: &Scratch, load: &Load, node_ids: &str) -> Result<Self, String> {
+    /// Starts the program with so many node ids, and waits until it issues ids.
+    pub(super) fn start(
+        program: &Path,
+        scratch: &Scratch,
+        load: &Load,
+        node_ids: &str,
+    ) -> Result<Self, String> {
         let settings = Settings {
             node_ids,
             arguments: &[],
         };
-        let ours = Self::start_with(scratch, &settings)?;
+        let ours = Self::start_with(program, scratch, &settings)?;
         // The first leases take a moment.
         until("the server has no ids", || {
             load.incr(ours.resp, &["-n", "100"]).is_ok()
@@ -100,10 +105,14 @@ impl Ours {
         Ok(ours)
     }
 
-    /// Starts it, and waits until it accepts.
-    pub(super) fn start_with(scratch: &Scratch, settings: &Settings<'_>) -> Result<Self, String> {
+    /// Starts the program, and waits until it accepts.
+    pub(super) fn start_with(
+        program: &Path,
+        scratch: &Scratch,
+        settings: &Settings<'_>,
+    ) -> Result<Self, String> {
         let [resp, http] = [free_port()?, free_port()?];
-        let mut command = Command::new(target().join("release/randflake"));
+        let mut command = Command::new(program);
         command
             .args(["serve", "--node-ids", settings.node_ids])
             .args(["--resp", &format!("127.0.0.1:{resp}")])
