@@ -24,7 +24,7 @@ fn printed(output: Output) -> String {
 #[test]
 fn redis_cli_and_redis_benchmark() {
     let home = Home::new();
-    let token = home.token("cli", "ids", "*", &[]);
+    let token = home.token("cli", "ids,admin", "*", &[]);
     let server = Server::start_with(home, &["--tokens", "tokens"]);
     let mut command = redis_cli(server.port());
     // Not among the arguments.
