@@ -140,14 +140,14 @@ impl Secret {
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
-    /// use randflake_std::{ExactSystemClock, Handle, Kind, Randflake, Secret, typed_id};
+    /// use randflake_std::{Handle, Kind, Randflake, Secret, typed_id};
     ///
     /// struct User { id: UserId }
     /// typed_id!(UserId = Typed<User>, "user");
     ///
     /// let secret = Secret::generate()?;
     /// let namespace = Namespace::new(User::PREFIX, Randflake)?;
-    /// # let store = MemoryStore::new(namespace, ExactSystemClock.into());
+    /// # let store = MemoryStore::with_system_clock(namespace);
     /// let ids = Handle::builder(&secret.derive(User::PREFIX), store).build()?;
     /// let user = User { id: ids.generate()?.typed() };
     /// assert!(user.id.to_string().starts_with("user_"));

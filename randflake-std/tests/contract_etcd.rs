@@ -33,7 +33,7 @@ use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use engines::etcd::EtcdCluster;
-use engines::{NewCounters, declared_new};
+use engines::namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Etcd {

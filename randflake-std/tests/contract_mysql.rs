@@ -23,8 +23,9 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreErr
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use engines::Shared;
 use engines::mariadb::{Client, MariadbServer};
-use engines::{NewCounters, Shared, declared_new};
+use engines::namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 /// An empty one on the server that most tests share.

@@ -25,8 +25,9 @@ use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use engines::Shared;
+use engines::namespaces::{NewCounters, declared_new};
 use engines::postgres::PostgresServer;
-use engines::{NewCounters, Shared, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Database {

@@ -31,8 +31,8 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreErr
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use engines::namespaces::{NewCounters, declared_new};
 use engines::redis::RedisServer;
-use engines::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Redis {

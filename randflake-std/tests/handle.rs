@@ -441,3 +441,19 @@ fn nothing_shows_the_secret() {
     let shown = format!("{handle:?}");
     assert!(shown.contains("node_id") && !shown.contains("07, 07") && !shown.contains("0707"));
 }
+
+/// Two tests of one program, each with a store of its own and the secret of all tests.
+#[test]
+fn stores_on_the_systems_clock_begin_at_different_node_ids() {
+    let first = || {
+        let namespace = Namespace::new("orders", Randflake).unwrap();
+        let store = MemoryStore::with_system_clock(namespace);
+        let ids = Handle::builder(&Secret::from_bytes([7; 16]), store)
+            .build()
+            .unwrap();
+        ids.inspect(ids.generate().unwrap()).node_id
+    };
+    let node_ids: std::collections::BTreeSet<_> = (0..8).map(|_| first()).collect();
+    // Of 131,072: that four of eight are equal is impossible for a working random source.
+    assert!(node_ids.len() > 4, "{node_ids:?}");
+}

@@ -29,6 +29,7 @@ fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
         nodes,
         ttl: 60,
         tried: &[],
+        within: (0, u32::MAX),
     };
     let asking = Asking {
         terms: namespace.terms(),
@@ -82,6 +83,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
         nodes: NodeIds::Any(1),
         ttl: 60,
         tried: &[7],
+        within: (0, u32::MAX),
     };
     let seen = Seen::default();
     let asking = Asking {

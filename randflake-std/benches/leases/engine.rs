@@ -8,9 +8,9 @@ use randflake_std::lease::{LeaseStore, Namespace, open};
 use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain};
 use tempfile::TempDir;
 
-use super::engines::declared_new;
 use super::engines::etcd::EtcdCluster;
 use super::engines::mariadb::MariadbServer;
+use super::engines::namespaces::declared_new;
 use super::engines::postgres::PostgresServer;
 use super::engines::redis::RedisServer;
 

@@ -23,12 +23,12 @@ use other as os;
 /// ```
 /// use core::sync::atomic::{AtomicU64, Ordering};
 /// use randflake_std::lease::{MemoryStore, Namespace};
-/// use randflake_std::{ExactSystemClock, GenerateError, Handle, Randflake, Secret};
+/// use randflake_std::{GenerateError, Handle, Randflake, Secret};
 /// use std::time::Duration;
 ///
 /// static RESUMED: AtomicU64 = AtomicU64::new(0);
 ///
-/// let store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
+/// let store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake)?);
 /// let ids = Handle::builder(&Secret::generate()?, store).generation(&RESUMED).build()?;
 /// let first = ids.lease().leases[0];
 ///

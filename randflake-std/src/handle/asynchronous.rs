@@ -33,13 +33,13 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
-    /// use randflake_std::{ExactSystemClock, Handle, Randflake, Secret};
+    /// use randflake_std::{Handle, Randflake, Secret};
     /// use std::time::Duration;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     /// # runtime.block_on(async {
-    /// let store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
+    /// let store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake)?);
     /// let ids = Handle::builder(&Secret::generate()?, store).build_async().await?;
     /// let id = ids.generate()?; // no `await`: it never blocks
     /// let next = ids.generate_wait_async(Duration::from_secs(1)).await?;

@@ -82,6 +82,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     ///   load. No id is issued again: the lease is sealed, then released from its first unused tick on.
     /// - **A full namespace** leaves the handle with what it has. It reports [`Health::Short`],
     ///   [`LeaseStatus::shortage`], an event and a metric, and retries after at most a sixth of the TTL.
+    /// - **Others:** a handle takes no more than 7/8 of a namespace's node ids, whatever the maximum. While the namespace
+    ///   is full, it gives back an eighth of what it has beyond the minimum once in a TTL, and asks again 3 s later, so
+    ///   that a [build that waits](Builder::wait) gets its own.
     ///
     /// All node ids are renewed in one call. A lost one is replaced if fewer than the minimum would be left, or when
     /// the load needs it.
@@ -91,10 +94,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
-    /// use randflake_std::{ExactSystemClock, Handle, Id, Randflake, Secret};
+    /// use randflake_std::{Handle, Id, Randflake, Secret};
     /// use std::time::Duration;
     ///
-    /// let store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
+    /// let store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake)?);
     /// let ids = Handle::builder(&Secret::generate()?, store).node_ids(1..=64).build()?;
     /// assert_eq!(ids.lease().leases.len(), 1);
     ///
@@ -197,10 +200,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     ///
     /// ```
     /// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
-    /// use randflake_std::{BuildError, ExactSystemClock, Handle, Randflake, Secret};
+    /// use randflake_std::{BuildError, Handle, Randflake, Secret};
     /// use std::time::Duration;
     ///
-    /// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, ExactSystemClock.into());
+    /// let mut store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake)?);
     /// store.create_namespace()?;
     /// store.quarantine()?; // for the longest TTL and 20 s, 80 s
     ///

@@ -33,7 +33,21 @@ impl NodeIdCount {
     pub(super) fn is_elastic(self) -> bool {
         self.least < self.most
     }
+
+    /// Leaves some node ids of a namespace to other holders: a load that never ends would keep all of them.
+    pub(super) fn leaving_a_share(self, node_ids: u64) -> Self {
+        let share = (node_ids / SHARE).max(1);
+        let most = u32::try_from(node_ids.saturating_sub(share)).unwrap_or(u32::MAX);
+        Self {
+            most: self.most.min(most).max(self.least),
+            ..self
+        }
+    }
 }
+
+/// An elastic handle leaves this part of a namespace's node ids to others, and in a full namespace it gives back this part
+/// of those that it has beyond the minimum: an eighth, at least one.
+const SHARE: u64 = 8;
 
 /// More are taken when this part of a tick's ids of all node ids held is used up: a half.
 const TAKE_AT: u64 = 2;
@@ -53,6 +67,8 @@ pub(super) struct Sample {
     pub(super) used: Option<Used>,
     /// Whether somebody found no id left of a tick.
     pub(super) ran_out: bool,
+    /// Whether the namespace is full as far as is known: the store grants no more, or all but the share of others is held.
+    pub(super) is_crowded: bool,
 }
 
 /// A part of what a node id has in a tick.
@@ -76,6 +92,8 @@ pub(super) enum Step {
     Keep,
     Take(u32),
     GiveBack(u32),
+    /// Gives some back although the load needs them, and lets others have them first.
+    Yield(u32),
 }
 
 /// The rule, and what it remembers.
@@ -87,6 +105,8 @@ pub(super) struct Elastic {
     /// Since when it would have done, and the largest number needed since then.
     since: Instant,
     peak: u32,
+    /// Since when the namespace is full, or when some were yielded.
+    crowded_since: Instant,
 }
 
 impl Elastic {
@@ -96,12 +116,21 @@ impl Elastic {
             quiet,
             since: now,
             peak: 0,
+            crowded_since: now,
         }
     }
 
     pub(super) fn step(&mut self, sample: Sample, now: Instant) -> Step {
         let NodeIdCount { least, most } = self.range;
         let held = sample.held;
+        if !sample.is_crowded || held <= least {
+            self.crowded_since = now;
+        } else if now.duration_since(self.crowded_since) >= self.quiet {
+            self.crowded_since = now;
+            self.restart(now);
+            let share = u64::from(held - least) / SHARE;
+            return Step::Yield(u32::try_from(share).unwrap_or(u32::MAX).max(1));
+        }
         let by_use = |part| sample.used.map_or(1, |used| used.node_ids(part));
         // By how much it was too few is not known.
         let doubled = if sample.ran_out { held.max(1) * 2 } else { 0 };
@@ -144,7 +173,7 @@ mod tests {
             held,
             active: u32::from(ids > 0),
             used: Some(Used { ids, of: 1_000 }),
-            ran_out: false,
+            ..Sample::default()
         }
     }
 
@@ -152,8 +181,8 @@ mod tests {
         Sample {
             held,
             active: held,
-            used: None,
             ran_out: true,
+            ..Sample::default()
         }
     }
 
@@ -214,6 +243,35 @@ mod tests {
         assert_eq!(rule.step(used(4, 0), now + QUIET * 11), Step::GiveBack(3));
     }
 
+    #[test]
+    fn in_a_full_namespace_an_eighth_is_yielded_in_each_quiet_time() {
+        let (mut rule, now) = rule(2..=64);
+        let crowded = |held| Sample {
+            is_crowded: true,
+            ..ran_out(held)
+        };
+        assert_eq!(rule.step(crowded(64), now + QUIET / 2), Step::Keep);
+        assert_eq!(rule.step(crowded(64), now + QUIET), Step::Yield(7));
+        assert_eq!(rule.step(crowded(57), now + QUIET), Step::Take(7));
+        assert_eq!(rule.step(crowded(3), now + QUIET * 2), Step::Yield(1));
+        // Nothing is yielded of the minimum, nor where there are others.
+        assert_eq!(rule.step(crowded(2), now + QUIET * 4), Step::Take(2));
+        assert_eq!(rule.step(ran_out(64), now + QUIET * 6), Step::Keep);
+        assert_eq!(rule.step(crowded(64), now + QUIET * 6), Step::Keep);
+    }
+
+    #[test]
+    fn a_share_is_left_to_others() {
+        let most = |range: RangeInclusive<u32>, node_ids| {
+            NodeIdCount::from(range).leaving_a_share(node_ids).most
+        };
+        assert_eq!(most(1..=16, 16), 14);
+        assert_eq!(most(1..=64, 1 << 17), 64);
+        assert_eq!(most(1..=2, 2), 1);
+        assert_eq!(most(16..=16, 16), 16);
+        assert_eq!(most(1..=u32::MAX, 1 << 32), 3_758_096_384);
+    }
+
     /// A steady load near a bound neither takes nor gives back in turns.
     #[test]
     fn no_steady_load_goes_to_and_fro() {
@@ -224,7 +282,9 @@ mod tests {
                 match rule.step(used(held, load), now + QUIET / 4 * part) {
                     Step::Keep => {}
                     Step::Take(more) => (held, changes) = (held + more, changes + 1),
-                    Step::GiveBack(fewer) => (held, changes) = (held - fewer, changes + 1),
+                    Step::GiveBack(fewer) | Step::Yield(fewer) => {
+                        (held, changes) = (held - fewer, changes + 1);
+                    }
                 }
             }
             assert!(changes <= 1, "{changes} at {load}");

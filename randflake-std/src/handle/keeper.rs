@@ -72,7 +72,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
     ) -> Self {
         let holding = |(slot, grant)| Holding::new(slot, grant);
         let holdings = grants.into_iter().enumerate().map(holding).collect();
-        let scale = count.is_elastic().then(|| Scale::new(count, client.ttl()));
+        let scale = count
+            .is_elastic()
+            .then(|| Scale::new(count, client.node_ids(), client.ttl()));
         Self {
             shared,
             client,

@@ -197,11 +197,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     ///
     /// ```
     /// use randflake_std::lease::{MemoryStore, Namespace};
-    /// use randflake_std::{ExactSystemClock, Handle, Health, Randflake, Secret};
-    /// use std::sync::Arc;
+    /// use randflake_std::{Handle, Health, Randflake, Secret};
     ///
     /// let namespace = Namespace::new("orders", Randflake)?;
-    /// let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    /// let store = MemoryStore::with_system_clock(namespace);
     /// let ids = Handle::builder(&Secret::generate()?, store).build()?;
     ///
     /// // In the handler of `/ready`:

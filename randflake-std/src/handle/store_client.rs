@@ -57,6 +57,11 @@ impl StoreClient {
         self.store.namespace().spec()
     }
 
+    /// How many the namespace has.
+    pub(super) fn node_ids(&self) -> u64 {
+        self.store.namespace().node_ids()
+    }
+
     pub(super) fn ttl(&self) -> Duration {
         self.ttl
     }

@@ -43,6 +43,7 @@ where
         open,
         seal: None,
         serves_others: false,
+        within: None,
         store: None,
     }
 }
@@ -53,6 +54,7 @@ struct Deferred<S, F> {
     /// What the store is to be told.
     seal: Option<Seal>,
     serves_others: bool,
+    within: Option<RangeInclusive<u32>>,
     store: Option<S>,
 }
 
@@ -84,6 +86,9 @@ where
         if self.serves_others {
             store.serve_others();
         }
+        if let Some(within) = &self.within {
+            store.lease_within(within.clone());
+        }
         Ok(store)
     }
 }
@@ -108,6 +113,13 @@ where
         self.serves_others = true;
         if let Some(store) = &mut self.store {
             store.serve_others();
+        }
+    }
+
+    fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
+        self.within = Some(node_ids.clone());
+        if let Some(store) = &mut self.store {
+            store.lease_within(node_ids);
         }
     }
 

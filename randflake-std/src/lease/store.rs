@@ -32,6 +32,10 @@ pub trait LeaseStore: Send + Debug {
     /// know is proof that the store has forgotten it.
     fn serve_others(&mut self);
 
+    /// From now on it is granted only these node ids. Renewals and releases are as before. A server keeps some node ids from
+    /// its clients in this way; processes that do not do so may be granted any.
+    fn lease_within(&mut self, node_ids: RangeInclusive<u32>);
+
     /// Grants all that the request asks for at once, or nothing.
     ///
     /// After [`StoreError::Unavailable`] the outcome is unknown. The operation is idempotent: the same request,
@@ -236,6 +240,10 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn serve_others(&mut self) {
         (**self).serve_others();
+    }
+
+    fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
+        (**self).lease_within(node_ids);
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {

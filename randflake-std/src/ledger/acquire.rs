@@ -18,6 +18,14 @@ pub struct Acquire<'a> {
     pub ttl: u64,
     /// The nonces of earlier tries whose outcome is not known.
     pub tried: &'a [u64],
+    /// The first and the last node id that may be granted.
+    pub within: (u32, u32),
+}
+
+impl Acquire<'_> {
+    fn allows(&self, node_id: u32) -> bool {
+        self.nodes.allow(node_id) && (self.within.0..=self.within.1).contains(&node_id)
+    }
 }
 
 /// Grants all that is asked for or nothing.
@@ -85,7 +93,7 @@ fn grants(
             .as_ref()
             .is_none_or(|record| record.end <= now.tick);
         let is_free = has_ended || (view.is_sole && asking.seen.end_of(node.node_id) <= now.tick);
-        asked.nodes.allow(node.node_id) && is_free
+        asked.allows(node.node_id) && is_free
     });
     for node in free.take(wanted) {
         let former = node.record.as_ref();
@@ -193,7 +201,8 @@ fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
         )));
     }
     let max = standing.record.terms.spec.max_node_id();
-    let most = u64::from(max) + 1;
+    let (first, last) = (asked.within.0, asked.within.1.min(max));
+    let most = (u64::from(last) + 1).saturating_sub(first.into());
     let count = asked.nodes.count();
     if count == 0 || u64::from(count) > most {
         return Err(StoreError::Invalid(format!(
@@ -201,6 +210,12 @@ fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
         )));
     }
     if let NodeIds::These(chosen) = asked.nodes {
+        let is_within = |node_id: &u32| (first..=last).contains(node_id);
+        if let Some(node_id) = chosen.iter().find(|id| **id <= max && !is_within(id)) {
+            return Err(StoreError::Invalid(format!(
+                "node id {node_id} is not one of those that may be leased here: {first} to {last} are"
+            )));
+        }
         if let Some(node_id) = chosen.iter().find(|node_id| **node_id > max) {
             return Err(StoreError::Invalid(format!(
                 "node id {node_id} is out of range: 0 to {max} are allowed"

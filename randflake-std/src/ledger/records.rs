@@ -71,7 +71,8 @@ impl<E: Engine> Records<E> {
                 [0, 0]
             };
             let max_node_id = self.namespace.spec().max_node_id();
-            let search = Search::new(max_node_id, wanted.free, &asked, random);
+            let within = wanted.within.unwrap_or((0, max_node_id));
+            let search = Search::new(max_node_id, within, wanted.free, &asked, random);
             keys.extend(search.first_keys());
             Some(search)
         } else {

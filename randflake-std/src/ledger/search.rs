@@ -32,8 +32,13 @@ type Texts = BTreeMap<Key, String>;
 /// A search for free node ids, and what it has found.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
+    /// The first page that is looked at, and how many there are from it on.
+    from: u32,
     pages: u32,
+    /// All node ids of the namespace are at or below it.
     max_node_id: u32,
+    /// The first and the last node id that are looked at.
+    within: (u32, u32),
     wanted: usize,
     /// Where it begins: a page, and a place in it.
     first: (u32, u32),
@@ -52,14 +57,26 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// For so many node ids, not counting those that are known already; two random numbers say where it begins.
-    pub(super) fn new(max_node_id: u32, wanted: usize, known: &[u32], random: [u32; 2]) -> Self {
-        let pages = max_node_id / PAGE + 1;
+    /// For so many node ids, not counting those that are known already; two random numbers say where it begins. Only those
+    /// within the first and the last one given are looked at.
+    pub(super) fn new(
+        max_node_id: u32,
+        within: (u32, u32),
+        wanted: usize,
+        known: &[u32],
+        random: [u32; 2],
+    ) -> Self {
+        let last = within.1.min(max_node_id);
+        let within = (within.0.min(last), last);
+        let from = within.0 / PAGE;
+        let pages = last / PAGE - from + 1;
         Self {
+            from,
             pages,
             max_node_id,
+            within,
             wanted,
-            first: (random[0] % pages, random[1] % PAGE),
+            first: (from + random[0] % pages, random[1] % PAGE),
             now: 0,
             free: BTreeMap::new(),
             known: known.iter().copied().collect(),
@@ -79,9 +96,20 @@ impl Search {
         self.pages <= SMALL
     }
 
+    /// Those of a page that are looked at.
     fn nodes(&self, page: u32) -> RangeInclusive<u32> {
+        let whole = self.whole(page);
+        (*whole.start()).max(self.within.0)..=(*whole.end()).min(self.within.1)
+    }
+
+    fn whole(&self, page: u32) -> RangeInclusive<u32> {
         let first = page * PAGE;
         first..=(first + (PAGE - 1)).min(self.max_node_id)
+    }
+
+    /// Whether it looks at all node ids: else it does not know that all are leased.
+    fn is_of_all(&self) -> bool {
+        self.within == (0, self.max_node_id)
     }
 
     /// How many are not found yet.
@@ -92,7 +120,7 @@ impl Search {
     /// What to look at first.
     pub(super) fn first_keys(&self) -> Vec<Keys> {
         if self.is_small() {
-            return vec![Keys::Nodes(0..=self.max_node_id)];
+            return vec![Keys::Nodes(self.within.0..=self.within.1)];
         }
         vec![Hints::keys(), Keys::Nodes(self.window())]
     }
@@ -114,7 +142,10 @@ impl Search {
     ) {
         self.now = now;
         if self.is_small() {
-            return (0..self.pages).for_each(|page| self.take_page(page, texts));
+            let pages = self.from..self.from + self.pages;
+            return pages
+                .into_iter()
+                .for_each(|page| self.take_page(page, texts));
         }
         let window = self.window();
         self.take(window.clone(), texts);
@@ -129,7 +160,8 @@ impl Search {
         for (node_id, text) in self.hints.nodes() {
             let is_looked_at = window.contains(&node_id) || self.known.contains(&node_id);
             let is_wrong = is_looked_at || doubted.contains(&node_id) || is_leased(node_id);
-            if !is_wrong && node_id <= self.max_node_id && is_free(text) {
+            let is_within = (self.within.0..=self.within.1).contains(&node_id);
+            if !is_wrong && is_within && is_free(text) {
                 self.free.insert(node_id, text.map(str::to_owned));
                 self.hinted.insert(node_id);
             }
@@ -157,12 +189,13 @@ impl Search {
         if first <= last {
             return vec![Keys::Pages(first..=last)];
         }
-        vec![Keys::Pages(first..=self.pages - 1), Keys::Pages(0..=last)]
+        let end = self.from + (self.pages - 1);
+        vec![Keys::Pages(first..=end), Keys::Pages(self.from..=last)]
     }
 
     fn page_at(&self, place: u32) -> u32 {
-        // Both are below 2^26.
-        (self.first.0 + place) % self.pages
+        // All are below 2^26.
+        self.from + (self.first.0 - self.from + place) % self.pages
     }
 
     /// Takes the notes among some texts.
@@ -255,7 +288,10 @@ impl Search {
         if self.is_small() {
             return Vec::new();
         }
-        let full = self.ends.iter().filter_map(|(page, ends)| {
+        // Of a page whose other node ids were not looked at, nothing is known.
+        let is_whole = |page: &u32| self.nodes(*page) == self.whole(*page);
+        let looked_at = self.ends.iter().filter(|(page, _)| is_whole(page));
+        let full = looked_at.filter_map(|(page, ends)| {
             let free = self
                 .free
                 .range(self.nodes(*page))
@@ -286,6 +322,7 @@ impl Search {
     /// What is to be written after a search in vain, so that the next one is spared; hints to some node ids were wrong.
     pub(super) fn full_hint(&self, doubted: &BTreeSet<u32>, nonce: u64) -> Vec<Entry> {
         let is_full = self.free.is_empty() && self.known.is_empty() && !self.is_small();
+        let is_full = is_full && self.is_of_all();
         let until = self.free_from().filter(|_| is_full);
         until.map_or_else(Vec::new, |until| {
             self.hints.clone().full(until, doubted, nonce)

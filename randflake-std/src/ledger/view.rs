@@ -13,6 +13,8 @@ pub struct Wanted<'a> {
     /// wrong one costs another try, never an id. But a record of this process's own that is taken for absent without a
     /// look counts as forgotten.
     pub free: usize,
+    /// The first and the last node id that may be among these; all if there is none.
+    pub within: Option<(u32, u32)>,
     /// What this process has seen, so that it does not follow a hint to a node id that it has leased itself meanwhile.
     pub seen: Option<&'a Seen>,
 }

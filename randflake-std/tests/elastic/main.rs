@@ -8,6 +8,7 @@ mod full;
 mod load;
 mod losses;
 mod regrant;
+mod shares;
 mod watched;
 
 use core::ops::RangeInclusive;

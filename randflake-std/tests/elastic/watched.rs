@@ -69,6 +69,10 @@ impl LeaseStore for Watched {
         self.store.serve_others();
     }
 
+    fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
+        self.store.lease_within(node_ids);
+    }
+
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         self.watch.acquires.fetch_add(1, Ordering::SeqCst);
         let acquired = self.store.acquire(request)?;

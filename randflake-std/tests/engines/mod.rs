@@ -12,7 +12,7 @@ pub(crate) mod etcd;
 pub(crate) mod isolation;
 #[cfg(feature = "mysql")]
 pub(crate) mod mariadb;
-mod namespaces;
+pub(crate) mod namespaces;
 pub(crate) mod postgres;
 #[cfg(target_os = "linux")]
 pub(crate) mod preloaded_clock;
@@ -22,4 +22,3 @@ pub(crate) mod template;
 pub(crate) mod unprivileged;
 
 pub(crate) use environment::*;
-pub(crate) use namespaces::*;

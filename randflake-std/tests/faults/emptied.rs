@@ -33,7 +33,7 @@ pub(crate) fn trials() -> [Trial; 4] {
         }),
         trial(&name("postgres"), || {
             let server = PostgresServer::start();
-            let url = server.url_at(server.port).replace("/postgres", "/ids");
+            let url = server.url("ids");
             let remake = || {
                 let mut client = server.client("postgres");
                 for statement in [

@@ -15,4 +15,5 @@ mod losses;
 mod past;
 mod search;
 mod unread;
+mod within;
 mod world;

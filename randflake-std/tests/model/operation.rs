@@ -237,6 +237,7 @@ impl Process {
                     },
                     ttl: ttl.into(),
                     tried: &lies::tried(numbers(tried), view, place.rules),
+                    within: (0, u32::MAX),
                 };
                 let Decision { change, answer } = ledger::acquire(view, &request, asking);
                 let granted = |records: Vec<NodeRecord>| {

@@ -14,8 +14,8 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MysqlStore, Namespace, NodeIds, StoreError, Token,
 };
 
-use crate::engines::declared_new;
 use crate::engines::mariadb::{Client, MariadbServer};
+use crate::engines::namespaces::declared_new;
 use crate::engines::server::Server;
 use crate::new_database;
 

@@ -22,7 +22,7 @@ use core::time::Duration;
 
 use std::thread;
 
-use engines::declared_new;
+use engines::namespaces::declared_new;
 use engines::postgres::PostgresServer;
 use randflake_std::Randflake;
 use randflake_std::lease::Loss;

@@ -4,7 +4,7 @@
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use crate::engines::declared_new;
+use crate::engines::namespaces::declared_new;
 use crate::engines::postgres::PostgresServer;
 use crate::{acquire, as_store_error, namespace, unused};
 

@@ -1,7 +1,7 @@
 //! Clients that make the server hold memory. However many there are, it holds no more than its budget, and a health check
 //! and a client with another token are served.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -29,12 +29,9 @@ fn allow_many_files() {
 
 fn probe(server: &Server) {
     for path in ["/healthz", "/readyz"] {
-        let mut stream = TcpStream::connect(server.http()).unwrap();
         let request =
             format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
+        let answer = server.ask_http(&request);
         assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
     }
 }

@@ -26,3 +26,5 @@ mod reach;
 mod rights;
 mod server;
 mod tls;
+mod transactions;
+mod weights;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::client::Client;
-use crate::server::Server;
+use crate::server::{Home, Server};
 
 /// What is sent, and how the answer begins, after which the connection is closed.
 const CLOSED: &[(&str, &str)] = &[
@@ -353,7 +353,7 @@ fn leases_are_acquired_renewed_listed_and_released() {
 #[test]
 fn leases_are_listed_in_pages() {
     const NODES: [u64; 5] = [1_001, 1_002, 1_003, 1_005, 131_071];
-    let server = Server::start();
+    let server = Server::start_with(Home::new(), &["--reserved-node-ids", "0"]);
     let mut client = server.connect();
     let nodes = NODES.map(|node| node.to_string()).join(",");
     let granted = client.ask(&["LEASE.ACQUIRE", "default", "NODES", &nodes]);

@@ -16,10 +16,12 @@ def connect(token):
 
 
 client = connect(settings["token"])
-pipeline = client.pipeline(transaction=False)
-for _ in range(1000):
-    pipeline.incr("default")
-ids = [str(number) for number in pipeline.execute()]
+ids = []
+# The default sends MULTI and EXEC.
+for pipeline in [client.pipeline(), client.pipeline(transaction=False)]:
+    for _ in range(500):
+        pipeline.incr("default")
+    ids += [str(number) for number in pipeline.execute()]
 ids += [client.get("default") for _ in range(500)]
 ids += client.mget(["default"] * 500)
 batch = client.execute_command("ID.NEXT", "default", "COUNT", 1000)

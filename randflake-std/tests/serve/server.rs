@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -170,6 +172,15 @@ impl Server {
         let log = self.folder.log();
         let (_, address) = log.split_once("http at ").unwrap();
         address.lines().next().unwrap().to_owned()
+    }
+
+    /// The answer to a request of HTTP that asks the server to close.
+    pub(crate) fn ask_http(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.http()).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 
     /// How much memory it has, in kB.

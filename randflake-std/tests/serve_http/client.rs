@@ -148,7 +148,8 @@ impl Server {
     pub(crate) fn metric(&self, name: &str) -> u64 {
         let metrics = self.get("/metrics");
         let mut lines = metrics.text().lines();
-        let value = lines.find_map(|line| line.strip_prefix(name)).unwrap();
+        let value = lines.find_map(|line| line.strip_prefix(name));
+        let value = value.unwrap_or_else(|| panic!("no {name}: {}", metrics.text()));
         value.trim().parse().unwrap()
     }
 }

@@ -17,5 +17,6 @@ mod leases;
 mod metrics;
 mod rights;
 mod server;
+mod shares;
 mod slow;
 mod tickets;

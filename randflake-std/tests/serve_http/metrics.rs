@@ -37,7 +37,7 @@ fn metrics_count_what_was_asked_for_and_refused() {
 
 #[test]
 fn the_status_says_what_the_store_and_the_server_know() {
-    let server = Server::start();
+    let server = Server::start_with(&["--reserved-node-ids", "0"]);
     server.get("/v1/ids?count=10");
     server
         .post("/v1/leases", r#"{"node_ids":[131071],"ttl_ms":300000}"#)

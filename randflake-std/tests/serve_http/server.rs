@@ -21,6 +21,7 @@ pub(crate) struct Server {
     /// `127.0.0.1:PORT`
     pub(crate) address: String,
     home: Arc<TempDir>,
+    arguments: Vec<String>,
 }
 
 impl Server {
@@ -36,24 +37,38 @@ impl Server {
 
     /// Another server of the same store.
     pub(crate) fn replica(&self) -> Self {
-        Self::run(Arc::clone(&self.home), &[])
+        self.another("randflake: ready")
     }
 
-    /// Serves the namespaces `default` and `other`, to the tokens that are made: for each a name, scopes and namespaces.
+    /// Another server of the same store, once it says this.
+    pub(crate) fn another(&self, said: &str) -> Self {
+        let arguments: Vec<_> = self.arguments.iter().map(|word| &**word).collect();
+        Self::run_until(Arc::clone(&self.home), &arguments, said)
+    }
+
+    /// Serves the namespaces `default`, `other` and `events`, to the tokens that are made: for each a name, scopes and
+    /// namespaces.
     pub(crate) fn with_tokens(tokens: &[[&str; 3]]) -> (Self, Vec<String>) {
+        let tokens: Vec<_> = tokens.iter().map(|token| (*token, &[][..])).collect();
+        Self::with_token_options(&tokens)
+    }
+
+    /// As [`with_tokens`](Self::with_tokens), with more options of each.
+    pub(crate) fn with_token_options(tokens: &[([&str; 3], &[&str])]) -> (Self, Vec<String>) {
         let home = TempDir::new().unwrap();
         let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
         private_file(&home.path().join("other.key"), OTHER_KEY);
         private_file(&home.path().join("default.key"), KEY);
         fs::write(
             path("namespaces"),
-            "name=default key-file=default.key\nname=other key-file=other.key\n",
+            "name=default key-file=default.key\nname=other key-file=other.key\nname=events layout=snowflake\n",
         )
         .unwrap();
-        let made = tokens.iter().map(|[name, scopes, namespaces]| {
+        let made = tokens.iter().map(|([name, scopes, namespaces], options)| {
             let output = tool(home.path())
                 .args(["token", "new", "--name", name, "--scopes", scopes])
                 .args(["--namespaces", namespaces, "--file", &path("tokens")])
+                .args(*options)
                 .output()
                 .unwrap();
             assert!(output.status.success(), "{output:?}");
@@ -74,6 +89,10 @@ impl Server {
     }
 
     fn run(home: Arc<TempDir>, arguments: &[&str]) -> Self {
+        Self::run_until(home, arguments, "randflake: ready")
+    }
+
+    fn run_until(home: Arc<TempDir>, arguments: &[&str], last: &str) -> Self {
         let mut command = tool(home.path());
         command
             .args(["serve", "--http", "127.0.0.1:0"])
@@ -100,7 +119,7 @@ impl Server {
             if let Some(at) = line.strip_prefix("randflake: http at ") {
                 address = Some(at.to_owned());
             }
-            if line == "randflake: ready" {
+            if line.starts_with(last) {
                 break;
             }
             said.push(line);
@@ -109,6 +128,7 @@ impl Server {
             process,
             address: address.unwrap(),
             home,
+            arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
         }
     }
 

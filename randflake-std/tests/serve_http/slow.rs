@@ -83,7 +83,9 @@ fn who_asks_and_leaves_gets_no_more_of_the_store_than_others() {
         sleep(Duration::from_millis(20));
     }
     let begun = Instant::now();
-    while server.metric(r#"randflake_serve_requests_total{protocol="http"}"#) < CLIENTS {
+    // A request counts once it is answered, and none is.
+    let received = r#"randflake_serve_connections_total{protocol="http",outcome="accepted"}"#;
+    while server.metric(received) < CLIENTS {
         assert!(begun.elapsed() < FOREVER, "not all requests were received");
     }
     let more = server.threads().saturating_sub(before);

@@ -26,6 +26,8 @@ const MOST_AT_ONCE: u32 = 64;
 pub(super) struct Scale {
     rule: Elastic,
     count: NodeIdCount,
+    /// The maximum is what others leave, less than was allowed.
+    leaves_a_share: bool,
     ttl: Duration,
     /// How many node ids the load asked for, and when it last asked for more than there were.
     wanted: u32,
@@ -40,10 +42,15 @@ pub(super) struct Scale {
 impl Scale {
     /// How often the keeper looks at the load.
     pub(super) const PERIOD: Duration = Duration::from_millis(100);
+    /// How long what was yielded is left to others. A build that waits asks at least every 2.2 s.
+    const YIELDED: Duration = Duration::from_secs(3);
 
-    pub(super) fn new(count: NodeIdCount, ttl: Duration) -> Self {
+    /// Of a namespace with so many node ids.
+    pub(super) fn new(asked: NodeIdCount, node_ids: u64, ttl: Duration) -> Self {
         let now = Instant::now();
+        let count = asked.leaving_a_share(node_ids);
         Self {
+            leaves_a_share: count.most < asked.most,
             rule: Elastic::new(count, ttl, now),
             count,
             ttl,
@@ -76,7 +83,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         let Some(mut scale) = self.scale.take() else {
             return;
         };
-        let (sample, now) = (self.sample(), Instant::now());
+        let (mut sample, now) = (self.sample(), Instant::now());
+        sample.is_crowded = self.is_crowded(&scale);
         let before = (sample.held, scale.wanted);
         match scale.rule.step(sample, now) {
             Step::Take(count) => {
@@ -88,7 +96,11 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
             }
             // A lease that the store is not told of stays taken until it ends.
             Step::GiveBack(count) if self.failures == 0 => self.give_back(count),
-            Step::GiveBack(_) | Step::Keep => {}
+            Step::Yield(count) if self.failures == 0 => {
+                self.give_back(count);
+                scale.not_before = now + Scale::YIELDED;
+            }
+            Step::GiveBack(_) | Step::Yield(_) | Step::Keep => {}
         }
         if self.held() >= scale.wanted || now.duration_since(scale.wanted_at) >= scale.ttl {
             scale.wanted = self.held();
@@ -110,6 +122,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
             self.report();
         }
         self.scale = Some(scale);
+    }
+
+    /// Whether other holders may be waiting for node ids that this one has.
+    fn is_crowded(&self, scale: &Scale) -> bool {
+        let is_refused = matches!(
+            self.shared.phase().shortage.as_deref(),
+            Some(StoreError::Exhausted { .. })
+        );
+        is_refused || (scale.leaves_a_share && self.held() >= scale.count.most)
     }
 
     /// Whether the store may be asked for more: it answered the last time, or some time has passed.
@@ -152,6 +173,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
                 of: per_tick,
             }),
             ran_out: self.shared.demand.as_ref().is_some_and(Demand::has_run_out),
+            is_crowded: false,
         }
     }
 

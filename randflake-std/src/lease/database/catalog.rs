@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use tokio::time::timeout;
 
-use super::{ANSWER_LIMIT, Database, Driver, Failure, SETUP_LIMIT, Session, Value, is_made};
+use super::{
+    ANSWER_LIMIT, Client, Database, Driver, Failure, SETUP_LIMIT, Session, Value, is_made,
+};
 use crate::lease::EngineError;
 use crate::ledger::{Keys, NAMES_LISTED};
 
@@ -14,23 +16,16 @@ type Names = Option<BTreeMap<String, String>>;
 impl<D: Driver> Database<D> {
     /// On a connection of its own, because others make the tables where they are missing.
     pub(super) fn names(&mut self, only: Option<&str>) -> Result<Names, EngineError> {
-        let Self {
-            runtime,
-            driver,
-            place,
-            namespace,
-            ..
-        } = self;
-        let mut work = async || -> Result<Names, Failure> {
-            let driver = &mut *driver;
-            let connect = D::Session::connect(driver, namespace);
+        let only = only.map(str::to_owned);
+        self.work(async move |client: &mut Client<D>| {
+            let connect = D::Session::connect(&client.driver, &client.namespace);
             let mut session = timeout(ANSWER_LIMIT, connect).await??;
             let names = async {
-                session.prepare(driver).await?;
+                session.prepare(&client.driver).await?;
                 if !is_made(&mut session).await? {
                     return Ok(None);
                 }
-                let names = match only {
+                let names = match &only {
                     Some(name) => one(&mut session, name).await?,
                     None => all(&mut session).await?,
                 };
@@ -40,9 +35,7 @@ impl<D: Driver> Database<D> {
             // It may have gone already.
             _ = timeout(ANSWER_LIMIT, session.close()).await;
             Ok(names)
-        };
-        let outcome = runtime.wait(|runtime| runtime.block_on(work()))?;
-        outcome.map_err(|failure| failure.at(place))
+        })
     }
 }
 

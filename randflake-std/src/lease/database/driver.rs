@@ -9,7 +9,7 @@ use crate::lease::{EngineError, Finding, StoreError};
 use crate::ledger::{Key, Keys, Write};
 
 /// How servers of one kind are reached, and what a process remembers of them.
-pub(in crate::lease) trait Driver: Debug + Send + Sync + Sized {
+pub(in crate::lease) trait Driver: Debug + Send + Sized + 'static {
     type Session: Session<Driver = Self>;
 
     const SCHEME: Scheme;
@@ -33,7 +33,7 @@ pub(in crate::lease) type State = Option<Vec<String>>;
 
 /// A connection to a server, for one namespace. It is used for one operation after the other; after an error of its own it
 /// is dropped.
-pub(in crate::lease) trait Session: Sized + Send {
+pub(in crate::lease) trait Session: Sized + Send + 'static {
     type Driver;
 
     /// The question for the version of the tables. If they are not there, that is an

@@ -65,17 +65,23 @@ impl<D: Driver> Engine for Database<D> {
     }
 
     fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        self.run(count(keys), true, async |session| read(session, keys).await)
+        let keys = keys.to_vec();
+        self.run(count(&keys), true, async move |session| {
+            read(session, &keys).await
+        })
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let texts = write.entries.len();
-        self.run(texts, false, async |session| commit(session, write).await)
+        let write = write.clone();
+        self.run(texts, false, async move |session| {
+            commit(session, &write).await
+        })
     }
 
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
         let keys = [Keys::Nodes(first..=u32::MAX)];
-        let list = async |session: &mut D::Session| session.texts(&keys, Some(most)).await;
+        let list = async move |session: &mut D::Session| session.texts(&keys, Some(most)).await;
         let texts = self.run(most, true, list)?.into_iter();
         let nodes = texts.filter_map(|(key, text)| match key {
             Key::Node(node_id) => Some((node_id, text)),
@@ -92,10 +98,11 @@ impl<D: Driver> Engine for Database<D> {
     }
 
     fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
-        let claim = async |session: &mut D::Session| {
+        let text = text.to_owned();
+        let claim = async move |session: &mut D::Session| {
             let check = Value::Number(check.into());
             session
-                .ask(D::Session::CLAIM, &[check, Value::Text(text)])
+                .ask(D::Session::CLAIM, &[check, Value::Text(&text)])
                 .await?;
             // A statement of its own: the first one does not see what another client has put meanwhile.
             let there = session.ask(D::Session::CLAIMED, &[check]).await?;
@@ -107,9 +114,9 @@ impl<D: Driver> Engine for Database<D> {
 
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
         let name = self.namespace.clone();
-        let texts = keys.each().count();
-        self.run(texts, false, async |session| {
-            forget(session, &name, keys).await
+        let keys = keys.clone();
+        self.run(keys.each().count(), false, async move |session| {
+            forget(session, &name, &keys).await
         })
     }
 
@@ -118,7 +125,9 @@ impl<D: Driver> Engine for Database<D> {
         const MANY: usize = 200_000;
         let parts: Vec<_> = namespace.splitn(6, ':').take(5).collect();
         let begin = parts.join(":") + ":";
-        self.run(MANY, false, async |session| session.clear(&begin).await)
+        self.run(MANY, false, async move |session| {
+            session.clear(&begin).await
+        })
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
@@ -126,7 +135,7 @@ impl<D: Driver> Engine for Database<D> {
     }
 
     fn has_own_clock(&self) -> bool {
-        self.driver.has_own_clock()
+        self.has_own_clock
     }
 
     fn renews_unread(&self) -> bool {

@@ -14,13 +14,16 @@ mod values;
 
 use core::fmt::{self, Debug, Formatter};
 use core::mem;
+use core::panic::AssertUnwindSafe;
 use core::time::Duration;
+use std::panic;
 
+use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 pub(super) use self::driver::{Driver, Session, State, Texts, emptied, whole_pages};
 pub(super) use self::failure::{Failure, Sort, pooled};
-use self::runtime::Blocking;
+use self::runtime::{Blocking, ended};
 use self::values::check_version;
 pub(super) use self::values::{Only, Value, expected, key, window};
 use super::url::Server;
@@ -34,14 +37,22 @@ const SETUP_LIMIT: Duration = Duration::from_secs(20);
 /// One namespace in a database on a server: the engine of `PostgresStore` and `MysqlStore`. A connection that was lost is
 /// replaced by the next operation.
 pub struct Database<D: Driver> {
+    /// None during an operation.
     // Before the runtime, which its socket belongs to.
-    session: Option<D::Session>,
+    client: Option<Client<D>>,
     runtime: Blocking,
-    driver: D,
     place: String,
     namespace: String,
+    has_own_clock: bool,
     /// How long an operation on few node ids may take.
     limit: Duration,
+}
+
+/// What an operation works with.
+struct Client<D: Driver> {
+    session: Option<D::Session>,
+    driver: D,
+    namespace: String,
 }
 
 impl<D: Driver> Database<D> {
@@ -51,12 +62,18 @@ impl<D: Driver> Database<D> {
         server: &Server,
         namespace: &Namespace,
     ) -> Result<Self, EngineError> {
-        Ok(Self {
+        let has_own_clock = driver.has_own_clock();
+        let client = Client {
             session: None,
-            runtime: Blocking::new()?,
             driver,
+            namespace: namespace.name().to_owned(),
+        };
+        Ok(Self {
+            client: Some(client),
+            runtime: Blocking::new()?,
             place: format!("{} at {}", D::PLACE, server.address),
             namespace: namespace.name().to_owned(),
+            has_own_clock,
             limit: ANSWER_LIMIT,
         })
     }
@@ -71,56 +88,77 @@ impl<D: Driver> Database<D> {
 
     /// Runs an operation on some texts of the namespace. One that only reads is repeated on a new connection where the
     /// one that was open fails; one that writes is not: it may have been done.
-    fn run<T: Send>(
+    fn run<T: Send + 'static>(
         &mut self,
         texts: usize,
         only_reads: bool,
-        operation: impl AsyncFn(&mut D::Session) -> Result<T, Failure> + Sync,
+        operation: impl AsyncFn(&mut D::Session) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let outcome = self.try_run(texts, only_reads, operation);
-        outcome.map_err(|failure| failure.at(&self.place))
-    }
-
-    fn try_run<T: Send>(
-        &mut self,
-        texts: usize,
-        only_reads: bool,
-        operation: impl AsyncFn(&mut D::Session) -> Result<T, Failure> + Sync,
-    ) -> Result<T, Failure> {
-        if self.runtime.is_inherited() {
-            mem::forget(self.session.take());
-            self.runtime = Blocking::new()?;
-        }
         let texts = u32::try_from(texts).unwrap_or(u32::MAX);
         let limit = self.limit + Duration::from_micros(100) * texts;
-        let mut work = async || {
-            let mut open = self.session.take();
-            if let Some(session) = &mut open
-                && !session.is_open().await
-            {
-                open = None;
+        self.work(async move |client: &mut Client<D>| {
+            client.operate(limit, only_reads, &operation).await
+        })
+    }
+
+    /// Waits for some work with the client.
+    fn work<T: Send + 'static>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Client<D>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        if self.runtime.is_inherited() {
+            let runtime = Blocking::new()?;
+            if let Some(client) = &mut self.client {
+                mem::forget(client.session.take());
             }
-            loop {
-                let is_last = open.is_none() || !only_reads;
-                let mut session = match open.take() {
-                    Some(session) => session,
-                    None => open_session(&self.driver, &self.namespace).await?,
-                };
-                let answer = timeout(limit, operation(&mut session)).await;
-                let outcome = answer.unwrap_or_else(|elapsed| Err(elapsed.into()));
-                match outcome {
-                    Err(failure) if !is_last && failure.is_of_the_connection() => {}
-                    outcome => {
-                        let is_kept = outcome
-                            .as_ref()
-                            .map_or_else(Failure::is_of_the_store, |_| true);
-                        self.session = is_kept.then_some(session);
-                        return outcome;
-                    }
+            self.runtime = runtime;
+        }
+        self.runtime.prepare()?;
+        let mut client = self.client.take().ok_or_else(ended)?;
+        let done = self.runtime.wait(move |runtime| {
+            let work = AssertUnwindSafe(|| runtime.block_on(work(&mut client)));
+            let outcome = panic::catch_unwind(work);
+            (client, outcome)
+        });
+        let (client, outcome) = done?;
+        self.client = Some(client);
+        let outcome = outcome.unwrap_or_else(|payload| panic::resume_unwind(payload));
+        outcome.map_err(|failure| failure.at(&self.place))
+    }
+}
+
+impl<D: Driver> Client<D> {
+    async fn operate<T>(
+        &mut self,
+        limit: Duration,
+        only_reads: bool,
+        operation: &impl AsyncFn(&mut D::Session) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut open = self.session.take();
+        if let Some(session) = &mut open
+            && !session.is_open().await
+        {
+            open = None;
+        }
+        loop {
+            let is_last = open.is_none() || !only_reads;
+            let mut session = match open.take() {
+                Some(session) => session,
+                None => open_session(&self.driver, &self.namespace).await?,
+            };
+            let answer = timeout(limit, operation(&mut session)).await;
+            let outcome = answer.unwrap_or_else(|elapsed| Err(elapsed.into()));
+            match outcome {
+                Err(failure) if !is_last && failure.is_of_the_connection() => {}
+                outcome => {
+                    let is_kept = outcome
+                        .as_ref()
+                        .map_or_else(Failure::is_of_the_store, |_| true);
+                    self.session = is_kept.then_some(session);
+                    return outcome;
                 }
             }
-        };
-        self.runtime.wait(|runtime| runtime.block_on(work()))?
+        }
     }
 }
 
@@ -160,14 +198,16 @@ async fn is_made<S: Session>(session: &mut S) -> Result<bool, Failure> {
 
 impl<D: Driver> Drop for Database<D> {
     fn drop(&mut self) {
-        let Some(session) = self.session.take() else {
+        let session = self.client.take().and_then(|client| client.session);
+        let Some(session) = session else {
             return;
         };
         if self.runtime.is_inherited() {
             return mem::forget(session);
         }
         let goodbye = async || timeout(ANSWER_LIMIT, session.close()).await;
-        let _gone_already = self.runtime.wait(|runtime| runtime.block_on(goodbye()));
+        let wait = |runtime: &Runtime| runtime.block_on(goodbye());
+        let _gone_already = self.runtime.wait(wait);
     }
 }
 

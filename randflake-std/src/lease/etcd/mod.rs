@@ -72,6 +72,7 @@ use crate::segment::SegmentStore;
 ///   it, and [`resume`](SegmentStore::resume) (`randflake segment resume`) each counter at a higher number.
 /// - The same with `--bump-revision`, by which a restored snapshot shows later revisions than the ones that were lost: only
 ///   the holder of a lease that it does not have notices, when it renews.
+/// - Keys of leases changed or deleted by hand, until their holder renews: until then the node id may be granted again.
 /// - Members that do not write to their disks (`--unsafe-no-fsync`) and lose power.
 /// ```no_run
 /// use randflake_std::lease::{EtcdStore, Namespace};

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use randflake_core::Clock;
 
 use super::{EngineError, Finding, Namespace, StoreError};
+use crate::ExactSystemClock;
 use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write, read_clock};
 
 /// A store of leases and counters in memory, for tests and simulations.
@@ -14,6 +15,11 @@ use crate::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, W
 /// It keeps the whole contract of a store while the process lives; everything is lost when the process ends. A clone is
 /// another client of the same store. It fails on demand: see [`fail_next`](MemoryStore::fail_next),
 /// [`lose_replies`](MemoryStore::lose_replies) and [`forget`](MemoryStore::forget).
+///
+/// Two stores know nothing of each other, so two tests under one secret may make equal ids. Tests that share a database or
+/// compare ids share a store; for others [`with_system_clock`](MemoryStore::with_system_clock) makes it unlikely. With
+/// [a clock of its own](MemoryStore::new) a test gets the same node ids in each run, beginning at 0.
+///
 /// ```
 /// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, Token};
 /// use randflake_std::randflake_core::ManualClock;
@@ -38,6 +44,8 @@ pub type MemoryStore = Ledger<Memory>;
 pub struct Memory {
     namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
+    /// Whether the search for a free node id begins at a random one.
+    begins_anywhere: bool,
     state: Arc<Mutex<State>>,
 }
 
@@ -55,11 +63,39 @@ struct State {
 }
 
 impl MemoryStore {
-    /// An empty store on a clock that may be shared.
+    /// An empty store on a clock that may be shared. It grants the lowest node ids that are free, so that a test with a
+    /// clock of its own gets the same ids in each run.
     pub fn new(namespace: Namespace, clock: Arc<impl Clock + Send + Sync + 'static>) -> Self {
+        Self::empty(namespace, clock, false)
+    }
+
+    /// An empty store on the system's clock. It begins at a random node id: ids of two tests under one secret, each with a
+    /// store of its own, are rarely equal.
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace};
+    /// use randflake_std::{Handle, Randflake, Secret};
+    ///
+    /// let secret = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?; // of all tests
+    /// let store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake)?);
+    /// let ids = Handle::builder(&secret, store).build()?;
+    /// println!("{}", ids.generate()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_system_clock(namespace: Namespace) -> Self {
+        Self::empty(namespace, Arc::new(ExactSystemClock), true)
+    }
+
+    fn empty(
+        namespace: Namespace,
+        clock: Arc<dyn Clock + Send + Sync>,
+        begins_anywhere: bool,
+    ) -> Self {
         let memory = Memory {
             namespace: namespace.name().to_owned(),
             clock,
+            begins_anywhere,
             state: Arc::default(),
         };
         Self::over(memory, namespace)
@@ -231,7 +267,7 @@ impl Engine for Memory {
     }
 
     fn is_shared(&self) -> bool {
-        false
+        self.begins_anywhere
     }
 
     fn renews_unread(&self) -> bool {

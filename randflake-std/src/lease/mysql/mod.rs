@@ -61,14 +61,16 @@ use crate::segment::SegmentStore;
 /// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
 /// replica. A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
 /// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one.
-/// Also noticed: a lease that vanished.
+/// Also noticed, by its holder: a lease that vanished.
 ///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
 /// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
 ///
 /// # What it cannot notice
 ///
-/// - A disk set back as a whole, and in `MySQL` a data directory set back with its `auto.cnf`, unless a holder is connected.
+/// - A disk or a data directory set back as a whole; a table's files exchanged (`DISCARD TABLESPACE`, `IMPORT TABLESPACE`);
+///   binary logs undone (`--flashback`); rows of leases and counters changed or deleted by hand. A holder whose row is gone
+///   learns it at its next renewal; until then its node id may be granted again. Stop all processes first.
 ///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter at a higher number.
 /// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
 ///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use

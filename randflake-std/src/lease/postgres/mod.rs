@@ -71,8 +71,9 @@ use crate::segment::SegmentStore;
 ///
 /// # What it cannot notice
 ///
-/// - The files of the server, or its machine, set back while the server was down; leases and counters deleted by hand
-///   while no process is connected that has used them. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each
+/// - The files of the server, or its machine, set back while the server was down; its log thrown away (`pg_resetwal`); rows
+///   of leases and counters changed or deleted by hand. A holder whose row is gone learns it at its next renewal; until
+///   then its node id may be granted again. Stop all processes first. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each
 ///   counter at a higher number.
 /// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
 ///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from

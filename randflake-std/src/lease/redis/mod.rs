@@ -94,7 +94,8 @@ use crate::segment::SegmentStore;
 /// # What it cannot notice
 ///
 /// - Two masters reachable at once, as in a split network: both grant. `min-replicas-to-write` narrows that.
-/// - Single fields of the namespace's key written or deleted by somebody else (`HSET`, `HDEL`), until their holder renews.
+/// - Single fields of the namespace's key written or deleted by somebody else (`HSET`, `HDEL`), until their holder renews:
+///   until then the node id may be granted again.
 /// - A master of a Redis Cluster that was demoted without a command, took over older data, was promoted again, and had no
 ///   replica for `repl-backlog-ttl` (an hour unless set) before anybody asked it.
 /// - Keys put back by other commands than those above, such as `RENAME`, or before the server's statistics were reset

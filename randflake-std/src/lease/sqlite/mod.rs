@@ -83,8 +83,9 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// - A copy whose original is not at its path as seen from here: on another machine, or in another container. It is
 ///   quarantined once, then both grant the same node ids. [`diagnose`](LeaseStore::diagnose) reports a container's own
 ///   layer.
-/// - Both files deleted, or both overwritten in place with those of a backup, and a lease granted before any process that
-///   still runs has used the store again. Stop these processes first.
+/// - Both files deleted, or both overwritten in place with those of a backup, as `rsync` and `cp` do, while no process runs,
+///   or before one that still runs has used the store again. Rows changed or deleted by hand. Stop all processes first, then
+///   do as after a disk that was set back.
 /// - A path that is on another disk by mistake, because its own was not mounted: this is a new store.
 /// - Disks that report writes which they have not made.
 /// - File systems without a time of birth (ext3, ext4 with inodes of 128 bytes) reuse inode numbers: there a restored folder

@@ -192,6 +192,10 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         self.seen.serve_others();
     }
 
+    fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
+        self.within = Some(node_ids.into_inner());
+    }
+
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         let AcquireRequest {
             token,
@@ -219,6 +223,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
             nodes,
             ttl,
             tried: &pending.nonces,
+            within: self.within.unwrap_or((0, u32::MAX)),
         };
         let (chosen, free) = match nodes {
             // More than there are is for the rule to refuse.
@@ -233,6 +238,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         let wanted = Wanted {
             nodes: &read,
             free,
+            within: self.within,
             seen: None,
         };
         match self.run(&wanted, false, |view, asking| acquire(view, &asked, asking)) {

@@ -34,6 +34,8 @@ pub struct Ledger<E> {
     seen: Seen,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
+    /// The first and the last node id that it may be granted, if not all.
+    within: Option<(u32, u32)>,
     /// What this process wrote last, by node id.
     written: BTreeMap<u32, Written>,
     /// The namespace's record and the store's clock, as last answered.
@@ -63,6 +65,7 @@ impl<E: Engine> Ledger<E> {
             machine: None,
             seen: Seen::default(),
             pending: None,
+            within: None,
             written: BTreeMap::new(),
             last: None,
         }
@@ -104,6 +107,7 @@ impl<E: Engine> Ledger<E> {
             machine: self.machine.clone(),
             seen: self.seen.clone(),
             pending: self.pending.clone(),
+            within: self.within,
             written: self.written.clone(),
             last: self.last.clone(),
         }

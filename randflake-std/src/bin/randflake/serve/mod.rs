@@ -87,6 +87,12 @@ pub(crate) struct Args {
     /// each issues 131072 ids a second in the Randflake layout
     #[arg(long, value_name = "K..=K", default_value = "1..=64", value_parser = node_ids)]
     node_ids: RangeInclusive<u32>,
+    /// How many node ids of each namespace are kept for servers: clients of servers are not granted the highest ones; give
+    /// all servers of a store the same number [default: a sixteenth, at most 1024]
+    ///
+    /// It binds clients of `randflake serve` only: a program that opens the store itself may be granted any node id.
+    #[arg(long, value_name = "N")]
+    reserved_node_ids: Option<u32>,
     /// How long a lease of the server lasts unless it is renewed [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
@@ -117,6 +123,14 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    fn spaces(&self) -> Result<Vec<Space>, Failure> {
+        let spaces = self.namespaces.spaces()?.into_iter();
+        match self.reserved_node_ids {
+            Some(reserved) => spaces.map(|space| space.reserving(reserved)).collect(),
+            None => Ok(spaces.collect()),
+        }
+    }
+
     /// The key of devices' tickets, if there is one. It is none of ids: they would help to forge tickets.
     fn ticket_key(&self, service: &Service) -> Result<Option<Secret>, Failure> {
         let key = self.ticket_key.read()?;

@@ -56,7 +56,7 @@ impl Args {
         } else {
             Log::default()
         };
-        let service = Arc::new(Service::new(self.namespaces.spaces()?, access, log));
+        let service = Arc::new(Service::new(self.spaces()?, access, log));
         let leasing = self.leasing()?;
         self.warn_of_local_leases()?;
         system::allow_many_files();

@@ -1,6 +1,7 @@
 //! `randflake token`
 
 use core::num::NonZeroU64;
+use core::ops::RangeInclusive;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -63,6 +64,10 @@ struct New {
     /// 100 leases [default: 100, and 1000 at once]
     #[arg(long, value_name = "N", value_parser = within::<NonZeroU64>(1..=u64::MAX))]
     reads_per_second: Option<NonZeroU64>,
+    /// Which node ids it may lease, as FIRST-LAST: it holds no more at once than these, on all servers together
+    /// [default: all but the servers' own]
+    #[arg(long, value_name = "FIRST-LAST", value_parser = access::node_ids)]
+    node_ids: Option<RangeInclusive<u32>>,
     /// Add the line to this file, which is made if it is not there
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -88,6 +93,7 @@ impl New {
             requests_per_second: self.requests_per_second,
             leases_per_second: self.leases_per_second,
             reads_per_second: self.reads_per_second,
+            node_ids: self.node_ids.clone(),
         };
         if let Some(path) = &self.file {
             add(path, &line)?;

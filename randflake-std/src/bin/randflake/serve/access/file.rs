@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Display, Formatter};
 use core::num::NonZeroU64;
+use core::ops::RangeInclusive;
 use core::str::FromStr;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub(crate) struct Line {
     pub(crate) requests_per_second: Option<NonZeroU64>,
     pub(crate) leases_per_second: Option<NonZeroU64>,
     pub(crate) reads_per_second: Option<NonZeroU64>,
+    /// Which node ids it may lease, if not all.
+    pub(crate) node_ids: Option<RangeInclusive<u32>>,
 }
 
 /// Reads the file. A token that was there before keeps what is left of its quotas.
@@ -77,6 +80,10 @@ impl FromStr for Line {
             requests_per_second: limit(words.take("requests_per_second"))?,
             leases_per_second: limit(words.take("leases_per_second"))?,
             reads_per_second: limit(words.take("reads_per_second"))?,
+            node_ids: words
+                .take("node_ids")
+                .map(|text| node_ids(&text))
+                .transpose()?,
         };
         words.end()?;
         Ok(line)
@@ -92,6 +99,19 @@ pub(crate) fn name(text: &str) -> Result<String, String> {
     Err(format!(
         "the name {text:?} is not allowed: 1 to 64 of a-z, A-Z, 0-9, '-', '_', '.', '@' and '/' are"
     ))
+}
+
+/// The first and the last node id that a token may lease.
+pub(crate) fn node_ids(text: &str) -> Result<RangeInclusive<u32>, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| text.parse::<u32>().ok();
+    let range = number(first).zip(number(last));
+    let range = range.filter(|(first, last)| first <= last);
+    range.map(|(first, last)| first..=last).ok_or_else(|| {
+        format!(
+            "{text:?} is no range of node ids: the first and the last one are allowed, such as 0-99"
+        )
+    })
 }
 
 fn list<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
@@ -128,6 +148,9 @@ impl Display for Line {
         if let Some(limit) = self.reads_per_second {
             write!(f, " reads_per_second={limit}")?;
         }
+        if let Some(node_ids) = &self.node_ids {
+            write!(f, " node_ids={}-{}", node_ids.start(), node_ids.end())?;
+        }
         Ok(())
     }
 }
@@ -142,7 +165,7 @@ mod tests {
     fn a_line_is_read_as_it_is_written() {
         let text = format!(
             "name=a sha256={HASH} scopes=ids,leases namespaces=orders,b-* ids_per_second=10 requests_per_second=2 \
-             leases_per_second=3 reads_per_second=4"
+             leases_per_second=3 reads_per_second=4 node_ids=0-99"
         );
         assert_eq!(text.parse::<Line>().unwrap().to_string(), text);
     }
@@ -168,6 +191,10 @@ mod tests {
             (
                 format!("{good} until=never"),
                 "line 1: \"until\" is unknown",
+            ),
+            (
+                format!("{good} node_ids=9-3"),
+                "line 1: \"9-3\" is no range of node ids",
             ),
             (
                 format!("{good} ids_per_second=0"),

@@ -1,11 +1,13 @@
 //! Who asks.
 
 use core::num::NonZeroU64;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_std::date::span;
 
+use super::weight::{Weight, small_per_second};
 use super::{Hash, Limit, Pattern, Quota, Scope};
 use crate::serve::service::refusal::{Kind, Refusal};
 
@@ -20,8 +22,12 @@ pub(crate) struct Identity {
     /// Shared with the same token of an earlier version of the file.
     ids: Option<Arc<Quota>>,
     requests: Option<Arc<Quota>>,
+    /// Of requests that need neither ids nor the store.
+    small: Option<Arc<Quota>>,
     leases: Option<Arc<Quota>>,
     reads: Option<Arc<Quota>>,
+    /// Which node ids it may lease; all if there are none.
+    node_ids: Option<RangeInclusive<u32>>,
 }
 
 /// New leases of a token whose line has no number. A store keeps the last 65,536 leases of a node id: at this rate one token
@@ -44,8 +50,11 @@ impl Identity {
             ids: given(line.ids_per_second).map(|limit| quota(limit, used(|old| &old.ids))),
             requests: given(line.requests_per_second)
                 .map(|limit| quota(limit, used(|old| &old.requests))),
+            small: given(line.requests_per_second.map(small_per_second))
+                .map(|limit| quota(limit, used(|old| &old.small))),
             leases: Some(quota(leases, used(|old| &old.leases))),
             reads: Some(quota(reads, used(|old| &old.reads))),
+            node_ids: line.node_ids,
             name: line.name,
             hash: Some(line.hash),
             scopes: line.scopes,
@@ -61,13 +70,20 @@ impl Identity {
             namespaces: vec![Pattern::Prefix(String::new())],
             ids: None,
             requests: None,
+            small: None,
             leases: None,
             reads: None,
+            node_ids: None,
         }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Which node ids it may lease, if not all.
+    pub(crate) fn node_ids(&self) -> Option<&RangeInclusive<u32>> {
+        self.node_ids.as_ref()
     }
 
     /// Whether it was asked who it is.
@@ -111,8 +127,18 @@ impl Identity {
     }
 
     /// Counts a request against its quota.
-    pub(crate) fn take_request(&self) -> Result<(), Refusal> {
-        self.take(self.requests.as_deref(), 1, "requests")
+    pub(crate) fn take_request(&self, weight: Weight) -> Result<(), Refusal> {
+        match weight {
+            Weight::Small => self.take(self.small.as_deref(), 1, "requests without ids"),
+            Weight::Each(count) => self.take(self.requests.as_deref(), count, "requests"),
+            Weight::Requests(count) => {
+                let Some(quota) = self.requests.as_deref() else {
+                    return Ok(());
+                };
+                let count = count.min(quota.limit().at_once.get());
+                self.take(Some(quota), count, "requests")
+            }
+        }
     }
 
     /// Counts new leases against its quota.

@@ -6,18 +6,20 @@ mod pattern;
 mod quota;
 mod scope;
 mod secret;
+mod weight;
 
 use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub(crate) use self::file::{Line, check, name};
+pub(crate) use self::file::{Line, check, name, node_ids};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::pattern::Pattern;
 use self::quota::{Limit, Quota};
 pub(crate) use self::scope::Scope;
 pub(crate) use self::secret::{Hash, TokenSecret};
+pub(crate) use self::weight::Weight;
 use super::service::refusal::{Kind, Refusal};
 use super::watched::Watched;
 use crate::failure::Failure;

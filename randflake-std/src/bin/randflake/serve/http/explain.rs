@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::query::Query;
 use super::who::Who;
 use crate::explain::Row;
-use crate::serve::access::Scope;
+use crate::serve::access::{Scope, Weight};
 
 #[derive(Serialize)]
 struct Answer {
@@ -46,7 +46,7 @@ pub(super) async fn explain(
     query: Query,
 ) -> Result<Response, Problem> {
     let query = query.only(&ONE)?;
-    let (namespace, id) = read_one(&query, &app, &who)?;
+    let (namespace, id) = read_one(&query, &app, &who, Weight::ONE)?;
     let space = app.service.space(&who.0, Scope::Inspect, namespace)?;
     who.0.take_reads(1)?;
     let parts = space.codec().inspect(id);

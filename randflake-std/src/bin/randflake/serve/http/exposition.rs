@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::query::Query;
 use super::recorder::Recorded;
 use super::who::Who;
+use crate::serve::access::Weight;
 use crate::serve::service::Service;
 use crate::serve::service::answers::Times;
 use crate::serve::service::counters::Connections;
@@ -29,6 +30,7 @@ pub(super) async fn metrics(
 ) -> Result<Response, Problem> {
     query.only(&[])?;
     who.must_be_admin()?;
+    who.0.take_request(Weight::OVERVIEW)?;
     for space in app
         .service
         .spaces()

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 
 use super::App;
 use super::problem::Problem;
+use super::query::Query;
 use super::who::Who;
 use crate::failure::one_line;
 use crate::serve::access::Scope;
@@ -17,27 +18,39 @@ pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Whether every namespace issues ids, and if not, why. Which namespaces there are is said to their administrators alone.
+/// Whether this server should get requests, and why a namespace issues no ids; of one namespace by its name, whether it
+/// issues ids. Which namespaces there are is said to their administrators alone.
 pub(super) async fn ready(
     State(app): State<Arc<App>>,
     who: Result<Who, Problem>,
-) -> (StatusCode, String) {
+    query: Query,
+) -> Result<(StatusCode, String), Problem> {
+    let query = query.only(&["namespace"])?;
+    let named = query.text("namespace");
     let mut lines = Vec::new();
     for space in app.service.spaces() {
-        let Some(NotReady { cause, detail }) = space.not_ready() else {
+        let Some(NotReady { cause, detail, .. }) = space.not_ready() else {
             continue;
         };
         let is_theirs = |who: &Who| who.0.has(Scope::Admin) && who.0.sees(space.name());
-        lines.push(match &who {
-            Ok(who) if is_theirs(who) => format!("{}: {}\n", space.name(), one_line(&detail)),
-            _ => format!("a namespace: {cause}\n"),
-        });
+        let is_named = named.is_none_or(|named| named == space.name());
+        match &who {
+            _ if !is_named => {}
+            Ok(who) if is_theirs(who) => {
+                lines.push(format!("{}: {}\n", space.name(), one_line(&detail)));
+            }
+            _ => lines.push(format!("a namespace: {cause}\n")),
+        }
     }
     lines.dedup();
-    if lines.is_empty() {
-        (StatusCode::OK, "ready\n".to_owned())
+    let is_ready = match named {
+        Some(named) => app.service.issues(named),
+        None => app.service.is_ready(),
+    };
+    let (status, word) = if is_ready {
+        (StatusCode::OK, "ready")
     } else {
-        let text = format!("not ready\n{}", lines.concat());
-        (StatusCode::SERVICE_UNAVAILABLE, text)
-    }
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready")
+    };
+    Ok((status, format!("{word}\n{}", lines.concat())))
 }

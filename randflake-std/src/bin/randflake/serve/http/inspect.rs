@@ -14,6 +14,7 @@ use super::problem::Problem;
 use super::query::Query;
 use super::who::Who;
 use crate::form::Form;
+use crate::serve::access::Weight;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{Inspected, read_id};
 
@@ -40,7 +41,7 @@ pub(super) async fn one(
     query: Query,
 ) -> Result<Response, Problem> {
     let query = query.only(&ONE)?;
-    let (namespace, id) = read_one(&query, &app, &who)?;
+    let (namespace, id) = read_one(&query, &app, &who, Weight::ONE)?;
     let ids = vec![app.service.inspect(&who.0, namespace, id)?];
     Ok(Json(Answer { namespace, ids }).into_response())
 }
@@ -53,10 +54,11 @@ pub(super) fn read_one<'a>(
     query: &'a Query,
     app: &'a App,
     who: &Who,
+    weight: Weight,
 ) -> Result<(&'a str, Id), Problem> {
     let namespace = query.namespace(app, who)?;
     // Before anything is said of what was sent.
-    app.service.may_inspect(&who.0, namespace)?;
+    app.service.may_inspect(&who.0, namespace, weight)?;
     let text = query.text("id").ok_or_else(|| {
         Problem::invalid("the parameter id is missing: one id is allowed, as in ?id=3vgoe12ccb8gh")
     })?;
@@ -77,7 +79,8 @@ pub(super) async fn many(
         return Err(Problem::invalid(told));
     }
     let namespace = query.namespace(&app, &who)?;
-    app.service.may_inspect(&who.0, namespace)?;
+    let weight = Weight::Each(count as u64);
+    app.service.may_inspect(&who.0, namespace, weight)?;
     let form = form_of(asked.form.as_deref())?;
     let read = asked.ids.iter().map(|text| {
         let id = read_id(form, text)?;

@@ -20,6 +20,7 @@ use super::who::Who;
 use super::{App, forecasts, whole_ms};
 use crate::layout::described;
 use crate::lease::Snapshot;
+use crate::serve::access::Weight;
 use crate::serve::service::space::Space;
 
 /// What a node id is used for.
@@ -127,7 +128,7 @@ pub(super) async fn status(
 ) -> Result<Response, Problem> {
     query.only(&[])?;
     who.must_be_admin()?;
-    who.0.take_request()?;
+    who.0.take_request(Weight::OVERVIEW)?;
     who.0.take_reads(1)?;
     let service = &app.service;
     let mut namespaces = Vec::new();

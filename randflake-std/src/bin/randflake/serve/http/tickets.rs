@@ -15,7 +15,7 @@ use super::problem::{Defect, Problem};
 use super::query::Query;
 use super::who::Who;
 use crate::lease::device_id;
-use crate::serve::access::Scope;
+use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::{Kind, Refusal};
 
 const DEFAULT_TTL: Duration = Duration::from_secs(300);
@@ -54,7 +54,7 @@ pub(super) async fn tickets(
     let query = query.only(&["namespace"])?;
     let namespace = query.namespace(&app, &who)?;
     let space = app.service.space(&who.0, Scope::Leases, namespace)?;
-    who.0.take_request()?;
+    who.0.take_request(Weight::ONE)?;
     let wrong = |problem| Problem::invalid(format!("device is {:?}: {problem}", asked.device));
     let device = device_id(&asked.device).map_err(wrong)?;
     let Some(key) = app.ticket_key.clone() else {
@@ -94,7 +94,7 @@ pub(super) async fn tickets(
             end_unix_ms: spec.unix_ms(grant.end),
         })
     };
-    let answer = space.with_store(work).await?;
+    let answer = space.grant_within(space.leasable(&who.0)?, work).await?;
     Ok((StatusCode::CREATED, Json(answer)))
 }
 

@@ -192,9 +192,12 @@ impl Connection {
                 self.session.answer(words, &mut self.replies).await;
             }
             begin += length;
-            if self.replies.bytes().len() >= self.read || self.session.long_reply.is_some() {
-                send(&mut self.stream, &mut self.replies).await?;
-                self.session.long_reply = None;
+            self.send_if_long().await?;
+            if let Some(transaction) = self.session.executing.take() {
+                for words in transaction.commands() {
+                    self.session.answer(words, &mut self.replies).await;
+                    self.send_if_long().await?;
+                }
             }
         }
         self.session.end_batch();
@@ -204,6 +207,15 @@ impl Connection {
         }
         self.keep(begin);
         send(&mut self.stream, &mut self.replies).await
+    }
+
+    /// Sends replies that take more memory than a connection has of its own.
+    async fn send_if_long(&mut self) -> io::Result<()> {
+        if self.replies.bytes().len() >= self.read || self.session.long_reply.is_some() {
+            send(&mut self.stream, &mut self.replies).await?;
+            self.session.long_reply = None;
+        }
+        Ok(())
     }
 
     /// Keeps what is not answered yet.

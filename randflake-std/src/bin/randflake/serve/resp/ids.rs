@@ -5,6 +5,7 @@ use randflake_std::Id;
 use super::reply::Replies;
 use super::session::{Session, Words};
 use crate::form::Form;
+use crate::serve::access::Weight;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{check_count, digits, read_id};
 
@@ -171,7 +172,7 @@ pub(super) fn inspect(
     };
     let id = read_id(form, text)?;
     let who = session.who()?;
-    who.take_request()?;
+    who.take_request(Weight::ONE)?;
     let inspected = session.service.inspect(&who, words.text(1)?, id)?;
     super::leases::json(&inspected, out)
 }

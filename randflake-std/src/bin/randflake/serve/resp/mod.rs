@@ -1,5 +1,6 @@
 //! The Redis protocol, RESP2 and RESP3: any language's Redis client is a client.
 
+mod check;
 mod connection;
 mod general;
 mod ids;
@@ -8,6 +9,7 @@ mod parse;
 mod reply;
 mod session;
 mod table;
+mod transaction;
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;

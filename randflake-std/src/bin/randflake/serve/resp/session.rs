@@ -7,8 +7,9 @@ use std::time::Instant;
 use super::parse::Limits;
 use super::reply::Replies;
 use super::table::{self, Command};
+use super::transaction::{self, Transaction};
 use super::{general, ids, leases};
-use crate::serve::access::{Identity, Scope};
+use crate::serve::access::{Identity, Scope, Weight};
 use crate::serve::log::{self, Entry};
 use crate::serve::memory::{Account, Share};
 use crate::serve::service::Service;
@@ -60,11 +61,17 @@ pub(super) struct Session {
     pub(super) number: u64,
     /// As the client calls itself.
     pub(super) name: Vec<u8>,
-    who: Option<Arc<Identity>>,
+    pub(super) who: Option<Arc<Identity>>,
     /// Of the tokens when `who` was looked up.
     version: u64,
     /// The namespace that the client took ids of last, which it may.
     last: Option<Arc<Space>>,
+    /// Between `MULTI` and `EXEC`.
+    pub(super) transaction: Option<Transaction>,
+    /// After `EXEC`: its commands are to be answered next.
+    pub(super) executing: Option<Transaction>,
+    /// Commands that came without a token.
+    pub(super) greetings: u32,
     /// Ends the connection once this batch is answered.
     pub(super) is_over: bool,
     /// Commands of this batch, by how they were answered.
@@ -94,6 +101,9 @@ impl Session {
             number,
             name: Vec::new(),
             last: None,
+            transaction: None,
+            executing: None,
+            greetings: 0,
             is_over: false,
             answered: 0,
             refused: 0,
@@ -133,6 +143,9 @@ impl Session {
         let hash = self.who.as_ref().and_then(|who| who.hash().copied());
         if let Some(hash) = hash {
             self.who = access.find(&hash);
+            if self.who.is_none() {
+                self.transaction = None;
+            }
         }
     }
 
@@ -172,6 +185,7 @@ impl Session {
     pub(super) fn forget(&mut self) {
         self.count_issued();
         self.last = None;
+        self.transaction = None;
         self.who = self.service.access.anonymous().ok();
     }
 
@@ -188,7 +202,7 @@ impl Session {
             .who
             .as_deref()
             .ok_or_else(|| Refusal::new(Kind::Unauthenticated, ""))?;
-        who.take_request()?;
+        who.take_request(Weight::ONE)?;
         let is_last = |space: &Arc<Space>| space.name().as_bytes() == name;
         if !self.last.as_ref().is_some_and(is_last) {
             let name = str::from_utf8(name)
@@ -269,19 +283,11 @@ impl Session {
     }
 
     async fn execute(&mut self, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
-        let name = words.get(0).unwrap_or_default();
-        let entry = table::find(name).ok_or_else(|| unknown(words))?;
-        if !entry.allows(words.len()) {
-            let name = entry.name;
-            let told = format!("wrong number of arguments for '{name}' command");
-            return Err(Refusal::invalid(told));
-        }
-        let is_open = matches!(
-            entry.command,
-            Command::Auth | Command::Hello | Command::Quit | Command::Reset
-        );
-        if !is_open && !self.is_known() {
-            self.who()?;
+        let checked = self.check(words);
+        let entry = checked.inspect_err(|_| self.spoil())?;
+        if self.is_queued(entry.command) {
+            let queued = self.enqueue(words, out).await;
+            return queued.inspect_err(|_| self.spoil());
         }
         match entry.command {
             Command::Incr => ids::incr(self, words, out).await,
@@ -294,6 +300,9 @@ impl Session {
             Command::LeaseRenew => leases::renew(self, words, out).await,
             Command::LeaseRelease => leases::release(self, words, out).await,
             Command::LeaseList => leases::list(self, words, out).await,
+            command @ (Command::Multi | Command::Exec | Command::Discard) => {
+                transaction::answer(self, command, out)
+            }
             command => {
                 self.hold(general::reply_len(self, command, words)).await?;
                 general::answer(self, command, words, out)
@@ -309,21 +318,4 @@ fn identify(service: &Service, account: &Account, who: &Identity) -> Result<(), 
         service.counters.resp.refused.add(1);
     }
     identified
-}
-
-/// As Redis says it.
-fn unknown(words: Words<'_>) -> Refusal {
-    /// Of each word, and of how many words.
-    const SHOWN: usize = 64;
-    const WORDS: usize = 8;
-    let shown = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(SHOWN)]).into_owned();
-    let name = shown(words.get(0).unwrap_or_default());
-    let arguments = words.from(1).take(WORDS);
-    let arguments: Vec<_> = arguments
-        .map(|word| format!("'{}' ", shown(word)))
-        .collect();
-    Refusal::invalid(format!(
-        "unknown command '{name}', with args beginning with: {}",
-        arguments.concat()
-    ))
 }

@@ -1,5 +1,7 @@
 //! The commands there are.
 
+use crate::serve::access::Weight;
+
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
@@ -14,6 +16,9 @@ pub(super) enum Command {
     Select,
     Quit,
     Reset,
+    Multi,
+    Exec,
+    Discard,
     Incr,
     IncrBy,
     Get,
@@ -33,35 +38,50 @@ pub(super) struct Entry {
     pub(super) arity: i8,
     pub(super) key: i8,
     pub(super) command: Command,
+    /// What it counts as, unless it counts itself once it knows how much is asked for.
+    pub(super) weight: Option<Weight>,
 }
 
+/// A command that counts itself.
 const fn entry(name: &'static str, arity: i8, key: i8, command: Command) -> Entry {
     Entry {
         name,
         arity,
         key,
         command,
+        weight: None,
+    }
+}
+
+/// A command that is not about a namespace.
+const fn general(name: &'static str, arity: i8, command: Command, weight: Weight) -> Entry {
+    Entry {
+        weight: Some(weight),
+        ..entry(name, arity, 0, command)
     }
 }
 
 /// The most used come first.
-pub(super) const TABLE: [Entry; 21] = [
+pub(super) const TABLE: [Entry; 24] = [
     entry("incr", 2, 1, Command::Incr),
     entry("get", 2, 1, Command::Get),
     entry("id.next", -2, 1, Command::IdNext),
     entry("mget", -2, 1, Command::Mget),
-    entry("ping", -1, 0, Command::Ping),
+    general("ping", -1, Command::Ping, Weight::Small),
     entry("incrby", 3, 1, Command::IncrBy),
-    entry("echo", 2, 0, Command::Echo),
-    entry("auth", -2, 0, Command::Auth),
-    entry("hello", -1, 0, Command::Hello),
-    entry("client", -2, 0, Command::Client),
-    entry("command", -1, 0, Command::Commands),
-    entry("config", -2, 0, Command::Config),
-    entry("info", -1, 0, Command::Info),
-    entry("select", 2, 0, Command::Select),
-    entry("quit", -1, 0, Command::Quit),
-    entry("reset", 1, 0, Command::Reset),
+    general("echo", 2, Command::Echo, Weight::Small),
+    general("auth", -2, Command::Auth, Weight::Small),
+    general("hello", -1, Command::Hello, Weight::Small),
+    general("multi", 1, Command::Multi, Weight::Small),
+    general("exec", 1, Command::Exec, Weight::Small),
+    general("discard", 1, Command::Discard, Weight::Small),
+    general("client", -2, Command::Client, Weight::Small),
+    general("command", -1, Command::Commands, Weight::DESCRIPTION),
+    general("config", -2, Command::Config, Weight::Small),
+    general("info", -1, Command::Info, Weight::DESCRIPTION),
+    general("select", 2, Command::Select, Weight::Small),
+    general("quit", -1, Command::Quit, Weight::Small),
+    general("reset", 1, Command::Reset, Weight::Small),
     entry("id.inspect", -3, 1, Command::IdInspect),
     entry("lease.acquire", -2, 1, Command::LeaseAcquire),
     entry("lease.renew", -2, 0, Command::LeaseRenew),

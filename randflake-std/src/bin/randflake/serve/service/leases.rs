@@ -1,5 +1,6 @@
 //! Leases for programs that issue ids themselves.
 
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use serde::Deserialize;
 use super::refusal::{Kind, Refusal};
 use super::{MAX_LEASES, Service};
 use crate::lease::{Document, Snapshot};
-use crate::serve::access::{Identity, Scope};
+use crate::serve::access::{Identity, Scope, Weight};
 
 /// What an acquire may ask for.
 #[derive(Debug, Default, Deserialize)]
@@ -64,7 +65,7 @@ impl Service {
         asked: Acquire,
     ) -> Result<Document, Refusal> {
         let space = self.space(who, Scope::Leases, namespace)?;
-        who.take_request()?;
+        who.take_request(Weight::ONE)?;
         let holder = holder(who, asked.holder)?;
         let count = match (&asked.node_ids, asked.count) {
             (Some(_), Some(_)) => {
@@ -75,10 +76,15 @@ impl Service {
             (None, count) => count.unwrap_or(1),
         };
         check_leases(count)?;
+        let node_ids = space.leasable(who)?;
+        let most = space.namespace().spec().max_node_id();
+        // What the layout does not have is for the store to refuse.
+        let chosen = asked.node_ids.iter().flatten().copied();
+        check_within(who, &node_ids, chosen.filter(|node_id| *node_id <= most))?;
         who.take_leases(count)?;
         let ttl = asked.ttl_ms.map(Duration::from_millis);
         space
-            .with_store(move |store| {
+            .grant_within(node_ids, move |store| {
                 let namespace = store.namespace();
                 let shortest = Duration::from_millis(namespace.spec().tick_ms());
                 let request = AcquireRequest {
@@ -105,6 +111,9 @@ impl Service {
         ttl: Option<Duration>,
     ) -> Result<Document, Refusal> {
         let request = request_id(request)?;
+        if let Some(own) = who.node_ids() {
+            check_within(who, own, document.leases.iter().map(|lease| lease.node))?;
+        }
         self.with_grant(who, document, move |document, store| {
             Ok(document.renewed(store, &request, ttl)?)
         })
@@ -133,7 +142,7 @@ impl Service {
         work: impl FnOnce(Document, &mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let space = Arc::clone(self.space(who, Scope::Leases, &document.namespace)?);
-        who.take_request()?;
+        who.take_request(Weight::ONE)?;
         check_leases(u32::try_from(document.leases.len()).unwrap_or(u32::MAX))?;
         let is_other = document.check_layout(space.namespace());
         is_other.map_err(|failure| Refusal::new(Kind::Conflict, failure))?;
@@ -154,7 +163,7 @@ impl Service {
             Scope::Leases
         };
         let space = self.space(who, scope, namespace)?;
-        who.take_request()?;
+        who.take_request(Weight::ONE)?;
         who.take_reads(asked.most.div_ceil(100))?;
         let Asked { from, most, all } = asked;
         let taken = space.read_store(move |store| {
@@ -184,6 +193,23 @@ fn check_leases(count: u32) -> Result<(), Refusal> {
     let told =
         format!("{count} leases were asked for: 1 to {MAX_LEASES} are allowed in one request");
     Err(Refusal::invalid(told))
+}
+
+/// Refuses node ids that a client may not be granted.
+fn check_within(
+    who: &Identity,
+    allowed: &RangeInclusive<u32>,
+    mut node_ids: impl Iterator<Item = u32>,
+) -> Result<(), Refusal> {
+    let Some(node_id) = node_ids.find(|node_id| !allowed.contains(node_id)) else {
+        return Ok(());
+    };
+    let (first, last) = (allowed.start(), allowed.end());
+    let told = format!(
+        "the token {:?} may not lease node id {node_id}: {first} to {last} are allowed",
+        who.name()
+    );
+    Err(Refusal::new(Kind::Forbidden, told))
 }
 
 /// The name in the store's records, with a random number: two programs of one name are not taken for copies.

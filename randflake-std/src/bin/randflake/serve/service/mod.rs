@@ -18,9 +18,10 @@ use randflake_std::Id;
 use self::counters::Counters;
 pub(crate) use self::inspected::Inspected;
 pub(crate) use self::leases::{Acquire, Asked};
+use self::readiness::NotReady;
 use self::refusal::{Kind, Refusal};
 use self::space::Space;
-use super::access::{Access, Identity, Scope};
+use super::access::{Access, Identity, Scope, Weight};
 use super::log::Log;
 use crate::form::Form;
 
@@ -66,10 +67,18 @@ impl Service {
         self.started.elapsed()
     }
 
-    /// Whether every namespace issues ids.
+    /// Whether it should get requests: a namespace issues ids, and each of the others does or is full or in quarantine, so
+    /// that nobody who fills one namespace takes the server from those of another.
     pub(crate) fn is_ready(&self) -> bool {
-        let mut healths = self.spaces().map(|space| space.health());
-        healths.all(|health| health.is_some_and(|health| health.is_ready()))
+        let reasons: Vec<_> = self.spaces().map(|space| space.not_ready()).collect();
+        let may_lack = |reason: &NotReady| reason.is_of_namespace;
+        reasons.iter().any(Option::is_none) && reasons.iter().flatten().all(may_lack)
+    }
+
+    /// Whether a namespace issues ids; one that is not served does not.
+    pub(crate) fn issues(&self, namespace: &str) -> bool {
+        let space = self.spaces.get(namespace);
+        space.is_some_and(|space| space.not_ready().is_none())
     }
 
     /// The namespace, for who may do that there. Who may not does not learn whether it is there.
@@ -104,15 +113,20 @@ impl Service {
     ) -> Result<(), Refusal> {
         let space = self.space(who, Scope::Ids, namespace)?;
         check_count(ids.len())?;
-        who.take_request()?;
+        who.take_request(Weight::ONE)?;
         who.take_ids(ids.len())?;
         space.fill(ids).await
     }
 
-    /// Refuses who may not see the fields of ids.
-    pub(crate) fn may_inspect(&self, who: &Identity, namespace: &str) -> Result<(), Refusal> {
+    /// Refuses who may not see the fields of ids, and counts the request.
+    pub(crate) fn may_inspect(
+        &self,
+        who: &Identity,
+        namespace: &str,
+        weight: Weight,
+    ) -> Result<(), Refusal> {
         self.space(who, Scope::Inspect, namespace)?;
-        who.take_request()
+        who.take_request(weight)
     }
 
     /// The fields of an id.

@@ -11,6 +11,8 @@ pub(crate) struct NotReady {
     pub(crate) cause: String,
     /// For those who look after the namespace.
     pub(crate) detail: String,
+    /// It is full or in quarantine, which other servers would find too.
+    pub(crate) is_of_namespace: bool,
 }
 
 impl NotReady {
@@ -18,6 +20,10 @@ impl NotReady {
         Self {
             cause: cause(error),
             detail: error.to_string(),
+            is_of_namespace: matches!(
+                error,
+                StoreError::Exhausted { .. } | StoreError::Quarantined { .. }
+            ),
         }
     }
 
@@ -25,6 +31,7 @@ impl NotReady {
         Self {
             cause: cause.to_owned(),
             detail: cause.to_owned(),
+            is_of_namespace: false,
         }
     }
 

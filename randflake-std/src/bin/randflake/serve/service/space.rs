@@ -10,6 +10,9 @@ use randflake_std::{BuildError, Builder, GenerateError, Handle, Health, Id, Node
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
+use crate::failure::Failure;
+use crate::serve::access::Identity;
+
 use super::counters::Count;
 use super::readiness::NotReady;
 use super::refusal::{Kind, Refusal};
@@ -38,6 +41,8 @@ pub(crate) struct Space {
     open: Open,
     /// Set once the store has granted leases.
     ids: OnceLock<Ids>,
+    /// How many node ids, the highest ones, its clients are not granted.
+    reserved: u32,
     changes: Lane,
     reads: Lane,
     /// Why the store has not granted the first leases.
@@ -68,6 +73,7 @@ impl Space {
         } = configured;
         Self {
             codec: Codec::new(namespace.spec(), cipher),
+            reserved: reserved(namespace.node_ids()),
             namespace,
             open,
             ids: OnceLock::new(),
@@ -76,6 +82,40 @@ impl Space {
             waiting: Mutex::default(),
             issued: Count::default(),
         }
+    }
+
+    /// Keeps so many node ids for servers.
+    pub(crate) fn reserving(self, reserved: u32) -> Result<Self, Failure> {
+        let total = self.namespace.node_ids();
+        if u64::from(reserved) >= total {
+            return Err(Failure::usage(format!(
+                "--reserved-node-ids {reserved}: namespace {:?} has {total} node ids: fewer than that are allowed",
+                self.name()
+            )));
+        }
+        Ok(Self { reserved, ..self })
+    }
+
+    /// Which node ids a client may be granted.
+    pub(crate) fn leasable(&self, who: &Identity) -> Result<RangeInclusive<u32>, Refusal> {
+        // A layout has at most 2^32, of which one at least is not reserved.
+        let last = self.namespace.spec().max_node_id() - self.reserved;
+        let (first, last) = match who.node_ids() {
+            Some(own) => (*own.start(), last.min(*own.end())),
+            None => (0, last),
+        };
+        if first <= last {
+            return Ok(first..=last);
+        }
+        Err(Refusal::new(
+            Kind::Forbidden,
+            format!(
+                "the token {:?} may lease node ids from {first} on, and those from {} on are the servers' own \
+                 (--reserved-node-ids)",
+                who.name(),
+                last + 1
+            ),
+        ))
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -198,6 +238,20 @@ impl Space {
         self.in_lane(|space| &space.changes, work).await
     }
 
+    /// As [`with_store`](Self::with_store), where only some node ids may be granted.
+    pub(crate) async fn grant_within<T: Send + 'static>(
+        self: &Arc<Self>,
+        node_ids: RangeInclusive<u32>,
+        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let within = move |store: &mut dyn LeaseStore| {
+            // Sessions are used in turns: who had this one before may have had others.
+            store.lease_within(node_ids);
+            work(store)
+        };
+        self.with_store(within).await
+    }
+
     /// Looks at what the store has, in a thread that may block and in sessions of its own.
     pub(crate) async fn read_store<T: Send + 'static>(
         self: &Arc<Self>,
@@ -246,6 +300,15 @@ impl Space {
             None => Ok(()),
         }
     }
+}
+
+/// How many node ids servers keep for themselves unless it is set: a sixteenth, and no more than a fleet of servers needs.
+fn reserved(total: u64) -> u32 {
+    const MOST: u64 = 1_024;
+    if total <= 1 {
+        return 0;
+    }
+    u32::try_from(total.div_ceil(16).min(MOST)).unwrap_or_default()
 }
 
 impl Lane {

@@ -1,0 +1,66 @@
+//! What is said of a command before it is executed: whether there is one, and whether the client may send it now.
+
+use super::session::{Session, Words};
+use super::table::{self, Command, Entry};
+use crate::serve::access::Weight;
+use crate::serve::service::refusal::{Kind, Refusal};
+
+impl Session {
+    /// The command, if it is one that the client may send, and its count against the quotas.
+    pub(super) fn check(&mut self, words: Words<'_>) -> Result<&'static Entry, Refusal> {
+        let entry = table::find(words.get(0).unwrap_or_default());
+        let right = entry.filter(|entry| entry.allows(words.len()));
+        match (
+            &self.who,
+            right.map_or(Some(Weight::Small), |entry| entry.weight),
+        ) {
+            (Some(who), Some(weight)) => who.take_request(weight)?,
+            (Some(_), None) => {}
+            (None, _) => self.count_greeting()?,
+        }
+        let entry = entry.ok_or_else(|| unknown(words))?;
+        if !entry.allows(words.len()) {
+            let name = entry.name;
+            let told = format!("wrong number of arguments for '{name}' command");
+            return Err(Refusal::invalid(told));
+        }
+        let is_open = matches!(
+            entry.command,
+            Command::Auth | Command::Hello | Command::Quit | Command::Reset
+        );
+        if !is_open && !self.is_known() {
+            self.who()?;
+        }
+        Ok(entry)
+    }
+
+    /// Ends a connection on which tokens are tried without end.
+    fn count_greeting(&mut self) -> Result<(), Refusal> {
+        /// More than any client's library sends.
+        const MOST: u32 = 100;
+        self.greetings += 1;
+        if self.greetings <= MOST {
+            return Ok(());
+        }
+        self.is_over = true;
+        let told = format!("{MOST} commands came without a token: AUTH is the first");
+        Err(Refusal::new(Kind::Unauthenticated, told))
+    }
+}
+
+/// As Redis says it.
+fn unknown(words: Words<'_>) -> Refusal {
+    /// Of each word, and of how many words.
+    const SHOWN: usize = 64;
+    const WORDS: usize = 8;
+    let shown = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(SHOWN)]).into_owned();
+    let name = shown(words.get(0).unwrap_or_default());
+    let arguments = words.from(1).take(WORDS);
+    let arguments: Vec<_> = arguments
+        .map(|word| format!("'{}' ", shown(word)))
+        .collect();
+    Refusal::invalid(format!(
+        "unknown command '{name}', with args beginning with: {}",
+        arguments.concat()
+    ))
+}
