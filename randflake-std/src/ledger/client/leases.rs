@@ -271,7 +271,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.records.engine.limit_for(self.namespace.span(ttl));
         let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
-        let renewed = self.renew_all(&leases, ttl, |ledger, record| ledger.wrote(record))?;
+        let renewed = self.renew_all(&leases, ttl, Self::wrote)?;
         let ends = renewed.answer.into_iter();
         Ok(Renewed {
             ends: ends
