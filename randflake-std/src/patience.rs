@@ -36,7 +36,8 @@ impl From<&StoreError> for Retry {
             }
             // A machine that has just started has yet to set its clock.
             StoreError::ClockSkew { .. } => Self::Later(None),
-            StoreError::Terms { .. }
+            StoreError::LeaseAhead { .. }
+            | StoreError::Terms { .. }
             | StoreError::Dropped { .. }
             | StoreError::NotNew(_)
             | StoreError::SecretTaken { .. }

@@ -206,6 +206,37 @@ fn a_clock_that_went_back_begins_later_and_one_that_was_far_ahead_is_refused() {
     acquire(&mut place.store(), 3, 1).unwrap();
 }
 
+/// One start with a clock a year ahead: nobody waits for a year, and what to do is said.
+#[test]
+fn a_lease_of_a_clock_a_year_ahead_is_refused_with_the_way_out() {
+    const YEAR_MS: i64 = 365 * 24 * 3_600_000;
+    let place = Place::used();
+    place.step_clock(0, YEAR_MS);
+    let mut store = place.store();
+    let mut grant = acquire_one(&mut store, 1);
+    grant.end = grant.start;
+    store.release(&[grant]).unwrap();
+    drop(store);
+    place.step_clock(0, -YEAR_MS);
+    let mut store = place.store();
+    let refused = acquire(&mut store, 2, 1).unwrap_err();
+    let StoreError::LeaseAhead { ends_in, .. } = &refused else {
+        panic!("{refused:?}")
+    };
+    assert!(
+        *ends_in > core::time::Duration::from_secs(364 * 24 * 3_600),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("remove the file"), "{refused}");
+    // As the lease list shows: no id was issued.
+    let listed = store.list().unwrap().remove(0).grant;
+    assert_eq!(listed.start, listed.end);
+    drop(store);
+    fs::remove_file(place.path()).unwrap();
+    let begins = acquire_one(&mut place.store(), 3).start;
+    assert!(begins < grant.start, "{begins} of {grant:?}");
+}
+
 #[test]
 fn a_second_process_on_the_file_is_refused() {
     let place = Place::used();

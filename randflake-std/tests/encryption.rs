@@ -123,7 +123,22 @@ fn who_encrypts_reads_the_files_that_are_named() {
 #[test]
 fn what_would_not_protect_is_refused() {
     for (url, remedy) in [
-        ("postgres://host/ids?sslmode=prefer", "verify-full"),
+        (
+            "postgres://host/ids?sslmode=prefer",
+            "sslmode=prefer, which is plain wherever an attacker",
+        ),
+        (
+            "mysql://host/ids?sslmode=allow",
+            "write sslmode=verify-full to encrypt, or sslmode=disable",
+        ),
+        (
+            "postgres://host/ids?sslmode=verify-ca",
+            "takes a certificate of another host",
+        ),
+        (
+            "postgres://host/ids?sslmode=hunter2",
+            "verify-full, require and disable",
+        ),
         (
             "postgres://host/ids?sslrootcert=ca.pem",
             "sslmode=verify-full",
@@ -144,7 +159,7 @@ fn what_would_not_protect_is_refused() {
         assert!(matches!(error, StoreError::Invalid(_)), "{error:?}");
         let error = error.to_string();
         assert!(
-            !error.contains("prefer") && !error.contains("ca.pem"),
+            !error.contains("hunter2") && !error.contains("ca.pem"),
             "{error}"
         );
     }

@@ -210,3 +210,35 @@ fn a_copy_with_a_late_clock_is_told_what_became_of_its_lease() {
     let released = told(|original, grants| original.release(grants).unwrap());
     assert_eq!(released, (vec![Err(Loss::Released)], false));
 }
+
+/// A server was restarted and has lost nothing; its clock is the store's. The renewal is the latest that there is.
+#[test]
+fn the_shortest_lasting_ttl_outlasts_a_quarantine_and_shorter_ones_do_not() {
+    let is_renewed = |ttl: Duration| {
+        let clock = Arc::new(ManualClock::at_unix_ms(1_800_000_000_000));
+        let namespace = Namespace::new("orders", Randflake).unwrap();
+        let mut store = MemoryStore::new(namespace.with_max_ttl(ttl), Arc::clone(&clock));
+        let ticks = ttl.as_secs();
+        let request = AcquireRequest {
+            token: token(),
+            holder: "holder",
+            nodes: NodeIds::Any(1),
+            ttl: ticks,
+        };
+        let grants = store.acquire(&request).unwrap().grants;
+        let latest = ttl.mul_f64(1.1 / 3.0).as_millis();
+        clock.advance_ms(latest.try_into().unwrap());
+        store.quarantine().unwrap();
+        store.renew(&grants, ticks).unwrap().ends[0].is_ok()
+    };
+    let least = Namespace::new("orders", Randflake)
+        .unwrap()
+        .min_lasting_ttl();
+    assert_eq!(least, Duration::from_secs(35));
+    let snowflake = Namespace::new("orders", randflake_std::Snowflake).unwrap();
+    assert_eq!(snowflake.min_lasting_ttl(), Duration::from_secs(32));
+    assert!(is_renewed(least));
+    for short in [5, 15, 25, 30] {
+        assert!(!is_renewed(Duration::from_secs(short)), "{short} s");
+    }
+}

@@ -135,7 +135,7 @@ fn options_that_are_not_documented_are_refused_by_name() {
         ("etcds://host", "sslrootcert, sslcert, sslkey"),
         (
             "postgres://host/ids",
-            "sslmode, sslrootcert, sslcert, sslkey, owner",
+            "sslmode, sslrootcert, sslcert, sslkey, owner, application_name, connect_timeout",
         ),
         ("mysql://host/ids", "sslmode, sslrootcert, sslcert, sslkey"),
     ] {

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 use core::hint::black_box;
+use std::env;
 use std::time::Instant;
 
 use sparx::sparx64 as baseline;
@@ -107,19 +108,22 @@ fn main() {
         }
     }
 
-    let mut times: Vec<[f64; PASSES]> = vec![[0.0; PASSES]; cases.len()];
-    for pass in 0..PASSES {
+    // Without `--bench` it is run as a test.
+    let is_bench = env::args().any(|argument| argument == "--bench");
+    let passes = if is_bench { PASSES } else { 1 };
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); cases.len()];
+    for _ in 0..passes {
         for (case, times) in cases.iter_mut().zip(&mut times) {
             let start = Instant::now();
             (case.run)();
-            times[pass] = start.elapsed().as_secs_f64() * 1e9;
+            times.push(start.elapsed().as_secs_f64() * 1e9);
         }
     }
     println!("case,median_ns,fastest_twentieth_ns");
     for (case, times) in cases.iter().zip(&mut times) {
         times.sort_by(f64::total_cmp);
         let per_unit = |ns: f64| ns / f64::from(case.units);
-        let (median, fast) = (per_unit(times[PASSES / 2]), per_unit(times[PASSES / 20]));
+        let (median, fast) = (per_unit(times[passes / 2]), per_unit(times[passes / 20]));
         println!("{},{median:.3},{fast:.3}", case.name);
     }
 }

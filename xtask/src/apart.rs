@@ -72,12 +72,6 @@ pub(crate) const APART: &[Apart] = &[
         main: public_api::main,
     },
     Apart {
-        name: "semver",
-        about: "which version a change of that asks for (cargo-semver-checks), since main or --since REVISION",
-        usage: "usage: cargo xtask semver [--since REVISION]\n",
-        main: public_api::semver,
-    },
-    Apart {
         name: "package",
         about: "each library as it would be published, built from what is in its package",
         usage: "usage: cargo xtask package\n",

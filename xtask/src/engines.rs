@@ -6,8 +6,8 @@ use crate::matrix::{host_tests, separate_test};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{
-    ETCD, IP, LIBFAKETIME, LINUX, MARIADB, MARIADB_INSTALL, MKFS_EXT4, POSTGRES, QEMU_X86, REDIS,
-    Tool, is_root,
+    ETCD, IP, KUBECTL, LIBFAKETIME, LINUX, MARIADB, MARIADB_INSTALL, MKFS_EXT4, OPENSSL, POSTGRES,
+    QEMU_X86, REDIS, REDIS_CLI, Tool, is_root,
 };
 
 /// A tool, and the environment variable that tells tests where it is.
@@ -79,6 +79,19 @@ pub(crate) const OUTAGES: Test = test(
         MARIADB_SERVER,
         FILE_SYSTEM,
         NETWORKS,
+    ],
+);
+
+/// Run by the part `deploy`.
+pub(crate) const DEPLOYMENT: Test = test(
+    "deployment",
+    &[
+        POSTGRES_PROGRAMS,
+        &[
+            (&KUBECTL, "RANDFLAKE_KUBECTL"),
+            (&REDIS_CLI, "RANDFLAKE_REDIS_CLI"),
+            (&OPENSSL, "RANDFLAKE_OPENSSL"),
+        ],
     ],
 );
 

@@ -136,3 +136,11 @@ impl Buildah {
         crate::cargo::shown(&self.command())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_dockerfile_builds_what_the_image_is_tested_with() {
+        assert_eq!(super::as_in_dockerfile(), Ok(()));
+    }
+}

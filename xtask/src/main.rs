@@ -185,7 +185,7 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "deploy",
-        about: "alert rules, dashboard, systemd units, Dockerfile and Kubernetes manifests, by the tools that they are for (promtool, systemd-analyze, python3)",
+        about: "alert rules, dashboard, systemd units, Dockerfile and Kubernetes manifests, by the tools that they are for, and the guide's commands (promtool, systemd-analyze, python3, postgresql, kubectl, openssl, redis-tools)",
         needs: deploy::needs,
         run: deploy::run,
     },

@@ -183,6 +183,7 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "interop", "interop"),
     ("randflake-std", "serve_tools", "serve"),
     ("randflake-std", "serve", "serve"),
+    ("randflake-std", "deployment", "deploy"),
     ("randflake-std", "chaos", "serve"),
     ("randflake-std", "model", "model"),
     ("randflake-std", "processes", "faults"),

@@ -1,5 +1,5 @@
-//! `public-api` and `semver`: what others may call, kept in a file beside each library, and which version a change of it
-//! asks for. No parts of `test`: their tools are built from source, in three minutes and in ten.
+//! `public-api`: what others may call, kept in a file beside each library. No part of `test`: its tool is built from
+//! source, in three minutes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,11 +21,6 @@ struct Subcommand {
 const PUBLIC_API: Subcommand = Subcommand {
     name: "cargo-public-api",
     version: "0.52.0",
-};
-
-const SEMVER: Subcommand = Subcommand {
-    name: "cargo-semver-checks",
-    version: "0.51.0",
 };
 
 impl Subcommand {
@@ -140,27 +135,6 @@ fn is_error(path: &str) -> bool {
     ["Error", "ErrorKind", "BufferTooShort"]
         .iter()
         .any(|end| path.ends_with(end))
-}
-
-/// `cargo xtask semver`, with what was typed behind it.
-pub(crate) fn semver(arguments: &[String]) -> Result<ExitCode, String> {
-    let since = match arguments {
-        [flag, revision] if flag == "--since" => revision,
-        _ => apart::no_arguments(arguments).map(|()| "main")?,
-    };
-    let report = Report::new(false);
-    Ok(apart::run("semver", &[], report, |report| {
-        let Some(tool) = SEMVER.bring(report) else {
-            return;
-        };
-        for library in LIBRARIES {
-            let arguments = ["semver-checks", "--package", library.name];
-            let mut check = program(&tool.to_string_lossy(), &arguments);
-            check.args(["--only-explicit-features", "--baseline-rev", since]);
-            check.args(["--features", &library.all_features()]);
-            report.check(library.name, &mut check);
-        }
-    }))
 }
 
 /// `cargo xtask package`: what would be published of each library.

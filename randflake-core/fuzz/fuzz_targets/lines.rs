@@ -1,7 +1,7 @@
 //! Any ids to text at once, into a buffer of any length: as one by one, or an error and nothing written.
 #![no_main]
 
-use std::fmt::Write;
+use core::fmt::Write;
 
 use libfuzzer_sys::fuzz_target;
 use randflake_core::{Id, Notation};

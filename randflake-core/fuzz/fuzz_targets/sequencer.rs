@@ -1,8 +1,8 @@
 //! Any clock, demand and extension: no id twice, none outside the lease or ahead of the clock.
 #![no_main]
 
+use core::sync::atomic::{AtomicU32, AtomicU64};
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use libfuzzer_sys::fuzz_target;
 use randflake_core::{AtomicWord, Generator, Id, Layout, Lease, ManualClock, Plain, Sonyflake};

@@ -264,6 +264,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         };
         let generation = self.generation.now();
         let (acquired, sent) = self.waiting.acquire(&mut client, wanted, asked)?;
+        client.warn_of_short_ttl();
         let issuers: Result<Vec<_>, _> = acquired
             .grants
             .iter()

@@ -57,6 +57,14 @@ impl StoreClient {
         self.store.namespace().spec()
     }
 
+    /// Tells of a TTL that ends in a quarantine of the server, although nothing was lost.
+    pub(super) fn warn_of_short_ttl(&self) {
+        let least = self.store.namespace().min_lasting_ttl();
+        if self.store.is_on_server() && self.ttl < least {
+            events::short_ttl(self.namespace(), self.ttl, least);
+        }
+    }
+
     /// How many the namespace has.
     pub(super) fn node_ids(&self) -> u64 {
         self.store.namespace().node_ids()

@@ -116,6 +116,10 @@ where
         }
     }
 
+    fn is_on_server(&self) -> bool {
+        self.store.as_ref().is_some_and(LeaseStore::is_on_server)
+    }
+
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
         self.within = Some(node_ids.clone());
         if let Some(store) = &mut self.store {

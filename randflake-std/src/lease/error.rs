@@ -16,6 +16,14 @@ pub enum StoreError {
         /// How long until enough leases end, unless they are renewed.
         retry_in: Duration,
     },
+    /// The last lease of an assigned node id ends more than a day ahead: it was granted by a clock that was that far ahead.
+    /// Nothing is granted before its end.
+    LeaseAhead {
+        /// When it ends, as time since the Unix epoch.
+        ends: Duration,
+        /// How long until then.
+        ends_in: Duration,
+    },
     /// The store is in quarantine: it may have forgotten leases, and grants nothing until all of them have expired.
     Quarantined {
         /// How long that takes.
@@ -62,6 +70,7 @@ pub enum StoreError {
 
 randflake_core::readable_debug!(StoreError {
     Exhausted,
+    LeaseAhead,
     Quarantined,
     ClockSkew,
     Terms,
@@ -79,6 +88,8 @@ randflake_core::readable_debug!(StoreError {
 pub enum StoreErrorKind {
     /// [`StoreError::Exhausted`]
     Exhausted,
+    /// [`StoreError::LeaseAhead`]
+    LeaseAhead,
     /// [`StoreError::Quarantined`]
     Quarantined,
     /// [`StoreError::ClockSkew`]
@@ -115,6 +126,7 @@ impl StoreError {
     pub const fn kind(&self) -> StoreErrorKind {
         match self {
             Self::Exhausted { .. } => StoreErrorKind::Exhausted,
+            Self::LeaseAhead { .. } => StoreErrorKind::LeaseAhead,
             Self::Quarantined { .. } => StoreErrorKind::Quarantined,
             Self::ClockSkew { .. } => StoreErrorKind::ClockSkew,
             Self::Terms { .. } => StoreErrorKind::Terms,
@@ -147,6 +159,15 @@ impl Display for StoreError {
                     span(*retry_in)
                 )
             }
+            Self::LeaseAhead { ends, ends_in } => write!(
+                f,
+                "the last lease of this node id ends at {}, {} ahead, because a clock was that far ahead when it was \
+                 granted, and nothing is granted before. Set the clock, and assign another node id with a file of its own; \
+                 or, if `randflake lease list` shows that this lease ends when it starts, so that no id was issued under \
+                 it, remove the file: the next start waits as for a new one",
+                utc(*ends),
+                span(*ends_in)
+            ),
             Self::Quarantined {
                 retry_in,
                 quarantine,

@@ -6,9 +6,10 @@ use core::time::Duration;
 
 use randflake_core::{AnyLayout, LayoutSpec};
 
+use crate::lease::MAX_SKEW;
 use crate::ledger::{Seal, Terms};
 
-/// The longest TTL that a namespace allows unless it is set: 60 s.
+/// The longest TTL that a namespace allows unless it is set: 60 s, or three ticks of the layout where these are longer.
 pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(60);
 
 /// The longest TTL that is assumed at least of a namespace whose record is not there, where it may have been lost: 300 s.
@@ -99,6 +100,20 @@ impl Namespace {
     pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
         self.terms.max_ttl_ms = Some(ms(max_ttl).max(self.spec().tick_ms()));
         self
+    }
+
+    /// The shortest TTL with which a process keeps its leases through a quarantine of a server that was restarted and has
+    /// lost nothing: 35 s with ticks of a second, 32 s with ticks of a millisecond.
+    ///
+    /// In a quarantine a lease is renewed only while more than 20 s of it are left, twice the skew that clocks may have: one
+    /// that is nearer to its end may have ended by another clock, and the store may have forgotten who has the node id since.
+    /// A lease is renewed when a third of the TTL has passed, and a tenth more at most.
+    #[must_use]
+    pub fn min_lasting_ttl(&self) -> Duration {
+        let tick = Duration::from_millis(self.spec().tick_ms());
+        // What is left of a TTL at its renewal: 1 - 1.1 / 3, which is 19/30. Each end of the span is cut to a tick.
+        let needed = (MAX_SKEW + tick) * 2 * 30 / 19;
+        Duration::from_secs(needed.as_secs() + 1)
     }
 
     /// Lets the namespace take a secret that another namespace of the store took first.

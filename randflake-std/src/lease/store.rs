@@ -32,6 +32,11 @@ pub trait LeaseStore: Send + Debug {
     /// know is proof that the store has forgotten it.
     fn serve_others(&mut self);
 
+    /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
+    fn is_on_server(&self) -> bool {
+        false
+    }
+
     /// From now on it is granted only these node ids. Renewals and releases are as before. A server keeps some node ids from
     /// its clients in this way; processes that do not do so may be granted any.
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>);
@@ -240,6 +245,10 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn serve_others(&mut self) {
         (**self).serve_others();
+    }
+
+    fn is_on_server(&self) -> bool {
+        (**self).is_on_server()
     }
 
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {

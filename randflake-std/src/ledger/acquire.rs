@@ -1,9 +1,13 @@
 //! Granting node ids.
 
+use core::time::Duration;
 use std::collections::BTreeSet;
 
 use super::{Asking, Decision, NodeChange, NodeRecord, Past, Standing, StoreTime, View};
 use crate::lease::{NodeIds, QuarantineCause, StoreError, Token};
+
+/// Nobody waits longer for a lease that a wrong clock has granted.
+const WORTH_WAITING: Duration = Duration::from_secs(24 * 3_600);
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -183,9 +187,13 @@ impl Standing {
                 span
             };
             let near = free_from.saturating_sub(ahead);
-            return Err(StoreError::Exhausted {
-                retry_in: now.until(near),
-            });
+            let retry_in = now.until(near);
+            if retry_in > WORTH_WAITING && former.is_some_and(|former| former.end == free_from) {
+                let ends_in = now.until(free_from);
+                let ends = now.unix.saturating_add(ends_in);
+                return Err(StoreError::LeaseAhead { ends, ends_in });
+            }
+            return Err(StoreError::Exhausted { retry_in });
         }
         Ok(now.tick.max(free_from))
     }

@@ -10,6 +10,7 @@
 //! |-----------------------|-------|--------------------------------------------|
 //! | `lease acquired`      | info  | `node_id`, `start`, `end`, `fencing_token` |
 //! | `waiting for a lease` | warn  | `limit_s`, `error`: a [build](crate::Builder::wait) waits |
+//! | `short TTL`           | warn  | `ttl_s`, `least_s`: leases on a server would not [outlast](crate::lease::Namespace::min_lasting_ttl) a quarantine |
 //! | `leases renewed`      | debug | `count`                                    |
 //! | `lease lost`          | warn  | `node_id`, `reason`: see [`Loss`]          |
 //! | `node ids held`       | info  | `held`, `wanted`: of an elastic handle, when they change |

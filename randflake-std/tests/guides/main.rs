@@ -202,6 +202,11 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
             retry_in: seconds(42),
         }
         .to_string(),
+        StoreError::LeaseAhead {
+            ends: seconds(noon + 365 * 86_400),
+            ends_in: seconds(365 * 86_400),
+        }
+        .to_string(),
         StoreError::Terms {
             stored: key("d8353965"),
             asked: key("990dc77e"),

@@ -102,6 +102,35 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
 }
 
 #[test]
+fn a_url_says_what_it_says_to_other_clients() {
+    let server = PostgresServer::start();
+    let url = server.url("postgres");
+    let of = |options: &str| PostgresStore::open(&format!("{url}?{options}"), &namespace());
+    let mut stores = Vec::new();
+    for (options, name) in [
+        ("connect_timeout=10", "randflake"),
+        (
+            "application_name=orders%20api&connect_timeout=0",
+            "orders api",
+        ),
+        ("application_name=a'b%22&connect_timeout=-1", "a'b\""),
+    ] {
+        stores.push(of(options).unwrap());
+        let shown = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1";
+        let row = server
+            .client("postgres")
+            .query_one(shown, &[&name])
+            .unwrap();
+        assert_eq!(row.get::<_, i64>(0), 1, "{name}");
+    }
+    let refused = of("connect_timeout=hunter2").unwrap_err();
+    assert!(matches!(refused, StoreError::Invalid(_)), "{refused:?}");
+    let refused = refused.to_string();
+    assert!(refused.contains("whole number of seconds"), "{refused}");
+    assert!(!refused.contains("hunter2"), "{refused}");
+}
+
+#[test]
 fn a_task_of_a_runtime_may_use_a_store() {
     let server = PostgresServer::start();
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -62,6 +62,7 @@ fn a_store_that_is_away_past_the_ttl_is_said_once_and_so_is_its_return() {
     let redis = RedisServer::start();
     let server = start(&redis);
     assert_eq!(ready(&server), "ready\n");
+    assert_eq!(said(&server, "from 35s on, leases outlast it"), 1);
     redis.server.suspend();
     server.home().wait_for("ids are issued for another");
     server.home().wait_for("no ids are issued");

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::{fs, io};
 
 use crate::cargo::{program, root};
+use crate::engines;
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
@@ -23,14 +24,15 @@ const PACKAGES: &[&str] = &[
 const MOST_EXPOSED: &str = "--threshold=15";
 
 pub(crate) fn needs() -> Vec<Need> {
-    [&PYTHON, &PROMTOOL, &SYSTEMD_ANALYZE]
-        .map(Need::Tool)
-        .to_vec()
+    let mut needs = engines::DEPLOYMENT.needs();
+    needs.extend([&PYTHON, &PROMTOOL, &SYSTEMD_ANALYZE].map(Need::Tool));
+    needs
 }
 
 pub(crate) fn run(report: &mut Report) {
     units(report);
     manager::run(report);
+    engines::DEPLOYMENT.run(report);
     let promtool = alerts(report);
     let what = "the Grafana dashboard, the Dockerfile and the Kubernetes manifests";
     let Some(venv) = Venv::with(report, "deploy", what, PACKAGES) else {

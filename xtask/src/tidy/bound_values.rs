@@ -94,7 +94,7 @@ mod tests {
             r#"format!("namespace > '{name}' AND kind = 0")"#,
             r#"{ _ = write!(text, "DELETE FROM record WHERE kind = {kind}"); }"#,
             r#"ask(&format!("SET SESSION x = {number}, SELECT 1"))"#,
-            r##"format!(r#"UPDATE record SET value = "{value}""#)"##,
+            "format!(r#\"UPDATE record SET value = \"{value}\"\"#)",
             r#"SETTINGS.replace("{owner}", &owner)"#,
         ] {
             let text = format!("fn a() {{\n    {planted}\n}}\n");
@@ -109,7 +109,7 @@ mod tests {
         for text in [
             r#"fn a() { format!("the namespace {name:?} cannot be read: SET it") }"#,
             r#"fn a() { ask("SELECT value FROM record WHERE namespace = $1", &[name]) }"#,
-            r#"fn a() { text.replace(name, part) }"#,
+            "fn a() { text.replace(name, part) }",
             r#"// format!("SELECT {a} FROM b")"#,
         ] {
             assert_eq!(violations("src/lease/mysql/session.rs", text), [""; 0]);

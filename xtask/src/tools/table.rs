@@ -59,6 +59,20 @@ pub(crate) const REDIS_BENCHMARK: Tool = Tool {
     source: packages(&["redis-tools"], Program("redis-benchmark", AS_GIVEN)),
 };
 
+/// Any version writes what it would send.
+pub(crate) const KUBECTL: Tool = Tool {
+    name: "kubectl",
+    find: || program_file("kubectl"),
+    source: packages(&["kubernetes-client"], Program("kubectl", AS_GIVEN)),
+};
+
+/// Guides make certificates with it.
+pub(crate) const OPENSSL: Tool = Tool {
+    name: "openssl",
+    find: || program_file("openssl"),
+    source: packages(&["openssl"], Program("openssl", AS_GIVEN)),
+};
+
 /// Of the benchmark of the server.
 pub(crate) const WRK: Tool = Tool {
     name: "wrk",

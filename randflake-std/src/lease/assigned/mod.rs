@@ -56,6 +56,7 @@ const GRACE: Duration = Duration::from_millis(200);
 /// | the node id is beyond the layout's        | refused                                               |
 /// | it is asked for a counter                 | refused: it keeps none                                |
 /// | it ends over 20 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
+/// | it ends more than a day ahead             | [refused](StoreError::LeaseAhead), with what to do    |
 ///
 /// Until its lease begins, a handle issues nothing and returns how long to wait. After a kill, the next process waits for
 /// the end of the lease. A renewal is only a write to the disk, so use a TTL of a few seconds instead of the usual 60 s,

@@ -48,9 +48,19 @@ impl Files {
             // Whatever is encrypted is verified too.
             Some("require" | "verify-full") => true,
             Some("disable") => false,
+            Some(known @ ("allow" | "prefer" | "verify-ca")) => {
+                let why = match known {
+                    "verify-ca" => "takes a certificate of another host for the server's",
+                    _ => "is plain wherever an attacker or a mistake asks for it",
+                };
+                return Err(server.refused(&format!(
+                    "has sslmode={known}, which {why}: write sslmode=verify-full to encrypt, or sslmode=disable for a \
+                     plain connection"
+                )));
+            }
             Some(_) => {
                 return Err(server.refused(
-                    "has an sslmode that is not known: the allowed ones are verify-full and disable",
+                    "has an sslmode that is not known: the allowed ones are verify-full, require and disable",
                 ));
             }
         };

@@ -7,6 +7,8 @@ mod session;
 mod statements;
 mod tls;
 
+use core::time::Duration;
+
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
@@ -100,6 +102,19 @@ pub struct Postgres {
     owner: Option<String>,
 }
 
+/// The time for each host, if the URL names one; the time for all of them has a limit of its own.
+fn connect_timeout(server: &Server) -> Result<Option<Duration>, StoreError> {
+    let Some(text) = server.option("connect_timeout") else {
+        return Ok(None);
+    };
+    let seconds: i32 = text.parse().map_err(|_| {
+        server.refused("has a connect_timeout that is not a whole number of seconds")
+    })?;
+    // None, as elsewhere.
+    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
+    Ok(seconds.map(Duration::from_secs))
+}
+
 impl Driver for Postgres {
     type Session = Session;
 
@@ -127,7 +142,11 @@ impl Driver for Postgres {
             None => SslMode::Disable,
         });
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        config.application_name("randflake");
+        let name = server.option("application_name");
+        config.application_name(name.unwrap_or("randflake"));
+        if let Some(limit) = connect_timeout(server)? {
+            config.connect_timeout(limit);
+        }
         Ok(Self {
             config,
             files,

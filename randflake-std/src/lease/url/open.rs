@@ -31,20 +31,24 @@ use crate::segment::SegmentStore;
 /// `Debug` text shows user or password: see [`StoreUrl`](super::StoreUrl).
 ///
 /// Other options than these are refused. `owner` names the role that created the schema, if it is not the URL's user.
-/// The next section describes the `ssl...` options.
+/// `application_name` is what the server shows of a connection (`randflake` unless set). `connect_timeout` is the time for
+/// each host in seconds; a connection is given up after 3 s in any case. The next section describes the `ssl...` options.
 ///
 /// | option                             | URLs                                       |
 /// |------------------------------------|--------------------------------------------|
 /// | `node`                             | `static`                                   |
 /// | `db`                               | `redis+unix`                               |
 /// | `owner`                            | `postgres`, `postgresql`                   |
+/// | `application_name`                 | those                                      |
+/// | `connect_timeout`                  | those                                      |
 /// | `sslmode`                          | `postgres`, `postgresql`, `mysql`          |
 /// | `sslrootcert`, `sslcert`, `sslkey` | those, `redis`, `rediss`, `etcd`, `etcds`  |
 ///
 /// # Encryption
 ///
 /// `rediss://` and `etcds://` use TLS. PostgreSQL, MySQL and `MariaDB` use it with `?sslmode=verify-full` (`require`
-/// means the same here); without the option, or with `disable`, the connection is plain. Each needs its cargo feature,
+/// means the same here); without the option, or with `disable`, the connection is plain. `prefer`, `allow` and `verify-ca`
+/// are refused: they protect from nobody who can change what is sent. Each needs its cargo feature,
 /// such as `redis-tls`. The server's certificate is always verified and must match the host of the URL. For all stores,
 /// the options have the names of PostgreSQL's own clients:
 ///

@@ -34,9 +34,17 @@ pub(super) enum Place {
 }
 
 const BY_SCHEME: &[&str] = &["sslrootcert", "sslcert", "sslkey"];
-const BY_MODE: &[&str] = &["sslmode", "sslrootcert", "sslcert", "sslkey", "owner"];
+const OF_POSTGRES: &[&str] = &[
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "owner",
+    "application_name",
+    "connect_timeout",
+];
 
-const BY_MODE_ALONE: &[&str] = &["sslmode", "sslrootcert", "sslcert", "sslkey"];
+const BY_MODE: &[&str] = &["sslmode", "sslrootcert", "sslcert", "sslkey"];
 
 const MODE: &str = "sslmode=verify-full";
 
@@ -52,8 +60,8 @@ const fn scheme(name: &'static str, engine: Engine) -> Scheme {
     let (place, options, encrypts_by, form) = match engine {
         Engine::Redis => (Place::Host { port: 6_379 }, BY_SCHEME, "rediss://", REDIS),
         Engine::Etcd => (Place::Hosts { port: 2_379 }, BY_SCHEME, "etcds://", ETCD),
-        Engine::Postgres => (Place::Hosts { port: 5_432 }, BY_MODE, MODE, POSTGRES),
-        Engine::Mysql => (Place::Host { port: 3_306 }, BY_MODE_ALONE, MODE, MYSQL),
+        Engine::Postgres => (Place::Hosts { port: 5_432 }, OF_POSTGRES, MODE, POSTGRES),
+        Engine::Mysql => (Place::Host { port: 3_306 }, BY_MODE, MODE, MYSQL),
     };
     Scheme {
         name,

@@ -192,6 +192,10 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         self.seen.serve_others();
     }
 
+    fn is_on_server(&self) -> bool {
+        self.records.engine.has_own_clock()
+    }
+
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
         self.within = Some(node_ids.into_inner());
     }

@@ -41,6 +41,11 @@ pub(crate) fn waiting(namespace: &str, left: Duration, error: &impl Display) {
     warn!(target: TARGET, namespace, limit_s, %error, "waiting for a lease");
 }
 
+pub(crate) fn short_ttl(namespace: &str, ttl: Duration, least: Duration) {
+    let (ttl_s, least_s) = (ttl.as_secs_f64(), least.as_secs_f64());
+    warn!(target: TARGET, namespace, ttl_s, least_s, "short TTL");
+}
+
 pub(crate) fn renewed(namespace: &str, count: usize) {
     debug!(target: TARGET, namespace, count, "leases renewed");
 }

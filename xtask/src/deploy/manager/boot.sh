@@ -1,6 +1,6 @@
-# Boots systemd as process 1 of namespaces of its own, with the units of the guide, and lets `check.sh` decide.
+# Boots systemd as process 1 of namespaces of its own, with the files of the guide, and lets `check.sh` decide.
 #
-# Arguments: a folder with `units`, `check.sh` and the program `randflake`; a control group to make; `inner` once inside.
+# Arguments: a folder with `deploy`, `guide.sh`, `check.sh` and the program `randflake`; a control group to make; `inner` once inside.
 set -eu
 folder=$1 group=$2
 
@@ -29,7 +29,6 @@ for name in bin lib lib64 sbin; do
     ln -s "usr/$name" "$name"
 done
 mount -t tmpfs -o mode=0755 tmpfs usr/local/bin
-cp "$folder/randflake" usr/local/bin/
 mount -t tmpfs -o mode=0755 tmpfs run
 mount -t proc proc proc
 mount -t sysfs sysfs sys
@@ -43,13 +42,16 @@ mkdir dev/shm
 echo 'root:x:0:0::/root:/bin/sh' >etc/passwd
 echo 'root:x:0:' >etc/group
 touch etc/machine-id
-cp -r "$folder/units" etc/systemd/system
+mkdir etc/systemd/system
 # What the guide's units and a shutdown refer to.
 for name in basic exit final multi-user network-online shutdown sockets sysinit umount; do
     cp "/usr/lib/systemd/system/$name.target" etc/systemd/system/
 done
 cp /usr/lib/systemd/system/systemd-exit.service etc/systemd/system/
-cp "$folder/check.sh" root/
+cp -r "$folder/check.sh" "$folder/guide.sh" root/
+mkdir -p root/clone/docs root/clone/target/release
+cp -r "$folder/deploy" root/clone/docs/
+cp "$folder/randflake" root/clone/target/release/
 touch run/console
 mount --bind "$folder/console" run/console
 ln -s /run/console dev/console

@@ -1,4 +1,5 @@
-# Installs the units as the guide says, and uses the service as its operator and its clients do. Runs in the booted tree.
+# Runs the guide's commands, and uses the service as its operator and its clients do. Runs in the booted tree, beside
+# `clone` with the guide's files and the program; `guide.sh` has the commands.
 set -eu
 
 fail() {
@@ -35,15 +36,16 @@ id() {
     echo "ok: an id ($2)"
 }
 
-cd /root
-mkdir -p /etc/sysusers.d /etc/randflake
-cp /etc/systemd/system/randflake.sysusers.conf /etc/sysusers.d/randflake.conf
-systemd-sysusers 2>/dev/null
-chmod 0755 /etc/randflake
-randflake keygen --out randflake.key
-first=$(randflake token new --file tokens --name first --scopes ids,leases --namespaces default)
-install -m 0400 randflake.key /etc/randflake/
-install -m 0640 -g randflake tokens /etc/randflake/
+cd /root/clone
+program=target/release/randflake
+$program keygen --out randflake.key
+first=$($program token new --file tokens --name first --scopes ids,leases --namespaces default)
+# The program is built already, and this tree has no database.
+sed '/^cargo build /d; s|RANDFLAKE_STORE=[^'"'"']*|RANDFLAKE_STORE=sqlite:/var/lib/randflake/leases.db|' ../guide.sh >commands
+start=$(tail -n 1 commands)
+sed -i '$d' commands
+. ./commands 2>/dev/null
+echo "ok: the guide's commands are done, but for: $start"
 
 # What is not the guide's: where its messages are seen, and a watchdog that a test can wait for.
 mkdir /etc/systemd/system/randflake.service.d
@@ -59,9 +61,18 @@ systemctl daemon-reload
 systemctl start any.service
 echo 'services are confined'
 
-systemctl start randflake-resp.socket randflake-http.socket
+mv /etc/randflake/environment kept
+eval "$start" 2>/dev/null && fail "it starts without its environment"
+is Result resources
+mv kept /etc/randflake/environment
+systemctl stop randflake.service randflake-resp.socket randflake-http.socket
+systemctl reset-failed
+eval "$start" 2>/dev/null || fail "the guide does not start it"
+is ActiveState active
+systemctl stop randflake.service 2>/dev/null
 
 is ActiveState inactive
+is ActiveState active randflake-resp.socket
 id "$first" "socket activation"
 is ActiveState active
 is SubState running

@@ -59,11 +59,20 @@ fn folder() -> io::Result<Scratch> {
     fs::write(place("check.sh"), include_str!("check.sh"))?;
     fs::write(place("console"), "")?;
     fs::copy(target().join("debug/randflake"), place("randflake"))?;
-    let units = place("units");
-    fs::create_dir(&units)?;
+    let units = place("deploy/systemd");
+    fs::create_dir_all(&units)?;
     for unit in files_of(&docs("deploy/systemd")) {
         let name = unit.file_name().map_or(Path::new(""), Path::new);
         fs::copy(&unit, units.join(name))?;
     }
+    let guide = fs::read_to_string(docs("deploy/README.md"))?;
+    fs::write(place("guide.sh"), commands(&guide).unwrap_or_default())?;
     Ok(scratch)
+}
+
+/// What the guide types to install the service.
+fn commands(guide: &str) -> Option<&str> {
+    let (_, section) = guide.split_once("\n## systemd\n")?;
+    let (_, block) = section.split_once("```sh\n")?;
+    Some(block.split_once("```")?.0)
 }

@@ -101,6 +101,9 @@ impl Args {
             .map_err(|error| Failure::failed(format!("signals cannot be watched: {error}")))?;
         let (stop, stopping) = watch::channel(false);
         let mut listening = self.listen(sockets, tls.as_ref(), service, &stopping)?;
+        if !self.namespaces.is_local()? {
+            warn_of_short_ttl(service, leasing.ttl);
+        }
         let mut starting = start(service, &leasing);
         tokio::spawn(system::watchdog());
         tokio::spawn(incidents::watch(Arc::clone(service)));
@@ -202,6 +205,22 @@ fn check_reach(sockets: &Sockets, has_tokens: bool, has_tls: bool) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Says where a restart of the lease store alone would stop ids for the whole quarantine.
+fn warn_of_short_ttl(service: &Service, ttl: Duration) {
+    for space in service.spaces() {
+        let least = space.namespace().min_lasting_ttl();
+        if ttl < least {
+            say(&format!(
+                "warning: namespace {:?}: with --ttl={} no ids are issued for the whole quarantine after a restart of the \
+                 lease store, also if it has lost nothing: from {} on, leases outlast it",
+                space.name(),
+                span(ttl),
+                span(least)
+            ));
+        }
+    }
 }
 
 /// Acquires the first leases of each namespace.
