@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::handle::BuildError;
 #[cfg(feature = "ticket")]
 use crate::lease::DeviceLeaseError;
-use crate::lease::StoreError;
+use crate::lease::{DeviceError, StoreError};
 use crate::segment::CounterError;
 
 /// How often something is tried without a limit when its outcome is unknown.
@@ -64,6 +64,15 @@ impl From<&CounterError> for Retry {
             CounterError::Lost { .. } | CounterError::Invalid(_) | CounterError::Unusable(_) => {
                 Self::Never
             }
+        }
+    }
+}
+
+impl From<&DeviceError> for Retry {
+    fn from(error: &DeviceError) -> Self {
+        match error {
+            DeviceError::Store(error) => error.into(),
+            _ => Self::Never,
         }
     }
 }

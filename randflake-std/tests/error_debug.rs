@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use randflake_std::lease::{EngineError, Namespace, StoreError};
+use randflake_std::lease::{DeviceError, EngineError, Namespace, StoreError};
 use randflake_std::private_file::{Reason, Refusal};
 use randflake_std::randflake_core::internal::PutError;
 use randflake_std::randflake_core::segment::ReserveError;
@@ -102,6 +102,10 @@ fn of_std() -> Vec<(&'static str, String)> {
     vec![
         shown(engine(), "EngineError"),
         shown(StoreError::Unusable(engine()), "StoreError::Unusable"),
+        shown(
+            DeviceError::Exhausted { device_id: 5 },
+            "DeviceError::Exhausted",
+        ),
         shown(
             Namespace::new("A", Randflake).unwrap_err(),
             "NamespaceError",

@@ -267,6 +267,7 @@ fn check_right(client: Client, method: &Method, path: &str) {
         }
         "/v1/inspect" => (is_read || *method == Method::POST) && client.has("inspect"),
         "/v1/explain" => is_read && client.has("inspect"),
+        "/v1/devices" => (is_read || *method == Method::POST) && client.has("admin"),
         "/v1/status" | "/metrics" => is_read && client.has("admin"),
         _ => false,
     };

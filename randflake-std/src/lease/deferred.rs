@@ -5,8 +5,9 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::{
-    AcquireRequest, Acquired, Explained, Finding, Grant, History, LeaseStore, Namespace,
-    PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
+    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
+    History, LeaseStore, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
+    RequestId, StoreError,
 };
 use crate::ledger::{Loss, Seal};
 
@@ -162,6 +163,14 @@ where
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         self.store()?.history(node_ids)
+    }
+
+    fn device(
+        &mut self,
+        device_id: u64,
+        request: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError> {
+        self.store()?.device(device_id, request)
     }
 
     fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {

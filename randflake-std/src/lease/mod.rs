@@ -13,6 +13,7 @@ mod assigned;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database;
 mod deferred;
+pub(crate) mod device;
 #[cfg(any(
     feature = "redis",
     feature = "etcd",
@@ -58,6 +59,7 @@ pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
 #[doc(hidden)]
 pub use database::Database;
 pub use deferred::deferred;
+pub use device::{Device, DeviceError, DeviceRequest, MAX_COUNTER_STEP};
 pub use engine_error::{EngineError, EngineErrorKind};
 pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "etcd")]

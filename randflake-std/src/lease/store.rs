@@ -7,8 +7,8 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, Lease, LeaseError};
 
 use super::{
-    Explained, Finding, History, LastWrite, Namespace, PresentedGrant, PresentedRenewal,
-    Quarantine, RequestId, StoreError, Token,
+    Device, DeviceError, DeviceRequest, Explained, Finding, History, LastWrite, Namespace,
+    PresentedGrant, PresentedRenewal, Quarantine, RequestId, StoreError, Token,
 };
 use crate::ledger::{Loss, Seal};
 
@@ -123,6 +123,18 @@ pub trait LeaseStore: Send + Debug {
     ///
     /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError>;
+
+    /// Reads or writes the record of a device that gets its leases by tickets: whose it is, and the counter of its last
+    /// ticket. Returns it as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`]; after [`StoreError::Unavailable`] the counter may have been taken: take the next one.
+    fn device(
+        &mut self,
+        device_id: u64,
+        request: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError>;
 
     /// Creates the namespace if it is not there, by this store's terms, without a lease. Returns the quarantine that it is in:
     /// on a server a namespace that is not there may have been lost.
@@ -290,6 +302,14 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         (**self).history(node_ids)
+    }
+
+    fn device(
+        &mut self,
+        device_id: u64,
+        request: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError> {
+        (**self).device(device_id, request)
     }
 
     fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {

@@ -15,8 +15,8 @@ use crate::holder::DEVICE;
 ///
 /// The server renews the lease like any holder, and sends a ticket after each renewal; the device can issue until its
 /// last ticket expires. After a restart, or on another server, [`find`](Self::find) and [`all`](Self::all) return the
-/// live leases from the store. The server itself stores only the counter of each device's last ticket: the next one
-/// must be higher.
+/// live leases from the store. The store also keeps whose each device is and the counter of its last ticket: take the next
+/// one with [`LeaseStore::device`] before each ticket, or keep it yourself. The next one must be higher.
 ///
 /// ```
 /// # use std::sync::Arc;

@@ -78,7 +78,7 @@ pub trait Engine: Send + Debug {
     /// As for `write`.
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError>;
 
-    /// Removes the namespace's texts of node ids, pages, hints and the history, if the text of [`Key::Namespace`] is this
+    /// Removes the namespace's texts of node ids, pages, hints, the history and devices, if the text of [`Key::Namespace`] is this
     /// one.
     ///
     /// # Errors
@@ -142,6 +142,8 @@ pub enum Key {
     Hint(u32),
     /// An earlier lease of a node id, and its place among those: see [`Past`](super::Past).
     Past(u32, u16),
+    /// A device that gets its leases by tickets: see [`Device`](crate::lease::Device).
+    Device(u64),
 }
 
 impl Key {
@@ -155,6 +157,9 @@ impl Key {
             Self::Page(page) => (3, page.into()),
             Self::Hint(place) => (4, place.into()),
             Self::Past(node_id, place) => (5, u64::from(node_id) << u16::BITS | u64::from(place)),
+            // Tables' numbers are signed, so there is a kind for each half.
+            Self::Device(device) if device < HALF => (7, device),
+            Self::Device(device) => (8, device - HALF),
         }
     }
 
@@ -173,10 +178,15 @@ impl Key {
                 let place = u16::try_from(number & u64::from(u16::MAX)).ok()?;
                 Some(Self::Past(node_id, place))
             }
+            7 => (number < HALF).then_some(Self::Device(number)),
+            8 => (number < HALF).then(|| Self::Device(number + HALF)),
             _ => None,
         }
     }
 }
+
+/// Half of all device numbers.
+const HALF: u64 = 1 << 63;
 
 /// Keys to read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,6 +16,7 @@ mod change;
 mod claim;
 mod client;
 mod counter;
+mod device;
 mod engine;
 mod fresh;
 mod hints;
@@ -39,6 +40,7 @@ pub use claim::{CLAIM_KIND, Claim};
 pub use client::Ledger;
 pub(crate) use client::{NAMES_LISTED, all, find, names};
 pub use counter::{CounterRecord, CounterView};
+pub use device::DeviceRecord;
 pub use engine::{Before, Engine, Entry, Key, Keys, Reading, Write};
 pub use past::Past;
 pub use quarantine::{

@@ -5,8 +5,8 @@ use core::str::FromStr;
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 
 use super::base36::{self, Base36};
-use super::{CounterRecord, NamespaceRecord, NodeRecord, Past, Reason, Seal, Terms};
-use crate::lease::{QuarantineCause, Token};
+use super::{CounterRecord, DeviceRecord, NamespaceRecord, NodeRecord, Past, Reason, Seal, Terms};
+use crate::lease::{Device, QuarantineCause, Token};
 
 /// Of what is kept, in all engines: another one is a newer program's.
 pub const VERSION: u32 = 1;
@@ -182,6 +182,39 @@ impl Reason {
             },
             is_dropped: cause == DROPPED,
         })
+    }
+}
+
+impl DeviceRecord {
+    /// The record.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Self { device, nonce } = self;
+        let (counter, owner) = (device.last_counter, &device.owner);
+        format!("{VERSION}:{counter}:{nonce:016x}:{owner}")
+    }
+
+    /// The record of a text.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says what it is instead.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        let rest = current(text)?;
+        let read = || {
+            let mut parts = rest.splitn(3, ':');
+            let mut part = || parts.next();
+            let last_counter = number(part()?)?;
+            let record = Self {
+                nonce: hex(part()?)?,
+                device: Device {
+                    owner: part()?.to_owned(),
+                    last_counter,
+                },
+            };
+            (record.to_text() == text).then_some(record)
+        };
+        read().ok_or_else(|| "it is damaged".to_owned())
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 33] = [
     "keygen",
     "generate",
     "explain",
@@ -29,11 +29,15 @@ const COMMANDS: [&str; 29] = [
     "lease quarantine",
     "lease init",
     "lease ticket",
+    "lease device",
     "lease provision",
     "doctor",
     "serve",
     "token",
     "token new",
+    "token list",
+    "token rotate",
+    "token revoke",
     "completions",
     "man",
 ];

@@ -269,3 +269,49 @@ fn a_node_id_can_be_chosen() {
     let refused = user.run_keyed(&["generate", "--node-id", "1", "--node-ids", "2"]);
     assert_eq!(refused.status, Some(2), "{refused:?}");
 }
+
+/// A URL with a password does not have to be an argument, which every user of the machine can list.
+#[test]
+fn the_url_of_the_store_is_read_from_a_file() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let user = User::new();
+    let file = user.path("store");
+    let file = file.to_str().unwrap();
+    let place = user.path("other.db");
+    fs::write(file, format!("\nsqlite:{}\n", place.display())).unwrap();
+    fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
+    user.run_keyed(&["generate", "--store-file", file]).ok();
+    assert!(place.exists() && !user.state("leases.db").exists());
+    let listed = user.run_in(
+        &[("RANDFLAKE_STORE_FILE", file)],
+        &["lease", "list", "--all"],
+    );
+    listed.ok();
+    let both = [
+        "lease",
+        "list",
+        "--store-file",
+        file,
+        "--store",
+        "sqlite:x.db",
+    ];
+    let told = user.run_keyed(&both).fails(2);
+    assert!(told.contains("cannot be used with"), "{told}");
+
+    fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+    let told = user
+        .run_keyed(&["lease", "list", "--store-file", file])
+        .fails(1);
+    assert!(
+        told.contains("the store, ") && told.contains("0600"),
+        "{told}"
+    );
+    fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
+    fs::write(file, "redis://a\nredis://b\n").unwrap();
+    let told = user
+        .run_keyed(&["lease", "list", "--store-file", file])
+        .fails(1);
+    assert!(told.contains("it must have one line"), "{told}");
+}

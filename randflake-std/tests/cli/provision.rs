@@ -261,3 +261,25 @@ fn what_makes_no_image_is_said_and_nothing_is_written() {
         assert!(!user.path("no.hex").exists());
     }
 }
+
+/// A device that is provisioned once more still refuses the tickets that it has had.
+#[test]
+fn a_device_is_registered_once() {
+    let user = User::new();
+    let run = |out: &str, more: &[&str]| {
+        let out = user.argument(out);
+        let device = ["--horizon-at", "0", "--device", "d0e5", "--out", &out];
+        user.run(&[BASE, &device, more].concat())
+    };
+    // No namespace, and no image of a device that gets no tickets.
+    run("first.hex", &[]).fails(1);
+    assert!(!user.path("first.hex").exists());
+    user.run(&["lease", "init"]).ok();
+    run("first.hex", &["--owner", "meters"]).ok();
+    let told = || user.run(&["lease", "device", "d0e5"]).ok();
+    assert!(told().ends_with("owned by meters; its last ticket has counter 0\n"));
+    user.run(&["lease", "device", "d0e5", "--counter", "7"])
+        .ok();
+    run("second.hex", &[]).ok();
+    assert!(told().ends_with("owned by meters; its last ticket has counter 7\n"));
+}

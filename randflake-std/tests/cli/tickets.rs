@@ -11,6 +11,17 @@ fn key() -> [u8; 16] {
     core::array::from_fn(|at| u8::try_from(at).unwrap())
 }
 
+/// Someone whose store knows the device.
+fn registered() -> User {
+    let user = User::new();
+    user.run(&["lease", "init"]).ok();
+    let told = user
+        .run(&["lease", "device", "d0e5", "--counter", "0"])
+        .ok();
+    assert!(told.contains("owned by nobody"), "{told}");
+    user
+}
+
 fn ticket(user: &User, more: &[&str]) -> Vec<u8> {
     let arguments = [&["lease", "ticket", "--device", "d0e5"], more].concat();
     let answer = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);
@@ -25,7 +36,7 @@ fn ticket(user: &User, more: &[&str]) -> Vec<u8> {
 
 #[test]
 fn a_device_accepts_one_ticket_after_the_other() {
-    let user = User::new();
+    let user = registered();
     let mut reader = TicketReader::new(DEVICE, 0);
     let tickets = [(); 2].map(|()| ticket(&user, &[]));
     let leases = [0, 1].map(|at| {
@@ -45,49 +56,19 @@ fn a_device_accepts_one_ticket_after_the_other() {
     assert!(list.contains("device/000000000000d0e5"), "{list}");
 }
 
-/// What a link leads to is neither emptied nor written.
-#[cfg(unix)]
-#[test]
-fn a_link_in_the_tickets_folder_is_refused() {
-    use std::fs;
-
-    let user = User::new();
-    ticket(&user, &[]);
-    let victim = user.path("victim");
-    for name in ["lock", "000000000000d0e5", "000000000000d0e5.new"] {
-        fs::write(&victim, "7\n").unwrap();
-        let path = user.state("tickets").join(name);
-        _ = fs::remove_file(&path);
-        std::os::unix::fs::symlink(&victim, &path).unwrap();
-        let arguments = ["lease", "ticket", "--device", "d0e5"];
-        let answer = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);
-        let said = format!("tickets/{name} is a symbolic link");
-        assert!(answer.stderr.contains(&said), "{}", answer.stderr);
-        assert_eq!(fs::read_to_string(&victim).unwrap(), "7\n");
-        fs::remove_file(path).unwrap();
-    }
-    // What is there is kept: only a regular lock file is locked, never emptied.
-    fs::write(user.state("tickets/lock"), "kept").unwrap();
-    ticket(&user, &[]);
-    assert_eq!(
-        fs::read_to_string(user.state("tickets/lock")).unwrap(),
-        "kept"
-    );
-}
-
 #[test]
 fn time_and_counter_may_be_given() {
-    let user = User::new();
+    let user = registered();
     let mut reader = TicketReader::new(DEVICE, 8);
     let bytes = ticket(&user, &["--counter", "9", "--ttl-s", "20"]);
     let lease = reader.accept::<Randflake>(&bytes, &key(), None).unwrap();
     assert_eq!((lease.ticks(), reader.last_counter()), (20, 9));
 }
 
-/// The device could not keep it.
+/// A device that accepts a counter refuses all below it, for good.
 #[test]
-fn the_last_counter_is_refused_and_nothing_is_leased() {
-    let user = User::new();
+fn a_counter_rises_by_a_step_and_nothing_is_leased_otherwise() {
+    let user = registered();
     let run = |more: &[&str]| {
         let arguments = [&["lease", "ticket", "--device", "d0e5"], more].concat();
         user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments)
@@ -96,22 +77,53 @@ fn the_last_counter_is_refused_and_nothing_is_leased() {
         let refused = run(&["--counter", counter]);
         assert!(refused.stderr.contains("1 to 1073741823 are allowed"));
     }
-    assert!(!user.state("leases.db").exists());
+    for counter in ["1001", "1073741823"] {
+        let said = run(&["--counter", counter]).fails(2);
+        assert!(said.contains("1 to 1000 are allowed after 0"), "{said}");
+    }
+    assert!(user.run(&["lease", "list", "--json"]).ok().is_empty());
 
+    // Where the device itself reports the last one.
+    let told = user
+        .run(&["lease", "device", "d0e5", "--counter", "1073741822"])
+        .ok();
+    assert!(told.ends_with("has counter 1073741822\n"), "{told}");
     let mut reader = TicketReader::new(DEVICE, 0);
     let bytes = ticket(&user, &["--counter", "1073741823"]);
     reader.accept::<Randflake>(&bytes, &key(), None).unwrap();
-    std::fs::create_dir_all(user.state("tickets")).unwrap();
-    let kept = user.state("tickets/000000000000d0e5");
-    std::fs::write(&kept, "1073741823\n").unwrap();
-    let refused = run(&[]);
-    let said = "it has reached its end, 1073741823";
-    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    let said = run(&[]).fails(1);
+    assert!(said.contains("has reached its end, 1073741823"), "{said}");
+}
+
+#[test]
+fn a_device_is_registered_before_it_gets_tickets() {
+    let user = User::new();
+    user.run(&["lease", "device", "d0e5", "--counter", "0"])
+        .fails(1);
+    user.run(&["lease", "init"]).ok();
+    let arguments = ["lease", "ticket", "--device", "d0e5"];
+    let answer = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);
+    let said = answer.fails(1);
+    let what_to_do = "randflake lease device 000000000000d0e5 --counter N";
+    assert!(said.contains(what_to_do), "{said}");
+    let said = user
+        .run(&["lease", "device", "d0e5", "--owner", "meters"])
+        .fails(1);
+    assert!(said.contains(what_to_do), "{said}");
+    user.run(&["lease", "device", "d0e5", "--counter", "41"])
+        .ok();
+    // Who operates the store makes tickets for every device.
+    user.run(&["lease", "device", "d0e5", "--owner", "meters"])
+        .ok();
+    ticket(&user, &[]);
+    let told = user.run(&["lease", "device", "D0E5"]).ok();
+    let now = "device 000000000000d0e5 is owned by meters; its last ticket has counter 42\n";
+    assert_eq!(told, now);
 }
 
 #[test]
 fn a_renewed_lease_goes_on_under_the_next_counter() {
-    let user = User::new();
+    let user = registered();
     let mut reader = TicketReader::new(DEVICE, 0);
     let first = ticket(&user, &["--ttl-s", "10"]);
     let renewed = ticket(&user, &["--ttl-s", "60", "--renew"]);
@@ -131,7 +143,7 @@ fn a_renewed_lease_goes_on_under_the_next_counter() {
 
 #[test]
 fn a_device_gives_back_what_it_has_not_used() {
-    let user = User::new();
+    let user = registered();
     let bytes = ticket(&user, &["--ttl-s", "60"]);
     let lease = TicketReader::new(DEVICE, 0)
         .accept::<Randflake>(&bytes, &key(), None)

@@ -41,6 +41,8 @@ fn a_ticket_waits_for_the_end_of_a_quarantine() {
     let user = User::new();
     user.run(&["lease", "init"]).ok();
     user.run(&["lease", "quarantine"]).ok();
+    user.run(&["lease", "device", "d0e5", "--counter", "0"])
+        .ok();
     let arguments = ["lease", "ticket", "--device", "d0e5", "--wait", "10m"];
     let mut waiting = user
         .command(&arguments)

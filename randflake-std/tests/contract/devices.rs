@@ -4,7 +4,10 @@ use core::time::Duration;
 
 use randflake_core::{Layout, Lease, TicketError, TicketReader};
 use randflake_std::Secret;
-use randflake_std::lease::{DeviceLease, DeviceLeaseError, Grant};
+use randflake_std::lease::{
+    Device, DeviceError, DeviceLease, DeviceLeaseError, DeviceRequest, Grant, LeaseStore,
+    MAX_COUNTER_STEP,
+};
 
 use super::{Backend, Eight, TTL, acquire_one, eight, record_of, tick_at, ticks};
 
@@ -117,4 +120,66 @@ pub(crate) fn a_released_lease_of_a_device_is_free(backend: &impl Backend) {
     assert!(matches!(lost, DeviceLeaseError::Lost { .. }), "{lost:?}");
     let now = tick_at(store.now().unwrap());
     assert!(now < end - 20, "the store's clock stands in this test");
+}
+
+fn next(
+    store: &mut dyn LeaseStore,
+    device: u64,
+    owner: &str,
+    counter: Option<u32>,
+) -> Result<u32, DeviceError> {
+    let owner = Some(owner);
+    let taken = store.device(device, &DeviceRequest::NextTicket { owner, counter })?;
+    Ok(taken.last_counter)
+}
+
+fn register(
+    store: &mut dyn LeaseStore,
+    device: u64,
+    owner: Option<&str>,
+    reported: Option<u32>,
+) -> Result<Device, DeviceError> {
+    store.device(device, &DeviceRequest::Register { owner, reported })
+}
+
+pub(crate) fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
+    let mut first = backend.open(&eight("meters")).unwrap();
+    acquire_one(&mut *first, 1);
+    let mut second = backend.open(&eight("meters")).unwrap();
+    // Also numbers that a table's signed ones do not have.
+    for device in [0, DEVICE, u64::MAX >> 1, 1 << 63, u64::MAX] {
+        let unknown = first.device(device, &DeviceRequest::Look).unwrap_err();
+        assert!(matches!(unknown, DeviceError::Unknown { .. }), "{unknown}");
+        // Nobody takes a device by asking first.
+        let refused = next(&mut *first, device, "a", None).unwrap_err();
+        assert!(matches!(refused, DeviceError::NotOwned { .. }), "{refused}");
+        register(&mut *first, device, Some("a"), Some(0)).unwrap();
+        assert_eq!(next(&mut *first, device, "a", None).unwrap(), 1);
+        assert_eq!(next(&mut *second, device, "a", Some(7)).unwrap(), 7);
+        // The counter that made the device refuse every ticket.
+        for (owner, counter) in [("b", Some(1_073_741_823)), ("b", None), ("", None)] {
+            let refused = next(&mut *second, device, owner, counter).unwrap_err();
+            assert!(matches!(refused, DeviceError::NotOwned { .. }), "{refused}");
+        }
+        for counter in [7, 8 + MAX_COUNTER_STEP, 1_073_741_823] {
+            let refused = next(&mut *second, device, "a", Some(counter)).unwrap_err();
+            assert!(
+                matches!(refused, DeviceError::Counter { last: 7, .. }),
+                "{refused}"
+            );
+        }
+        let moved = register(&mut *second, device, Some("b"), None).unwrap();
+        assert_eq!((&*moved.owner, moved.last_counter), ("b", 7));
+        assert!(next(&mut *first, device, "a", None).is_err());
+        assert_eq!(next(&mut *first, device, "b", None).unwrap(), 8);
+    }
+    // Each is one.
+    assert_eq!(
+        second
+            .device(DEVICE, &DeviceRequest::Look)
+            .unwrap()
+            .last_counter,
+        8
+    );
+    assert!(register(&mut *first, DEVICE + 1, Some("a"), None).is_err());
 }

@@ -136,6 +136,7 @@ macro_rules! contract {
         $crate::contract! { $backend;
             a_device_is_served_by_one_server_after_the_other,
             a_released_lease_of_a_device_is_free,
+            a_device_has_an_owner_and_a_counter,
         }
     };
     ($backend:expr; $($name:ident,)*) => {

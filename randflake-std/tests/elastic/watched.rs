@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use randflake_core::Sparx64;
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Finding, Grant, History, LeaseStore, Loss, Namespace, PresentedGrant,
-    PresentedRenewal, Quarantine, Record, Renewed, RequestId, StoreError,
+    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
+    LeaseStore, Loss, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
+    RequestId, StoreError,
 };
 use randflake_std::{Handle, Id};
 
@@ -126,6 +127,14 @@ impl LeaseStore for Watched {
 
     fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         self.store.history(node_ids)
+    }
+
+    fn device(
+        &mut self,
+        device_id: u64,
+        request: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError> {
+        self.store.device(device_id, request)
     }
 
     fn quarantine(&mut self) -> Result<Duration, StoreError> {

@@ -230,6 +230,24 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
     }
 }
 
+/// Without it, versions are built that nobody has tested.
+#[test]
+fn installations_take_the_versions_of_the_lock_file() {
+    let mut lines = 0;
+    for (path, text) in documents() {
+        for command in text.split("cargo install ").skip(1) {
+            assert!(
+                command.starts_with("--locked "),
+                "{}: cargo install {}",
+                path.display(),
+                command.lines().next().unwrap()
+            );
+            lines += 1;
+        }
+    }
+    assert!(lines > 4);
+}
+
 #[test]
 fn commands_of_the_guides_are_there_with_their_options() {
     let mut shown = BTreeSet::new();

@@ -28,12 +28,12 @@ def issue(generators):
     return [generator.generate() for _ in range(int(count)) for generator in generators]
 
 
-taken = run("acquire", "-n", "2", "--ttl", "60s", "--holder", "python")
+taken = run("acquire", "-n", "2", "--ttl", "30s", "--holder", "python")
 generators = [
     v2.Generator(v2.Config(package_lease(lease), bytes.fromhex(secret))) for lease in taken["leases"]
 ]
 ids = issue(generators)
-renewed = run("renew", "--request", str(uuid.uuid4()), "--ttl", "5m", stdin=json.dumps(taken).encode())
+renewed = run("renew", "--request", str(uuid.uuid4()), "--ttl", "60s", stdin=json.dumps(taken).encode())
 for generator, lease in zip(generators, renewed["leases"]):
     generator.extend_lease(package_lease(lease))
 ids += issue(generators)

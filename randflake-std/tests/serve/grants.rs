@@ -114,3 +114,40 @@ fn a_request_has_a_name_of_its_own() {
     let told = renew(&mut client, &renewed, "always-the-same");
     assert!(told.contains("needs a new name"), "{told}");
 }
+
+/// Another client knows a device's lease from the list.
+#[test]
+fn the_lease_of_a_device_is_renewed_by_its_tickets_alone() {
+    let server = Server::start();
+    let mut client = server.connect();
+    let tool = |words: &[&str]| {
+        let mut tool = server.home().tool(words);
+        let key = "000102030405060708090a0b0c0d0e0f";
+        let output = tool.env("RANDFLAKE_TICKET_KEY", key).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    tool(&["lease", "device", "d0e5", "--counter", "0"]);
+    tool(&["lease", "ticket", "--device", "d0e5", "--ttl-s", "30"]);
+    let rows = || ask(&mut server.connect(), &["LEASE.LIST", "default"]);
+    let listed = rows();
+    let row = listed.split(' ').find(|row| row.contains("device/"));
+    let row: Value = json(row.unwrap());
+    let mut forged = json(&acquire(&mut client));
+    for name in ["node", "start_unix_ms", "end_unix_ms", "fencing_token"] {
+        forged["leases"][0][name] = row[name].clone();
+    }
+    let forged = forged.to_string();
+    let renewed = json(&renew(&mut client, &forged, "renewal-1"));
+    assert_eq!(renewed["lost"][0]["node"], row["node"], "{renewed}");
+    let release = ["LEASE.RELEASE", &forged, "REQUEST", "release-1"];
+    client.ask(&release);
+    assert!(rows().contains(&format!("\"end_unix_ms\":{}", row["end_unix_ms"])));
+    let held = [
+        "LEASE.ACQUIRE",
+        "default",
+        "HOLDER",
+        "device/000000000000d0e5",
+    ];
+    let told = client.ask(&held);
+    assert!(told.contains("do not begin with device/"), "{told}");
+}

@@ -108,3 +108,40 @@ fn a_store_that_forgot_is_said_once_with_how_long_it_takes() {
         server.home().log()
     );
 }
+
+/// The log may name the store's host; a client must not learn it.
+#[test]
+fn a_client_does_not_learn_where_the_store_is() {
+    let redis = RedisServer::start();
+    let server = start(&redis);
+    let mut client = server.connect();
+    let url = redis.url();
+    let (_, place) = url
+        .rsplit_once('@')
+        .unwrap_or(("", url.trim_start_matches("redis://")));
+    let place = place.trim_end_matches('/').to_owned();
+    redis.server.suspend();
+    let told = client.ask(&["LEASE.ACQUIRE", "default"]);
+    assert!(
+        told.starts_with("-LOADING the lease store does not answer"),
+        "{told}"
+    );
+    let told = wait_for_refusal(&mut client);
+    assert!(!told.contains(&place), "{told}");
+    redis.server.resume();
+    assert!(
+        server.home().log().contains(&place),
+        "{place}: {}",
+        server.home().log()
+    );
+}
+
+/// What a client is told of ids when the lease is over.
+fn wait_for_refusal(client: &mut crate::client::Client) -> String {
+    loop {
+        let told = client.ask(&["INCR", "default"]);
+        if told.starts_with('-') {
+            return told;
+        }
+    }
+}

@@ -26,5 +26,6 @@ mod reach;
 mod rights;
 mod server;
 mod tls;
+mod tokens;
 mod transactions;
 mod weights;

@@ -70,7 +70,7 @@ fn a_token_gets_nothing_of_another_namespace() {
         assert!(told.starts_with("-NOPERM "), "{words:?}: {told}");
     }
     let info = shop.ask(&["INFO"]);
-    for others in ["users", "connected_clients", "total_"] {
+    for others in ["users", "connected_clients", "total_", "issued"] {
         assert!(!info.contains(others), "{info}");
     }
 
@@ -276,4 +276,33 @@ fn that_the_file_is_gone_is_said() {
     fs::rename(server.home().path("away"), &path).unwrap();
     server.home().wait_for("the tokens were read again: 1");
     assert_eq!(server.home().log().matches(told).count(), 1);
+}
+
+/// What all clients do together is for who administers all namespaces.
+#[test]
+fn totals_are_for_administrators_of_all() {
+    let home = Home::new();
+    two_namespaces(&home);
+    let some = home.token("some", "ids,admin", "orders", &[]);
+    let all = home.token("all", "ids,admin", "*", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens", "--namespaces", "namespaces"]);
+    let mut some = server.connect_as(&some);
+    some.ask(&["INCR", "orders"]);
+    let info = some.ask(&["INFO"]);
+    assert!(info.contains("namespace_orders:ready=1,issued=1"), "{info}");
+    assert!(
+        !info.contains("connected_clients") && !info.contains("total_"),
+        "{info}"
+    );
+    let info = server.connect_as(&all).ask(&["INFO"]);
+    assert!(info.contains("connected_clients"), "{info}");
+    // Nor does the number of a connection tell how many there were.
+    let ids: Vec<_> = (0..4)
+        .map(|_| server.connect_as(&all).ask(&["CLIENT", "ID"]))
+        .map(|id| id.trim_start_matches(':').parse::<u64>().unwrap())
+        .collect();
+    assert!(
+        ids.windows(2).any(|pair| pair[0].abs_diff(pair[1]) > 1_000),
+        "{ids:?}"
+    );
 }

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 
 use crate::clients::redis_cli;
 use crate::engines::certificates::{Authority, Certified, HOST};
@@ -102,7 +102,15 @@ fn what_is_dubious_is_told() {
         home,
         &["--tls-cert", "server.pem", "--tls-key", "server.key"],
     );
+    server
+        .home()
+        .wait_for("server.key: everybody on this machine may read it");
+    let mut parameters = CertificateParams::new([HOST.to_owned()]).unwrap();
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let certificate = parameters.self_signed(&key).unwrap();
+    server.home().write("server.pem", &certificate.pem());
     for told in [
+        "server.pem: the certificate is not for servers: its extended key usage has to have serverAuth: clients will",
         "server.pem: the certificate expired at 2021-01-01T00:00:00Z: clients will refuse it",
         "server.key: everybody on this machine may read it",
     ] {

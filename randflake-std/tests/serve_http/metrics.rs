@@ -61,3 +61,41 @@ fn the_status_says_what_the_store_and_the_server_know() {
     assert_eq!(server.get("/readyz").text(), "ready\n");
     assert_eq!(server.get("/healthz").text(), "ok\n");
 }
+
+/// Whoever takes a token out of a file that cannot be read believes it to be revoked.
+#[test]
+fn tokens_that_are_not_those_of_the_file_are_told() {
+    let (server, tokens) = Server::with_tokens(&[["all", "admin", "*"], ["one", "admin", "other"]]);
+    let stale = |token: &str, value: u8| {
+        let metrics = server.get_as(token, "/metrics");
+        metrics
+            .text()
+            .contains(&format!("randflake_serve_tokens_stale {value}\n"))
+    };
+    assert!(stale(&tokens[0], 0));
+    let path = server.path("tokens");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("scopes=", "scope=")).unwrap();
+    while !stale(&tokens[1], 1) {
+        std::thread::yield_now();
+    }
+    let told = server.get_as(&tokens[1], "/readyz");
+    assert_eq!(told.status, 200);
+    assert!(
+        told.text().contains("the file of tokens cannot be used"),
+        "{}",
+        told.text()
+    );
+    assert_eq!(server.get("/readyz").text(), "ready\n");
+    std::fs::write(&path, text).unwrap();
+    while !stale(&tokens[0], 0) {
+        std::thread::yield_now();
+    }
+    // What all clients do together is for who administers all namespaces.
+    let status = |token| server.get_as(token, "/v1/status").json(200);
+    assert!(status(&tokens[0])["requests"]["http"].is_number());
+    assert!(status(&tokens[0])["store"].is_string());
+    assert!(status(&tokens[1])["requests"].is_null() && status(&tokens[1])["store"].is_null());
+    let metrics = server.get_as(&tokens[1], "/metrics");
+    assert!(!metrics.text().contains("randflake_serve_requests_total"));
+}

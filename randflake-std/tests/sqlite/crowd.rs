@@ -1,15 +1,17 @@
 //! Many at once, and some of them killed.
 
+use core::time::Duration;
 use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::Barrier;
 use std::thread;
 
 use randflake_std::lease::{Grant, LeaseStore, SqliteStore, StoreError};
 
-use super::{Place, acquire, namespace, processes};
+use super::{Place, TTL, acquire, namespace, processes};
 
 const CROWD: usize = 100;
 
@@ -122,4 +124,41 @@ fn what_a_killed_process_was_granted_is_not_granted_again() {
     let lost: Vec<_> = granted.difference(&kept).collect();
     assert!(lost.is_empty(), "{lost:?}");
     acquire(&mut store).unwrap();
+}
+
+/// Whoever holds the lock is stopped in the middle of an operation, as by a debugger or a frozen container.
+#[cfg(unix)]
+#[test]
+fn a_process_that_is_stopped_in_an_operation_is_named_as_the_reason() {
+    let place = Place::new();
+    let mut store = place.open();
+    let grant = acquire(&mut store).unwrap();
+    let mut child = spawn(&place, 1_000_000);
+    let signal = |name: &str| {
+        let mut kill = Command::new("kill");
+        let status = kill.arg(name).arg(child.id().to_string()).status();
+        assert!(status.unwrap().success());
+    };
+    loop {
+        signal("-STOP");
+        let lock = File::options().write(true).open(place.lock()).unwrap();
+        // It stops a moment after the signal.
+        thread::sleep(Duration::from_millis(20));
+        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
+            break;
+        }
+        drop(lock);
+        signal("-CONT");
+    }
+    let error = store.renew(&[grant], 12).unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
+    let error = error.to_string();
+    assert!(
+        error.contains("have held the lock for 2s: if one of them is stopped"),
+        "{error}"
+    );
+    signal("-KILL");
+    child.wait().unwrap();
+    let renewed = store.renew(&[grant], TTL).unwrap();
+    assert!(renewed.ends[0].is_ok(), "{renewed:?}");
 }

@@ -1,6 +1,5 @@
 //! The counters of devices' tickets, over power cuts.
 
-use std::fs;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -11,20 +10,29 @@ use crate::disk::Disk;
 #[test]
 fn a_tickets_counter_outlives_a_power_cut() {
     let disk = Disk::new(16);
-    // Elsewhere: what it syncs would take the counter along.
     let elsewhere = TempDir::new().unwrap();
-    let store = format!("sqlite:{}/leases.db", elsewhere.path().display());
-    for number in 1..=5 {
+    let run = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
         command
-            .args(["lease", "ticket", "--device", "d0e5", "--store", &store])
-            .env("XDG_STATE_HOME", disk.path())
+            .arg("lease")
+            .args(words)
+            .env(
+                "RANDFLAKE_STORE",
+                format!("sqlite:{}/leases.db", disk.path().display()),
+            )
+            .env("XDG_STATE_HOME", elsewhere.path())
             .env("RANDFLAKE_TICKET_KEY", "000102030405060708090a0b0c0d0e0f");
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&["init"]);
+    run(&["device", "d0e5", "--counter", "0"]);
+    for number in 1..=5 {
+        run(&["ticket", "--device", "d0e5"]);
         disk.cut();
         disk.power_on();
-        let counter = disk.path().join("randflake/tickets/000000000000d0e5");
-        assert_eq!(fs::read_to_string(counter).unwrap(), format!("{number}\n"));
+        let told = run(&["device", "d0e5"]);
+        assert!(told.ends_with(&format!("has counter {number}\n")), "{told}");
     }
 }

@@ -27,6 +27,7 @@ Environment:
                          these two
   RANDFLAKE_TICKET_KEY   the key of devices' tickets, unless --ticket-key-file
   RANDFLAKE_STORE        where leases are kept, unless --store
+  RANDFLAKE_STORE_FILE   a file with that URL, unless --store-file
   RANDFLAKE_NAMESPACE    whose leases, unless --namespace
   XDG_STATE_HOME         its folder randflake has the default key and leases;
                          ~/.local/state unless set

@@ -30,8 +30,8 @@ impl Command {
             Self::Token(_) => "token",
         };
         Err(Failure::usage(format!(
-            "this randflake was built without `{name}`: build it with the feature serve, as in `cargo install --path \
-             randflake-std --features cli,serve`"
+            "this randflake was built without `{name}`: build it with the feature serve, as in `cargo install --locked \
+             --path randflake-std --features cli,serve`"
         )))
     }
 }

@@ -1,25 +1,31 @@
 //! Where leases and counters are kept.
 
 use core::fmt::{self, Debug, Formatter};
+use std::io::Read;
 use std::path::PathBuf;
 
-use randflake_std::Randflake;
 use randflake_std::lease::{
     self, LeaseStore, Namespace, NamespaceList, SqliteStore, StoreError, StoreUrl,
 };
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::segment::{self, SegmentStore};
+use randflake_std::{Randflake, private_file};
 
 use crate::failure::Failure;
 use crate::layout::{Chosen, LayoutArgs};
 use crate::state_directory;
 use crate::wait::WaitArgs;
 
+/// No URL is nearly as long.
+const LONGEST_URL: u64 = 64 << 10;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoreArgs {
     /// Where leases and counters are kept: sqlite:PATH, or a URL such as redis://HOST [default: leases.db in the state directory]
     ///
-    /// The state directory is $XDG_STATE_HOME/randflake or ~/.local/state/randflake.
+    /// The state directory is $XDG_STATE_HOME/randflake or ~/.local/state/randflake. Every user of the machine can list the
+    /// arguments of processes: a URL with a password belongs to --store-file, or to the environment, which only the
+    /// process's own user and root can read.
     #[arg(
         long,
         value_name = "URL",
@@ -27,6 +33,14 @@ pub(crate) struct StoreArgs {
         hide_env_values = true
     )]
     store: Option<Written>,
+    /// Read the URL of the store from this file, which others must not be able to read
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "RANDFLAKE_STORE_FILE",
+        conflicts_with = "store"
+    )]
+    store_file: Option<PathBuf>,
     /// Whose leases or counter: ids are unique within a namespace [default: default, and with another
     /// layout one of its name]
     ///
@@ -184,8 +198,8 @@ impl StoreArgs {
     }
 
     fn url(&self) -> Result<String, Failure> {
-        if let Some(Written(url)) = &self.store {
-            return Ok(url.clone());
+        if let Some(url) = self.written()? {
+            return Ok(url);
         }
         let path = default_path()?;
         let path = path.to_str().ok_or_else(|| {
@@ -231,9 +245,30 @@ impl StoreArgs {
         })
     }
 
+    /// The URL that was given, or that is in the file.
+    fn written(&self) -> Result<Option<String>, Failure> {
+        let Some(path) = &self.store_file else {
+            return Ok(self.store.clone().map(|Written(url)| url));
+        };
+        let wrong = |problem: &str| Failure::failed(format!("{}: {problem}", path.display()));
+        let opened = private_file::open_key(path);
+        let (file, _) =
+            opened.map_err(|refusal| Failure::failed(format!("the store, {refusal}")))?;
+        let mut text = String::new();
+        let read = file.take(LONGEST_URL).read_to_string(&mut text);
+        read.map_err(|error| wrong(&error.to_string()))?;
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        match (lines.next(), lines.next()) {
+            (Some(url), None) => Ok(Some(url.to_owned())),
+            _ => Err(wrong(
+                "it must have one line, the URL of a store such as postgres://USER:PASSWORD@HOST/DATABASE",
+            )),
+        }
+    }
+
     fn place(&self) -> Result<Place, Failure> {
-        Ok(match &self.store {
-            Some(Written(url)) => Place::Url(url.clone()),
+        Ok(match self.written()? {
+            Some(url) => Place::Url(url),
             None => Place::Default(prepared_path()?),
         })
     }
@@ -263,7 +298,7 @@ impl StoreArgs {
 
     /// The URL to show: without user, password and options.
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {
-        if let Some(Written(url)) = &self.store {
+        if let Some(url) = self.written()? {
             return Ok(url.parse::<StoreUrl>()?.to_string());
         }
         let path = default_path()?;

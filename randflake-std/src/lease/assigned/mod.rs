@@ -252,7 +252,9 @@ impl Engine for StaticFile {
                 Key::Node(node) if node == node_id => &mut content.node,
                 // Nobody looks for free node ids here, and there is room for one lease.
                 Key::Page(_) | Key::Hint(_) | Key::Past(..) => continue,
-                Key::Node(_) | Key::Counter => return Err(self.has_no_such_key()),
+                Key::Node(_) | Key::Counter | Key::Device(_) => {
+                    return Err(self.has_no_such_key());
+                }
             };
             if !entry.before.allows(text.as_deref()) {
                 return Ok(Committed::Stale);

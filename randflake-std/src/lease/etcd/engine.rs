@@ -155,7 +155,8 @@ impl Engine for Etcd {
         let mut transaction = self.transaction(entries);
         transaction.compare(&self.prefix.setbacks(), &Before::read(counted));
         // One member may write it and not answer; then another is asked. No other write has the same text for these.
-        let is_unique = |entry: &&Entry| matches!(entry.key, Key::Node(_) | Key::Counter);
+        let is_unique =
+            |entry: &&Entry| matches!(entry.key, Key::Node(_) | Key::Counter | Key::Device(_));
         let last = entries.iter().rfind(is_unique);
         let last = last.and_then(|last| Some((self.prefix.key(last.key), last.after.clone()?)));
         if let Some((key, _)) = &last {
@@ -258,6 +259,8 @@ impl Engine for Etcd {
         let (first, last) = (Key::Past(0, 0), Key::Past(u32::MAX, u16::MAX));
         let history = Range::new(self.prefix.key(first), self.prefix.key(last));
         write.delete(&history);
+        let (first, last) = (Key::Device(0), Key::Device(u64::MAX));
+        write.delete(&Range::new(self.prefix.key(first), self.prefix.key(last)));
         self.client.write(&write)?;
         Ok(())
     }

@@ -8,11 +8,12 @@
 //! | `randflake/NAME/page/PAGE`  | those of [`Key::Page`]                                       |
 //! | `randflake/NAME/hint/PLACE` | those of [`Key::Hint`]                                       |
 //! | `randflake/NAME/past/PAST`  | those of [`Key::Past`]: the node id, and its place           |
+//! | `randflake/NAME/device/ID`  | those of [`Key::Device`]                                     |
 //! | `randflake/NAME/setbacks`   | how often a process has noticed that the cluster was set back |
 //!
 //! | `randflake/#key/CHECK`      | the claim of the secret of this check value                  |
 //!
-//! Numbers in keys have eight hexadecimal digits, places of the history four more.
+//! Numbers in keys have eight hexadecimal digits, places of the history four more, devices sixteen.
 
 use super::transaction::Range;
 use crate::ledger::{Key, Keys};
@@ -60,6 +61,7 @@ impl Prefix {
             Key::Page(page) => format!("page/{page:08x}"),
             Key::Hint(place) => format!("hint/{place:08x}"),
             Key::Past(node_id, place) => format!("past/{node_id:08x}{place:04x}"),
+            Key::Device(device) => format!("device/{device:016x}"),
         };
         self.0.clone() + &rest
     }
@@ -78,8 +80,12 @@ impl Prefix {
         };
         let number = u64::from_str_radix(number, 16).ok()?;
         let kinds = [("lease", 2), ("page", 3), ("hint", 4), ("past", 5)];
-        let (_, kind) = kinds.into_iter().find(|(name, _)| *name == kind)?;
-        let key = Key::of_numbers(kind, number)?;
+        let key = if kind == "device" {
+            Key::Device(number)
+        } else {
+            let (_, kind) = kinds.into_iter().find(|(name, _)| *name == kind)?;
+            Key::of_numbers(kind, number)?
+        };
         // Not one that is spelled differently.
         (self.key(key) == text).then_some(key)
     }

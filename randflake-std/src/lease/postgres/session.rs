@@ -113,7 +113,7 @@ impl database::Session for Session {
         let bound = |value: &Value<'_>| -> (Box<dyn ToSql + Sync + '_>, Type) {
             match *value {
                 Value::Text(text) => (Box::new(text.to_owned()), Type::TEXT),
-                // Below 2^48.
+                // Below 2^63.
                 Value::Number(number) => (Box::new(number.cast_signed()), Type::INT8),
             }
         };
@@ -279,6 +279,6 @@ fn texts(row: &Row) -> Result<Texts, Failure> {
 /// A key's kind and number, as the table has them.
 fn place(key: Key) -> (i16, i64) {
     let (kind, number) = key.numbers();
-    // Below 2^48.
+    // Below 2^63.
     (kind.into(), number.cast_signed())
 }

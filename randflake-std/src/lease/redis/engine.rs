@@ -292,6 +292,7 @@ fn name(key: Key) -> String {
         Key::Page(page) => format!("page:{page}"),
         Key::Hint(place) => format!("hint:{place}"),
         Key::Past(node_id, place) => format!("past:{node_id}:{place}"),
+        Key::Device(device) => format!("device:{device:016x}"),
     }
 }
 

@@ -9,6 +9,7 @@ mod schema;
 mod session;
 
 use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -18,7 +19,7 @@ use randflake_core::Clock;
 
 use self::continuity::Mark;
 use self::place::Place;
-use self::session::Session;
+use self::session::{PATIENCE, Session};
 #[cfg(doc)]
 use super::LeaseStore;
 use super::{EngineError, Finding, Namespace, StoreError, volume};
@@ -39,6 +40,11 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///
 /// Each operation opens the database, works in one transaction that is on disk when it returns, and closes the database.
 /// Between operations nothing is held, so any number of threads, processes and their forks can use it.
+///
+/// A process that is stopped (`SIGSTOP`, a debugger, a frozen container) in the middle of an operation keeps the lock, and
+/// all others wait for it: each operation for a sixth of the TTL, at least 2 s and at most 10 s, then it fails as
+/// [`StoreError::Unavailable`]. Ids go on until the leases expire. To end or resume that process is the remedy. A release
+/// that fails so leaves its node id leased until the TTL is over.
 ///
 /// The directory and the files must belong to this process's user or to root, and others must not be able to write to them;
 /// anything else is refused, because whoever can change them decides which ids are issued. A directory may be writable by a
@@ -119,6 +125,8 @@ pub struct Sqlite {
     seen: Mark,
     /// From a read to its write.
     session: Option<Session>,
+    /// How long to wait for others.
+    patience: Duration,
 }
 
 impl SqliteStore {
@@ -155,6 +163,7 @@ impl SqliteStore {
             clock,
             seen: Mark::default(),
             session: None,
+            patience: PATIENCE,
         };
         Self::opened(database, namespace.clone())
     }
@@ -184,6 +193,7 @@ impl Sqlite {
             clock: Arc::new(ExactSystemClock),
             seen: Mark::default(),
             session: None,
+            patience: PATIENCE,
         }))
     }
 
@@ -192,7 +202,7 @@ impl Sqlite {
         if let Some(session) = self.session.take() {
             return Ok(session);
         }
-        let session = Session::begin(&self.place, &mut self.seen);
+        let session = Session::begin(&self.place, &mut self.seen, self.patience);
         self.at(session)
     }
 
@@ -259,6 +269,13 @@ impl Engine for Sqlite {
 
     fn abandon(&mut self) {
         self.session = None;
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        /// What a crowd on a slow disk needs.
+        const SHORTEST: Duration = Duration::from_secs(2);
+        const TRIES_PER_TTL: u32 = 6;
+        self.patience = (ttl / TRIES_PER_TTL).clamp(SHORTEST, PATIENCE);
     }
 
     fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {

@@ -143,6 +143,6 @@ impl Session {
 /// A key's kind and number, as the table has them.
 fn numbers(key: Key) -> (u8, i64) {
     let (kind, number) = key.numbers();
-    // Below 2^48.
+    // Below 2^63.
     (kind, number.cast_signed())
 }

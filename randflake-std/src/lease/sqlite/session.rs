@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::path::Path;
+use std::time::Instant;
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -13,10 +14,9 @@ use crate::date::span;
 use crate::lease::EngineError;
 use crate::lease::locked::{Kind, LockedFile};
 
-/// How long to wait for other programs that work on the database, such as the `sqlite3` tool.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long to wait for the lock: longer than a thousand operations one after the other, well below a renewal's pause.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for others at most, for the lock and then for other programs that work on the database, such as the
+/// `sqlite3` tool: longer than a thousand operations one after the other, well below a renewal's pause.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The file beside the database: a lock around each operation, and a [`Mark`] outside of the database.
 const LOCK: Kind = Kind {
@@ -46,11 +46,16 @@ pub(super) struct Session {
 impl Session {
     /// Opens the database, creates what is missing, and checks what is there. What it finds is kept even if the
     /// operation that follows is refused.
-    pub(super) fn begin(place: &Place, seen: &mut Mark) -> Result<Self, EngineError> {
+    pub(super) fn begin(
+        place: &Place,
+        seen: &mut Mark,
+        patience: Duration,
+    ) -> Result<Self, EngineError> {
         let path = &*place.database;
-        let mut lock = Lock::wait(&place.lock)?;
+        let begun = Instant::now();
+        let mut lock = Lock::wait(&place.lock, patience)?;
         let before = place.prepare()?;
-        let connection = connect(path)?;
+        let connection = connect(path, patience.saturating_sub(begun.elapsed()))?;
         // Only now: a container makes a file of its image its own when it is opened to be written.
         let identity = place.identity()?;
         if identity.inode != before.inode {
@@ -105,9 +110,13 @@ struct Lock {
 }
 
 impl Lock {
-    fn wait(path: &Path) -> Result<Self, EngineError> {
-        let Some(file) = LockedFile::wait(path, &LOCK, PATIENCE)? else {
-            let why = format!("another process has held the lock for {}", span(PATIENCE));
+    fn wait(path: &Path, patience: Duration) -> Result<Self, EngineError> {
+        let Some(file) = LockedFile::wait(path, &LOCK, patience)? else {
+            let why = format!(
+                "other processes have held the lock for {}: if one of them is stopped or hangs, resume or end it \
+                 (`fuser` names those that have the file open); else the disk is too slow for so many",
+                span(patience)
+            );
             return Err(EngineError::unavailable(why).at(&path.display().to_string()));
         };
         let mark = Mark::from_text(file.text().1).unwrap_or_default();
@@ -126,12 +135,12 @@ fn begin_transaction(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("BEGIN IMMEDIATE")
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.busy_timeout(patience)?;
     // macOS: on the disk, not only in its cache.
     connection.pragma_update(None, "fullfsync", true)?;
     Ok(connection)

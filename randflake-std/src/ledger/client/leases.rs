@@ -7,9 +7,9 @@ use super::attempt::{Done, Renewals, Undone};
 use super::{Ledger, Pending, Written};
 use crate::holder::DEVICE;
 use crate::lease::{
-    AcquireRequest, Acquired, EngineError, Explained, Finding, Grant, History, LastWrite,
-    LeaseStore, Namespace, NodeIds, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
-    RequestId, StoreError,
+    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, EngineError, Explained, Finding,
+    Grant, History, LastWrite, LeaseStore, Namespace, NodeIds, PresentedGrant, PresentedRenewal,
+    Quarantine, Record, Renewed, RequestId, StoreError,
 };
 use crate::ledger::{
     Acquire, Asking, Decision, Engine, Held, Loss, NodeRecord, Seal, StoreTime, View, Wanted,
@@ -345,6 +345,14 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         self.records.engine.abandon();
         read?;
         Ok(history)
+    }
+
+    fn device(
+        &mut self,
+        device_id: u64,
+        request: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError> {
+        self.device_record(device_id, request)
     }
 
     fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {

@@ -1,6 +1,7 @@
 //! `randflake lease`
 
 mod acquire;
+mod device;
 mod document;
 mod drop;
 mod image;
@@ -45,6 +46,7 @@ enum Command {
     Quarantine(quarantine::Args),
     Init(init::Args),
     Ticket(ticket::Args),
+    Device(device::Args),
     Provision(provision::Args),
 }
 
@@ -61,6 +63,7 @@ impl Args {
             Command::Quarantine(args) => args.run(),
             Command::Init(args) => args.run(),
             Command::Ticket(args) => args.run(),
+            Command::Device(args) => args.run(),
             Command::Provision(args) => args.run(),
         }
     }

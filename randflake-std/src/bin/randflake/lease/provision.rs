@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::utc;
+use randflake_std::lease::{DeviceError, DeviceRequest};
 use randflake_std::randflake_core::{HorizonRecord, LayoutSpec, Lease};
 
 use super::image::{Format, Image};
+use super::ticket::device_id;
 use crate::date;
 use crate::failure::Failure;
-use crate::layout::LayoutArgs;
 use crate::number::{address, within};
 use crate::output::print_line;
 use crate::secret::SecretArgs;
+use crate::store::LeaseArgs;
 
 /// Write the first horizon of a new device, and its grant, as an image to program
 ///
@@ -23,16 +25,17 @@ use crate::secret::SecretArgs;
 ///
 /// The image holds the record for `NorHorizon`, at the beginning of pages that are erased otherwise: a programmer that
 /// takes Intel HEX erases the page that it writes to. Raw bytes are two whole pages. For a device that is granted its
-/// node ids by `lease ticket` that is all. For one with a node id of its own, --node-id, --until and --grant-at
+/// node ids by `lease ticket` that is all; --device registers it in the store, as `lease device` does, unless it is there:
+/// then its counter stays. For one with a node id of its own, --node-id, --until and --grant-at
 /// add 32 bytes, little-endian: node id, first tick, first tick after the grant, 4 bytes of ones, 16 of the secret
-/// or of ones. No store is asked: give each node id to one device, and to no namespace of a store with the same
+/// or of ones. No store is asked then: give each node id to one device, and to no namespace of a store with the same
 /// secret.
 ///
 /// The image is written to a new file that only its owner may read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --out d0e5.hex
+  randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --device d0e5 --out d0e5.hex
   randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --node-id 42 \\
     --until 2036-11-22 --grant-at 0x101fd000 --with-key --out 42.hex
   randflake lease provision --horizon-at 0 --page-size 4096 --format bin --out horizon.bin")]
@@ -49,6 +52,12 @@ pub(crate) struct Args {
     /// How many bytes a record takes, `SLOT` of `NorHorizon` and `WriteOnceHorizon`
     #[arg(long, value_name = "BYTES", default_value = "8", value_parser = within::<u32>(8..=1_024))]
     slot_size: u32,
+    /// Register this device for tickets: its number, up to 16 hex digits
+    #[arg(long, value_name = "HEX", value_parser = device_id, conflicts_with = "node_id")]
+    device: Option<u64>,
+    /// The token of `randflake serve` that gets tickets for the device
+    #[arg(long, value_name = "NAME", requires = "device")]
+    owner: Option<String>,
     /// The device's own node id, which no other device ever gets
     #[arg(long, value_name = "N", requires_all = ["until", "grant_at"], allow_negative_numbers = true)]
     node_id: Option<String>,
@@ -71,7 +80,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     #[command(flatten)]
-    layout: LayoutArgs,
+    store: LeaseArgs,
     #[command(flatten)]
     secret: SecretArgs,
 }
@@ -89,7 +98,7 @@ fn power_of_two(text: &str) -> Result<u32, String> {
 
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let spec = self.layout.layout.spec();
+        let spec = self.store.layout().spec();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let from = self.from.unwrap_or(now.unwrap_or_default());
         let mut image = Image::default();
@@ -107,6 +116,9 @@ impl Args {
         let slots = self.slots(record)?;
         let len = 2 * u64::from(self.page_size);
         image.add("the horizon", self.horizon_at, slots, len)?;
+        if let Some(device) = self.device {
+            self.register(device)?;
+        }
         image.write_new(self.format, &self.out)?;
         let first = Duration::from_secs(record.unix_s().into());
         print_line(format_args!(
@@ -115,13 +127,26 @@ impl Args {
         ))
     }
 
+    /// A device that is provisioned once more still refuses the tickets that it has had.
+    fn register(&self, device: u64) -> Result<(), Failure> {
+        let mut store = self.store.open_existing()?;
+        let reported = match store.device(device, &DeviceRequest::Look) {
+            Ok(_) => None,
+            Err(DeviceError::Unknown { .. }) => Some(0),
+            Err(error) => return Err(error.into()),
+        };
+        let owner = self.owner.as_deref();
+        store.device(device, &DeviceRequest::Register { owner, reported })?;
+        Ok(())
+    }
+
     fn grant(
         &self,
         spec: LayoutSpec,
         from: Duration,
         until: Duration,
     ) -> Result<Lease<LayoutSpec>, Failure> {
-        let node_id = self.layout.layout.node_id(self.node_id.as_deref())?;
+        let node_id = self.store.layout().node_id(self.node_id.as_deref())?;
         let tick = |time| spec.tick_at(time).unwrap_or(0);
         let grant = Lease::new(spec, node_id.unwrap_or(0), tick(from), tick(until));
         grant.map_err(|_| {

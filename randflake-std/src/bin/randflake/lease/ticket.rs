@@ -1,34 +1,31 @@
 //! `randflake lease ticket`
 
-use core::error::Error;
 use core::time::Duration;
 use std::env;
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use randflake_std::lease::{DeviceLease, DeviceLeaseError};
+use randflake_std::Secret;
+use randflake_std::lease::{DeviceLease, DeviceLeaseError, DeviceRequest};
 use randflake_std::randflake_core::Ticket;
-use randflake_std::{Secret, private_file};
 
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output::stdout;
 use crate::secret::{SecretArgs, TICKET_VARIABLE as VARIABLE};
-use crate::state_directory;
 use crate::store::LeaseArgs;
 use crate::wait::{self, WaitArgs};
 
 /// Lease a node id for a device, or renew its lease, and print the ticket
 ///
 /// A ticket is 32 bytes, printed as 64 hex digits, which hand the device its lease over any channel. It is
-/// authenticated under a key that server and device share, and good once: its counter is one more than
-/// that of the device's last ticket, which is kept in the state directory's folder `tickets`, unless it is
-/// given. A device that goes on after a reset takes a renewed lease only if its horizon survived. The secret
+/// authenticated under a key that server and device share, and good once: its counter is one more than that of the
+/// device's last ticket, which the store keeps, unless it is given. `lease device` registers a device first. A device that goes on after a reset takes a renewed lease only if its horizon survived. The secret
 /// of ids is not needed; where it is known here, a ticket under the same key is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  randflake lease device 00000000d0e5 --counter 0
   randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 60
   randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 60 --renew")]
 pub(crate) struct Args {
@@ -37,18 +34,13 @@ pub(crate) struct Args {
     device: u64,
     #[command(flatten)]
     key: TicketKeyArgs,
-    /// Seconds until the lease ends
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value = "60",
-        value_parser = within::<u64>(1..=u64::from(u32::MAX))
-    )]
-    ttl_s: u64,
+    /// Seconds until the lease ends [default: the longest TTL of the namespace]
+    #[arg(long, value_name = "SECONDS", value_parser = within::<u64>(1..=u64::from(u32::MAX)))]
+    ttl_s: Option<u64>,
     /// Renew the lease that the device has, which began last if it has several, instead of a new one
     #[arg(long)]
     renew: bool,
-    /// The ticket's counter, above that of the device's last one; nothing is kept then
+    /// The ticket's counter: at most 1000 above that of the device's last one [default: one above]
     #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(Ticket::MAX_COUNTER)))]
     counter: Option<u32>,
     #[command(flatten)]
@@ -87,11 +79,16 @@ impl Args {
         self.secret.differs_from(&key)?;
         let mut store = self.store.open_within(&self.wait)?;
         // First: a counter that was taken and not used does no harm.
-        let counter = match self.counter {
-            Some(counter) => counter,
-            None => next_counter(self.device)?,
+        let next = DeviceRequest::NextTicket {
+            owner: None,
+            counter: self.counter,
         };
-        let ttl = Duration::from_secs(self.ttl_s);
+        let taken = self
+            .wait
+            .until(wait::sleep, || store.device(self.device, &next))?;
+        let counter = taken.last_counter;
+        let longest = store.namespace().max_ttl();
+        let ttl = self.ttl_s.map_or(longest, Duration::from_secs);
         let lease = self.wait.until(wait::sleep, || {
             if !self.renew {
                 return Ok(DeviceLease::acquire(&mut *store, self.device, ttl)?);
@@ -123,36 +120,4 @@ impl TicketKeyArgs {
         key.map(Some)
             .map_err(|error| Failure::usage(format!("{VARIABLE}: {error}")))
     }
-}
-
-/// One more than the counter of the device's last ticket. It is on the disk before it is used, and a lock
-/// keeps two processes from taking the same.
-fn next_counter(device: u64) -> Result<u32, Failure> {
-    let directory = state_directory::path()?.join("tickets");
-    state_directory::create(&directory)?;
-    let path = directory.join(format!("{device:016x}"));
-    count(&directory, &path)
-        .map_err(|error| Failure::failed(format!("counter {}: {error}", path.display())))
-}
-
-fn count(directory: &Path, path: &Path) -> Result<u32, Box<dyn Error>> {
-    let lock = private_file::open(&directory.join("lock"))?;
-    lock.lock()?;
-    let last = match private_file::look(path)? {
-        Some(_) => fs::read_to_string(path)?.trim().parse::<u32>()?,
-        None => 0,
-    };
-    if last >= Ticket::MAX_COUNTER {
-        return Err(format!("it has reached its end, {}", Ticket::MAX_COUNTER).into());
-    }
-    let next = last + 1;
-    let draft = path.with_extension("new");
-    let mut file = private_file::open(&draft)?;
-    // What a process that was killed has left.
-    file.set_len(0)?;
-    writeln!(file, "{next}")?;
-    file.sync_all()?;
-    fs::rename(&draft, path)?;
-    private_file::sync_name(path)?;
-    Ok(next)
 }

@@ -4,15 +4,17 @@ use core::fmt::{self, Display, Formatter};
 use core::num::NonZeroU64;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
+use core::time::Duration;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use randflake_std::date::utc;
 
 use super::{Hash, Identity, Pattern, Scope};
 use crate::serve::words::Words;
 
 /// What is kept of a token.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) hash: Hash,
@@ -22,20 +24,35 @@ pub(crate) struct Line {
     pub(crate) requests_per_second: Option<NonZeroU64>,
     pub(crate) leases_per_second: Option<NonZeroU64>,
     pub(crate) reads_per_second: Option<NonZeroU64>,
+    /// When it expires, as time since the Unix epoch.
+    pub(crate) until: Option<Duration>,
     /// Which node ids it may lease, if not all.
     pub(crate) node_ids: Option<RangeInclusive<u32>>,
 }
 
-/// Reads the file. A token that was there before keeps what is left of its quotas.
+impl Line {
+    /// What tells it from another one of its name: the beginning of its hash.
+    pub(crate) fn id(&self) -> String {
+        self.hash.to_string().chars().take(8).collect()
+    }
+
+    pub(crate) fn has_expired(&self, now: Duration) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+}
+
+/// Reads the file. A token that was there before keeps what is left of its quotas; those of one name share them.
 pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Identity>>, String> {
     let mut identities: Vec<Arc<Identity>> = Vec::new();
     for (number, line) in crate::serve::words::lines(text) {
         let wrong = |problem: String| format!("line {number}: {problem}");
         let line: Line = line.parse().map_err(wrong)?;
+        let is_namesake = |other: &&Arc<Identity>| other.name() == line.name;
         for other in &identities {
-            if other.name() == line.name {
+            if is_namesake(&other) && !other.expires() && line.until.is_none() {
                 let told = format!(
-                    "the name {:?} is used twice: each token needs its own",
+                    "the name {:?} is used twice: each token needs its own; of two lines of one name, all but the last need \
+                     until=, as `randflake token rotate` writes it",
                     line.name
                 );
                 return Err(wrong(told));
@@ -47,8 +64,12 @@ pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Iden
                 )));
             }
         }
-        let old = before.iter().find(|old| old.is_of(&line.hash));
-        identities.push(Arc::new(Identity::new(line, old.map(|old| &**old))));
+        let namesake = identities.iter().find(is_namesake);
+        let old = namesake
+            .or_else(|| before.iter().find(|old| old.is_of(&line.hash)))
+            .or_else(|| before.iter().find(is_namesake));
+        let old = old.map(Arc::clone);
+        identities.push(Arc::new(Identity::new(line, old.as_deref())));
     }
     Ok(identities)
 }
@@ -80,6 +101,7 @@ impl FromStr for Line {
             requests_per_second: limit(words.take("requests_per_second"))?,
             leases_per_second: limit(words.take("leases_per_second"))?,
             reads_per_second: limit(words.take("reads_per_second"))?,
+            until: words.take("until").map(|text| until(&text)).transpose()?,
             node_ids: words
                 .take("node_ids")
                 .map(|text| node_ids(&text))
@@ -118,6 +140,13 @@ fn list<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T
     text.split(',').map(read).collect()
 }
 
+fn until(text: &str) -> Result<Duration, String> {
+    let unix_ms = crate::date::unix_ms(text).map(Duration::from_millis);
+    unix_ms.ok_or_else(|| {
+        format!("until is {text:?}: a date such as 2026-12-31 or 2026-12-31T09:30:00Z is allowed")
+    })
+}
+
 fn limit(text: Option<String>) -> Result<Option<NonZeroU64>, String> {
     let read = |text: String| {
         let number = text.parse();
@@ -148,6 +177,9 @@ impl Display for Line {
         if let Some(limit) = self.reads_per_second {
             write!(f, " reads_per_second={limit}")?;
         }
+        if let Some(until) = self.until {
+            write!(f, " until={}", utc(until))?;
+        }
         if let Some(node_ids) = &self.node_ids {
             write!(f, " node_ids={}-{}", node_ids.start(), node_ids.end())?;
         }
@@ -165,7 +197,7 @@ mod tests {
     fn a_line_is_read_as_it_is_written() {
         let text = format!(
             "name=a sha256={HASH} scopes=ids,leases namespaces=orders,b-* ids_per_second=10 requests_per_second=2 \
-             leases_per_second=3 reads_per_second=4 node_ids=0-99"
+             leases_per_second=3 reads_per_second=4 until=2026-12-31T09:30:00Z node_ids=0-99"
         );
         assert_eq!(text.parse::<Line>().unwrap().to_string(), text);
     }
@@ -190,8 +222,9 @@ mod tests {
             (good.replace("ba78", "xx78"), "line 1: sha256 must be"),
             (
                 format!("{good} until=never"),
-                "line 1: \"until\" is unknown",
+                "line 1: until is \"never\": a date",
             ),
+            (format!("{good} for=ever"), "line 1: \"for\" is unknown"),
             (
                 format!("{good} node_ids=9-3"),
                 "line 1: \"9-3\" is no range of node ids",
@@ -213,5 +246,18 @@ mod tests {
         first[0].take_ids(10).unwrap();
         let second = parse(&text, &first).unwrap();
         assert!(second[0].take_ids(10).is_err());
+    }
+
+    #[test]
+    fn two_of_one_name_share_their_quotas_and_one_expires() {
+        let new = format!("name=a sha256={HASH} scopes=ids namespaces=* ids_per_second=10");
+        let old = new.replace("ba78", "ba79");
+        let both = format!("{old} until=2999-01-01T00:00:00Z\n{new}");
+        let [first, second] = <[_; 2]>::try_from(parse(&both, &[]).unwrap()).unwrap();
+        first.take_ids(10).unwrap();
+        assert!(second.take_ids(1).is_err());
+        // The new one goes on with them when it is alone.
+        let alone = parse(&new, &[first]).unwrap();
+        assert!(alone[0].take_ids(1).is_err());
     }
 }

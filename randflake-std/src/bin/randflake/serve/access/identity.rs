@@ -4,8 +4,9 @@ use core::num::NonZeroU64;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use randflake_std::date::span;
+use randflake_std::date::{span, utc};
 
 use super::weight::{Weight, small_per_second};
 use super::{Hash, Limit, Pattern, Quota, Scope};
@@ -26,6 +27,8 @@ pub(crate) struct Identity {
     small: Option<Arc<Quota>>,
     leases: Option<Arc<Quota>>,
     reads: Option<Arc<Quota>>,
+    /// When its token expires, as time since the Unix epoch.
+    until: Option<Duration>,
     /// Which node ids it may lease; all if there are none.
     node_ids: Option<RangeInclusive<u32>>,
 }
@@ -54,6 +57,7 @@ impl Identity {
                 .map(|limit| quota(limit, used(|old| &old.small))),
             leases: Some(quota(leases, used(|old| &old.leases))),
             reads: Some(quota(reads, used(|old| &old.reads))),
+            until: line.until,
             node_ids: line.node_ids,
             name: line.name,
             hash: Some(line.hash),
@@ -73,6 +77,7 @@ impl Identity {
             small: None,
             leases: None,
             reads: None,
+            until: None,
             node_ids: None,
         }
     }
@@ -97,6 +102,24 @@ impl Identity {
 
     pub(super) fn is_of(&self, hash: &Hash) -> bool {
         self.hash.is_some_and(|own| own.is(hash))
+    }
+
+    pub(super) fn expires(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// Refuses a token that has expired. Only who has sent it is told.
+    pub(crate) fn check_expiry(&self) -> Result<(), Refusal> {
+        let Some(until) = self.until else {
+            return Ok(());
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        if now.unwrap_or_default() < until {
+            return Ok(());
+        }
+        let (name, at) = (&self.name, utc(until));
+        let told = format!("the token {name:?} has expired at {at}: ask for a new one");
+        Err(Refusal::new(Kind::WrongToken, told))
     }
 
     /// Whether it has a right in any namespace.

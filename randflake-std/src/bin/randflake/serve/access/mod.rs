@@ -9,7 +9,7 @@ mod secret;
 mod weight;
 
 use core::fmt::{self, Debug, Formatter};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -31,6 +31,8 @@ pub(crate) struct Access {
     identities: RwLock<Arc<Vec<Arc<Identity>>>>,
     /// Counts changes: connections look up their token again.
     version: AtomicU64,
+    /// The file could not be read when it had changed: tokens that were removed from it still count.
+    is_stale: AtomicBool,
     /// Who has no token, where none is needed.
     anybody: Arc<Identity>,
 }
@@ -42,6 +44,7 @@ impl Access {
             file: None,
             identities: RwLock::default(),
             version: AtomicU64::new(0),
+            is_stale: AtomicBool::new(false),
             anybody: Arc::new(Identity::anybody()),
         }
     }
@@ -82,14 +85,16 @@ impl Access {
     /// expects it to be checked.
     pub(crate) fn authenticate(&self, token: &[u8]) -> Result<Arc<Identity>, Refusal> {
         let identity = self.find(&Hash::of(token));
-        identity.ok_or_else(|| {
+        let identity = identity.ok_or_else(|| {
             let told = if self.is_required() {
                 "the token is unknown, or was revoked"
             } else {
                 "the server has no tokens (--tokens): send none"
             };
             Refusal::new(Kind::WrongToken, told)
-        })
+        })?;
+        identity.check_expiry()?;
+        Ok(identity)
     }
 
     /// Whose hash this is. Every token is looked at, so that the time tells nothing.
@@ -112,14 +117,22 @@ impl Access {
         if !file.has_changed() && !always {
             return Ok(false);
         }
-        let text = file.read("the tokens").map_err(Failure::failed)?;
         let before = self.identities();
-        let identities = file::parse(&text, &before).map_err(|problem| file.wrong(&problem))?;
+        let read = file.read("the tokens").map_err(Failure::failed);
+        let parsed = read
+            .and_then(|text| file::parse(&text, &before).map_err(|problem| file.wrong(&problem)));
+        self.is_stale.store(parsed.is_err(), Ordering::Relaxed);
+        let identities = parsed?;
         let mut place = self.identities.write();
         **place.as_mut().unwrap_or_else(|error| error.get_mut()) = Arc::new(identities);
         drop(place);
         self.version.fetch_add(1, Ordering::Release);
         Ok(true)
+    }
+
+    /// Whether the file has changed and cannot be used, so that tokens count which may have been removed.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
     }
 
     fn identities(&self) -> Arc<Vec<Arc<Identity>>> {

@@ -71,7 +71,7 @@ impl Boards {
             Ok(Board::take(store, &mut trends)?)
         };
         let taken = space.read_store(take).await;
-        let board = taken.map_err(|refusal| refusal.message);
+        let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
         kept.board = Some((Instant::now(), board.clone()));
         board
     }

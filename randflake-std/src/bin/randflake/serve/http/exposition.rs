@@ -132,6 +132,20 @@ fn write(service: &Service, who: &Who, text: &mut String) {
     for space in spaces() {
         issued.value(&[("namespace", space.name())], space.issued.get());
     }
+    let mut stale = Family::new(
+        text,
+        "gauge",
+        "randflake_serve_tokens_stale",
+        "Whether the file of tokens cannot be used, so that revoked ones still count.",
+    );
+    stale.value(&[], u8::from(service.access.is_stale()));
+    if service.is_admin_of_all(&who.0) {
+        write_totals(service, text);
+    }
+}
+
+/// What all clients do together.
+fn write_totals(service: &Service, text: &mut String) {
     let counters = &service.counters;
     let mut requests = Family::new(
         text,

@@ -43,6 +43,12 @@ pub(super) async fn ready(
         }
     }
     lines.dedup();
+    if app.service.access.is_stale() && who.is_ok_and(|who| who.0.has(Scope::Admin)) {
+        lines.push(
+            "the file of tokens cannot be used: those of before count, also revoked ones\n"
+                .to_owned(),
+        );
+    }
     let is_ready = match named {
         Some(named) => app.service.issues(named),
         None => app.service.is_ready(),

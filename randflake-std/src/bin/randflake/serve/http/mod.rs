@@ -2,6 +2,7 @@
 
 mod board;
 mod body;
+mod devices;
 mod explain;
 mod exposition;
 mod files;
@@ -87,6 +88,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/v1/leases/renew", post(leases::renew))
         .route("/v1/leases/release", post(leases::release))
         .route("/v1/tickets", post(tickets::tickets))
+        .route("/v1/devices", get(devices::look).post(devices::register))
         .route("/v1/inspect", get(inspect::one).post(inspect::many))
         .route("/v1/explain", get(explain::explain))
         .route("/v1/status", get(status::status));

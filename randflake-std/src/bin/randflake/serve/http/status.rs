@@ -57,9 +57,10 @@ struct Status {
     version: &'static str,
     now_unix_ms: u64,
     uptime_ms: u64,
-    store: String,
+    /// Only for who administers all namespaces, as `requests`.
+    store: Option<String>,
     ready: bool,
-    requests: Requests,
+    requests: Option<Requests>,
     namespaces: Vec<Namespace>,
 }
 
@@ -136,20 +137,21 @@ pub(super) async fn status(
         let board = app.boards.of(space).await;
         namespaces.push(Namespace::of(space, board));
     }
+    let is_of_all = service.is_admin_of_all(&who.0);
     let counters = &service.counters;
     let refused = counters.refusals().filter(|(_, count)| *count > 0);
     let status = Status {
         version: env!("CARGO_PKG_VERSION"),
         now_unix_ms: whole_ms(now()),
         uptime_ms: whole_ms(service.uptime()),
-        store: app.store.clone(),
+        store: is_of_all.then(|| app.store.clone()),
         ready: service.is_ready(),
-        requests: Requests {
+        requests: is_of_all.then(|| Requests {
             http: counters.http_answers.total(),
             resp: counters.resp_answers.total(),
             open_connections: counters.http.open.get() + counters.resp.open.get(),
             refused: refused.map(|(kind, count)| (kind.name(), count)).collect(),
-        },
+        }),
         namespaces,
     };
     Ok(Json(status).into_response())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use randflake_std::lease::{DeviceLease, DeviceLeaseError};
+use randflake_std::lease::{DeviceLease, DeviceLeaseError, DeviceRequest};
 use serde::{Deserialize, Serialize};
 
 use super::App;
@@ -18,15 +18,13 @@ use crate::lease::device_id;
 use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::{Kind, Refusal};
 
-const DEFAULT_TTL: Duration = Duration::from_secs(300);
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
     /// Up to 16 hex digits.
     device: String,
-    /// Above that of the device's last ticket.
-    counter: u32,
+    /// Above that of the device's last ticket, by one unless given.
+    counter: Option<u32>,
     ttl_ms: Option<u64>,
     /// The device's lease, instead of a new one.
     #[serde(default)]
@@ -55,8 +53,7 @@ pub(super) async fn tickets(
     let namespace = query.namespace(&app, &who)?;
     let space = app.service.space(&who.0, Scope::Leases, namespace)?;
     who.0.take_request(Weight::ONE)?;
-    let wrong = |problem| Problem::invalid(format!("device is {:?}: {problem}", asked.device));
-    let device = device_id(&asked.device).map_err(wrong)?;
+    let device = device_of(&asked.device)?;
     let Some(key) = app.ticket_key.clone() else {
         let told =
             "this server has no key of tickets: it is started with --ticket-key-file FILE then";
@@ -65,8 +62,17 @@ pub(super) async fn tickets(
     if !asked.renew {
         who.0.take_leases(1)?;
     }
+    // Without tokens everybody operates the server.
+    let owner = who.0.has_token().then(|| who.0.name().to_owned());
     let work = move |store: &mut dyn randflake_std::lease::LeaseStore| {
-        let ttl = asked.ttl_ms.map_or(DEFAULT_TTL, Duration::from_millis);
+        // First: a counter that was taken and not used does no harm.
+        let next = DeviceRequest::NextTicket {
+            owner: owner.as_deref(),
+            counter: asked.counter,
+        };
+        let counter = store.device(device, &next)?.last_counter;
+        let longest = store.namespace().max_ttl();
+        let ttl = asked.ttl_ms.map_or(longest, Duration::from_millis);
         let lease = if asked.renew {
             let mut lease = DeviceLease::find(store, device).map_err(refusal)?;
             lease.renew(store, ttl).map_err(refusal)?;
@@ -74,9 +80,7 @@ pub(super) async fn tickets(
         } else {
             DeviceLease::acquire(store, device, ttl)?
         };
-        let ticket = lease
-            .ticket(asked.counter, &key)
-            .map_err(Refusal::invalid)?;
+        let ticket = lease.ticket(counter, &key).map_err(Refusal::invalid)?;
         let mut digits = String::new();
         for byte in ticket {
             // A string takes all.
@@ -87,7 +91,7 @@ pub(super) async fn tickets(
         Ok(Answer {
             namespace: store.namespace().name().to_owned(),
             device: format!("{device:016x}"),
-            counter: asked.counter,
+            counter,
             ticket: digits,
             node: grant.node_id,
             start_unix_ms: spec.unix_ms(grant.start),
@@ -96,6 +100,11 @@ pub(super) async fn tickets(
     };
     let answer = space.grant_within(space.leasable(&who.0)?, work).await?;
     Ok((StatusCode::CREATED, Json(answer)))
+}
+
+/// A device's number in hex.
+pub(super) fn device_of(text: &str) -> Result<u64, Problem> {
+    device_id(text).map_err(|problem| Problem::invalid(format!("device is {text:?}: {problem}")))
 }
 
 fn refusal(error: DeviceLeaseError) -> Refusal {

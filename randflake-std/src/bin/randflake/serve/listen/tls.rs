@@ -88,7 +88,7 @@ fn configure(
     client_ca: Option<&Watched>,
 ) -> Result<TlsAcceptor, Failure> {
     let chain = certificates(certificate, "the certificate")?;
-    if let Some(problem) = chain.first().and_then(wrong_date) {
+    if let Some(problem) = chain.first().and_then(unfit) {
         say(&format!(
             "warning: {}: clients will refuse it",
             certificate.wrong(&problem)
@@ -125,8 +125,9 @@ fn configure(
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// What is wrong with a certificate's dates. Without roots nothing is trusted, but its dates are looked at first.
-fn wrong_date(certificate: &CertificateDer<'static>) -> Option<String> {
+/// Why no client accepts a certificate: its dates or its usage. Without roots nothing is trusted, but these are looked at
+/// first.
+fn unfit(certificate: &CertificateDer<'static>) -> Option<String> {
     let parsed = ParsedCertificate::try_from(certificate).ok()?;
     let roots = RootCertStore::empty();
     let algorithms = default_provider().signature_verification_algorithms.all;
@@ -143,6 +144,12 @@ fn wrong_date(certificate: &CertificateDer<'static>) -> Option<String> {
             "the certificate is not valid before {}",
             date(not_before)
         )),
+        Err(Error::InvalidCertificate(
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. },
+        )) => Some(
+            "the certificate is not for servers: its extended key usage has to have serverAuth"
+                .to_owned(),
+        ),
         _ => None,
     }
 }

@@ -28,8 +28,8 @@ impl Session {
             entry.command,
             Command::Auth | Command::Hello | Command::Quit | Command::Reset
         );
-        if !is_open && !self.is_known() {
-            self.who()?;
+        if !is_open {
+            self.check_token()?;
         }
         Ok(entry)
     }

@@ -243,7 +243,7 @@ fn info(session: &Session) -> String {
         return text;
     };
     // A string takes all that is written.
-    if who.has(Scope::Admin) {
+    if service.is_admin_of_all(&who) {
         // What all clients do together.
         let (connections, counters) = (&service.counters.resp, &service.counters);
         _ = write!(
@@ -262,11 +262,14 @@ fn info(session: &Session) -> String {
         let is_ready = space.health().is_some_and(|health| health.is_ready());
         _ = write!(
             text,
-            "namespace_{}:ready={},issued={}\r\n",
+            "namespace_{}:ready={}",
             space.name(),
-            u8::from(is_ready),
-            space.issued.get()
+            u8::from(is_ready)
         );
+        if who.has(Scope::Admin) {
+            _ = write!(text, ",issued={}", space.issued.get());
+        }
+        text.push_str("\r\n");
     }
     text
 }

@@ -11,7 +11,6 @@ mod session;
 mod table;
 mod transaction;
 
-use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -27,16 +26,11 @@ use super::service::counters::Connections;
 pub(crate) struct Resp {
     service: Arc<Service>,
     idle: Duration,
-    numbers: Arc<AtomicU64>,
 }
 
 impl Resp {
     pub(crate) fn new(service: Arc<Service>, idle: Duration) -> Self {
-        Self {
-            service,
-            idle,
-            numbers: Arc::default(),
-        }
+        Self { service, idle }
     }
 }
 
@@ -48,7 +42,8 @@ impl Protocol for Resp {
     }
 
     async fn speak(self, stream: Stream, account: Arc<Account>, stopping: Stopping) {
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
+        // Counted, it would tell a client how many others there were. Every client can read 53 bits.
+        let number = getrandom::u64().map_or(0, |random| random >> 11);
         let spoken = match Session::new(self.service, number, account) {
             Ok(session) => {
                 let connection = Connection::new(stream, session, self.idle);

@@ -189,6 +189,14 @@ impl Session {
         self.who = self.service.access.anonymous().ok();
     }
 
+    /// Refuses who has sent no token, or one that has expired since.
+    pub(super) fn check_token(&self) -> Result<(), Refusal> {
+        match &self.who {
+            Some(who) => who.check_expiry(),
+            None => self.who().map(drop),
+        }
+    }
+
     pub(super) fn who(&self) -> Result<Arc<Identity>, Refusal> {
         let told = "Authentication required: send AUTH with a token";
         self.who

@@ -58,6 +58,11 @@ impl Service {
         self.spaces.values()
     }
 
+    /// Whether it administers all that is served: only then it learns what all clients do together, and where the store is.
+    pub(crate) fn is_admin_of_all(&self, who: &Identity) -> bool {
+        who.has(Scope::Admin) && self.spaces.keys().all(|name| who.sees(name))
+    }
+
     /// Whether there is such a namespace.
     pub(crate) fn serves(&self, name: &str) -> bool {
         self.spaces.contains_key(name)

@@ -56,8 +56,8 @@ impl NotReady {
     }
 }
 
-/// Without what the store's message may name.
-fn cause(error: &StoreError) -> String {
+/// Without what the store's message may name, such as its host.
+pub(crate) fn cause(error: &StoreError) -> String {
     match error {
         StoreError::Quarantined { quarantine, .. } => format!(
             "the lease store grants nothing until {}: it is new, or may have forgotten leases",

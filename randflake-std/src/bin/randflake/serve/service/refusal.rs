@@ -5,8 +5,9 @@ use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
 use randflake_std::GenerateError;
-use randflake_std::lease::StoreError;
+use randflake_std::lease::{DeviceError, StoreError};
 
+use super::readiness::cause;
 use crate::failure::Failure;
 
 /// What a client does about a refusal.
@@ -42,6 +43,8 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// When it may succeed.
     pub(crate) retry_in: Option<Duration>,
+    /// What the operator learns beside that, and no client: it may name the store's host.
+    pub(crate) detail: Option<String>,
 }
 
 randflake_std::randflake_core::readable_debug!(Refusal);
@@ -110,6 +113,7 @@ impl Refusal {
             kind,
             message: message.to_string(),
             retry_in: None,
+            detail: None,
         }
     }
 
@@ -158,11 +162,31 @@ impl From<StoreError> for Refusal {
             StoreError::Unavailable(_) | StoreError::ClockSkew { .. } => (Kind::Unavailable, None),
             _ => (Kind::Failed, None),
         };
+        let (message, detail) = match &error {
+            StoreError::Invalid(_)
+            | StoreError::Exhausted { .. }
+            | StoreError::Quarantined { .. } => (error.to_string(), None),
+            _ => (cause(&error), Some(error.to_string())),
+        };
         Self {
             kind,
-            message: error.to_string(),
+            message,
             retry_in,
+            detail,
         }
+    }
+}
+
+impl From<DeviceError> for Refusal {
+    fn from(error: DeviceError) -> Self {
+        let kind = match error {
+            DeviceError::Store(error) => return error.into(),
+            DeviceError::NotOwned { .. } => Kind::Forbidden,
+            DeviceError::Counter { .. } => Kind::Invalid,
+            // The device is to be registered, or needs another key.
+            _ => Kind::Conflict,
+        };
+        Self::new(kind, error)
     }
 }
 

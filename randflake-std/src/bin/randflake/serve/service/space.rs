@@ -10,11 +10,11 @@ use randflake_std::{BuildError, Builder, GenerateError, Handle, Health, Id, Node
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::serve::access::Identity;
 
 use super::counters::Count;
-use super::readiness::NotReady;
+use super::readiness::{NotReady, cause};
 use super::refusal::{Kind, Refusal};
 
 /// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
@@ -47,6 +47,8 @@ pub(crate) struct Space {
     reads: Lane,
     /// Why the store has not granted the first leases.
     waiting: Mutex<Option<NotReady>>,
+    /// What was said of the store last, and when.
+    logged: Mutex<Option<(String, Instant)>>,
     pub(crate) issued: Count,
 }
 
@@ -80,6 +82,7 @@ impl Space {
             changes: Lane::new(SESSIONS),
             reads: Lane::new(READERS),
             waiting: Mutex::default(),
+            logged: Mutex::default(),
             issued: Count::default(),
         }
     }
@@ -225,7 +228,7 @@ impl Space {
         let mut refusal = Refusal::from(error);
         let status = self.handle().map(Handle::lease);
         if let Some(error) = status.and_then(|status| status.last_error.or(status.shortage)) {
-            refusal.message = format!("{}; {error}", refusal.message);
+            refusal.message = format!("{}; {}", refusal.message, cause(&error));
         }
         refusal
     }
@@ -281,9 +284,29 @@ impl Space {
             let mut store = idle.map_or_else(|| space.session(), Ok)?;
             let done = work(&mut *store);
             lane(&space).idle().push(store);
+            if let Err(Refusal {
+                detail: Some(detail),
+                ..
+            }) = &done
+            {
+                space.log(detail);
+            }
             done
         });
         done.await.unwrap_or_else(|_| Err(stopping()))
+    }
+
+    /// Says what a client was not told: the same once in a minute.
+    fn log(&self, detail: &str) {
+        const PAUSE: Duration = Duration::from_secs(60);
+        let mut last = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let is_known = |(said, when): &(String, Instant)| said == detail && now - *when < PAUSE;
+        if last.as_ref().is_some_and(is_known) {
+            return;
+        }
+        say(&format!("warning: namespace {:?}: {detail}", self.name()));
+        *last = Some((detail.to_owned(), now));
     }
 
     fn session(&self) -> Result<Box<dyn LeaseStore>, Refusal> {

@@ -99,8 +99,10 @@ async function update() {
     showMetrics(!hasToken());
     showNamespaces(last);
     showChosen(last);
-    showRequests(last.requests);
-    say($("about"), `version ${last.version}, up ${span(last.uptime_ms)}, leases in ${last.store}`);
+    // Only for who administers all namespaces.
+    if (last.requests !== null) showRequests(last.requests);
+    const place = last.store === null ? "" : `, leases in ${last.store}`;
+    say($("about"), `version ${last.version}, up ${span(last.uptime_ms)}${place}`);
     say($("state"), last.ready ? "Ready" : "Not ready");
     $("state").className = `state ${last.ready ? "good" : "contested"}`;
     await refreshLeases();

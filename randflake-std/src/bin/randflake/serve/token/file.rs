@@ -1,0 +1,159 @@
+//! The file of tokens, as commands change it.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use randflake_std::private_file;
+
+use crate::failure::Failure;
+use crate::serve::access::{self, Line};
+use crate::serve::words;
+
+/// How often another command may replace it while this one waits for its lock.
+const TRIES: usize = 1_000;
+
+/// A file of tokens that no other command changes meanwhile.
+pub(super) struct TokensFile {
+    /// Without links.
+    place: PathBuf,
+    text: String,
+    found: Metadata,
+    /// Of the file that is replaced: who waits for it looks again.
+    _locked: File,
+}
+
+impl TokensFile {
+    /// One that is there.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let place = private_file::follow(path).map_err(Failure::failed)?;
+        for _ in 0..TRIES {
+            let (mut file, found) = private_file::open_settings(&place).map_err(Failure::failed)?;
+            let wrong = |error: io::Error| failed(&place, error);
+            file.lock().map_err(wrong)?;
+            // Another command may have put a new file in its place.
+            let is_there =
+                fs::metadata(&place).is_ok_and(|now| private_file::is_same(&now, &found));
+            if !is_there {
+                continue;
+            }
+            let mut text = String::new();
+            file.read_to_string(&mut text).map_err(wrong)?;
+            access::check(&text).map_err(|problem| failed(&place, problem))?;
+            return Ok(Self {
+                place,
+                text,
+                found,
+                _locked: file,
+            });
+        }
+        Err(failed(&place, "other commands change it all the time"))
+    }
+
+    /// The same; it is made if it is not there. Others may read it: it has no token.
+    pub(super) fn open_or_create(path: &Path) -> Result<Self, Failure> {
+        let place = private_file::follow(path).map_err(Failure::failed)?;
+        let place = private_file::resolve(&place).map_err(Failure::failed)?;
+        // Never through a link: that was followed, and who may have made it was looked at.
+        let made = File::create_new(&place).and_then(|_| private_file::sync_name(&place));
+        match made {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(failed(&place, error)),
+            _ => Self::open(&place),
+        }
+    }
+
+    /// Its tokens, in their order.
+    pub(super) fn tokens(&self) -> Vec<Line> {
+        words::lines(&self.text)
+            .filter_map(|(_, line)| line.parse().ok())
+            .collect()
+    }
+
+    /// Those of a name.
+    pub(super) fn named(&self, name: &str) -> Result<Vec<Line>, Failure> {
+        let mut tokens = self.tokens();
+        let names: Vec<_> = tokens.iter().map(|token| token.name.clone()).collect();
+        tokens.retain(|token| token.name == name);
+        if !tokens.is_empty() {
+            return Ok(tokens);
+        }
+        let there = if names.is_empty() {
+            "it has none".to_owned()
+        } else {
+            format!("it has {}", names.join(", "))
+        };
+        Err(failed(
+            &self.place,
+            format!("no token is named {name:?}: {there}"),
+        ))
+    }
+
+    /// Puts another file in its place at once: each line as `change` says, `None` to remove it, and more at the end. What is
+    /// no token stays as it is.
+    pub(super) fn replace(
+        self,
+        change: impl Fn(&Line) -> Option<String>,
+        more: Option<&Line>,
+    ) -> Result<(), Failure> {
+        let mut text = String::with_capacity(self.text.len());
+        for line in self.text.lines() {
+            let token = words::lines(line).next();
+            let token = token.and_then(|(_, line)| line.parse().ok());
+            let after = match &token {
+                Some(token) => change(token),
+                None => Some(line.to_owned()),
+            };
+            if let Some(after) = after {
+                text.extend([&*after, "\n"]);
+            }
+        }
+        if let Some(line) = more {
+            text.extend([&*line.to_string(), "\n"]);
+        }
+        let wrong = |error: io::Error| failed(&self.place, error);
+        access::check(&text).map_err(|problem| failed(&self.place, problem))?;
+        let name = self.place.file_name().unwrap_or_default();
+        let draft = self
+            .place
+            .with_file_name(format!(".{}.new", name.to_string_lossy()));
+        // What a command has left that was ended in between; no other one is here.
+        match fs::remove_file(&draft) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&draft, error)),
+            _ => {}
+        }
+        private_file::write_new(&draft, text.as_bytes()).map_err(|error| failed(&draft, error))?;
+        let replaced = keep_owner(&draft, &self.found)
+            .and_then(|()| fs::set_permissions(&draft, self.found.permissions()))
+            .and_then(|()| fs::rename(&draft, &self.place));
+        replaced.map_err(|error| {
+            // It is nobody's.
+            _ = fs::remove_file(&draft);
+            wrong(error)
+        })?;
+        private_file::sync_name(&self.place).map_err(wrong)
+    }
+}
+
+/// Root changes a file of the server's user.
+#[cfg(unix)]
+fn keep_owner(draft: &Path, found: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+
+    let made = fs::metadata(draft)?;
+    let (uid, gid) = (found.uid(), found.gid());
+    if (made.uid(), made.gid()) == (uid, gid) {
+        return Ok(());
+    }
+    chown(draft, Some(uid), Some(gid))
+}
+
+/// Rights are kept elsewhere.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "its twin may fail")]
+fn keep_owner(_: &Path, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+fn failed(path: &Path, problem: impl core::fmt::Display) -> Failure {
+    Failure::failed(format!("{}: {problem}", path.display()))
+}

@@ -1,0 +1,90 @@
+//! `randflake token rotate`
+
+use core::time::Duration;
+use std::io::Write;
+use std::path::PathBuf;
+
+use randflake_std::date::utc;
+
+use super::expiry::{self, Expiry};
+use super::file::TokensFile;
+use crate::date;
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::serve::access::{Line, TokenSecret, name};
+
+/// Replace a token by a new one of the same name
+///
+/// Prints the new token, which is shown this once. It has the rights and quotas of the old one, and both count against the
+/// same quotas. The old one is valid for as long as --keep says: give the new one to all clients before. To end the old one
+/// at once, `token revoke` takes its number.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake token rotate billing --file tokens > billing.token
+  randflake token rotate billing --keep 7d --expires 90d --file tokens > billing.token")]
+pub(super) struct Rotate {
+    /// Whose it is
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: String,
+    /// The file of `randflake serve --tokens`
+    #[arg(long, value_name = "FILE")]
+    file: PathBuf,
+    /// How long the old one stays valid: seconds, or a time such as 1h or 7d
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = date::duration)]
+    keep: Duration,
+    /// When the new one expires: a date, a time such as 90d from now, or never [default: never, if the old one does not]
+    #[arg(long, value_name = "WHEN", value_parser = expiry::expiry)]
+    expires: Option<Expiry>,
+}
+
+impl Rotate {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let file = TokensFile::open(&self.file)?;
+        let old = file.named(&self.name)?;
+        // Those that were rotated before end earlier than the one in use.
+        let in_use = old
+            .into_iter()
+            .max_by_key(|token| token.until.unwrap_or(Duration::MAX));
+        let Some(in_use) = in_use else {
+            return Err(Failure::failed("there is no token"));
+        };
+        let until = match (self.expires, in_use.until) {
+            (Some(expires), _) => expires.unix(),
+            (None, None) => None,
+            (None, Some(until)) => {
+                return Err(Failure::usage(format!(
+                    "the token of {:?} expires at {}: say when the new one does, with --expires WHEN or --expires never",
+                    self.name,
+                    utc(until)
+                )));
+            }
+        };
+        let secret = TokenSecret::new().map_err(Failure::failed)?;
+        let new = Line {
+            hash: secret.hash(),
+            until,
+            ..in_use
+        };
+        let kept = expiry::after(self.keep);
+        let shortened = |token: &Line| {
+            let until = token.until.map_or(kept, |until| until.min(kept));
+            Line {
+                until: Some(until),
+                ..token.clone()
+            }
+        };
+        let is_named = |token: &Line| token.name == self.name;
+        let line = |token: &Line| {
+            if is_named(token) {
+                shortened(token).to_string()
+            } else {
+                token.to_string()
+            }
+        };
+        file.replace(|token| Some(line(token)), Some(&new))?;
+        let mut out = stdout();
+        writeln!(out, "{}", secret.as_str())?;
+        Ok(out.flush()?)
+    }
+}

@@ -1,0 +1,190 @@
+//! The life of a token: made, listed, replaced, expired, revoked.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+
+use serde_json::Value;
+
+use crate::server::{Home, Server, wait_until};
+
+/// What the tool says that fails.
+fn fails(home: &Home, arguments: &[&str]) -> String {
+    let output = home.tool(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn list(home: &Home) -> Vec<Value> {
+    let told = home.ask(&["token", "list", "--file", "tokens", "--json"]);
+    let rows = told.lines().map(serde_json::from_str);
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn both_tokens_are_valid_while_one_replaces_the_other() {
+    let home = Home::new();
+    let old = home.token("shop", "ids", "default", &["--ids-per-second", "1000000"]);
+    home.token("root", "admin", "*", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let home = server.home();
+    let mut client = server.connect_as(&old);
+    let rotate = [
+        "token", "rotate", "shop", "--keep", "1h", "--file", "tokens",
+    ];
+    let new = home.ask(&rotate).trim().to_owned();
+    assert_ne!(old, new);
+    let is_known = |token: &str| server.connect().ask(&["AUTH", token]) == "+OK";
+    wait_until("the server does not read the file", || is_known(&new));
+    assert!(is_known(&old));
+    client.ask(&["INCR", "default"]).strip_prefix(':').unwrap();
+
+    let rows = list(home);
+    let names: Vec<_> = rows
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["shop", "root", "shop"]);
+    assert_eq!(rows[2]["scopes"], rows[0]["scopes"]);
+    assert_eq!(rows[2]["expires_utc"], Value::Null);
+    assert_eq!(rows[0]["expired"], false);
+    let told = home.ask(&["token", "list", "--file", "tokens"]);
+    let state = |line: usize| told.lines().nth(line).unwrap().split("; ").last().unwrap();
+    assert!(state(0).starts_with("expires in "), "{told}");
+    assert_eq!([state(1), state(2)], ["does not expire"; 2]);
+    // Neither a token nor all of a hash is shown.
+    assert!(
+        !told.contains(&old[..12]) && !told.contains(&new[..12]),
+        "{told}"
+    );
+
+    let id = rows[0]["id"].as_str().unwrap();
+    let revoke = ["token", "revoke", "shop", "--id", id, "--file", "tokens"];
+    assert!(home.ask(&revoke).starts_with("revoked 1 token of shop"));
+    wait_until("the old token stays", || !is_known(&old));
+    let told = client.ask(&["INCR", "default"]);
+    assert!(told.starts_with("-NOAUTH "), "{told}");
+    assert!(is_known(&new));
+}
+
+#[test]
+fn a_token_that_has_expired_is_told_to_its_owner_alone() {
+    let home = Home::new();
+    let token = home.token("guest", "ids", "default", &["--expires", "2s"]);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut open = server.connect();
+    // On a slow machine it may be over already.
+    _ = open.ask(&["AUTH", &token]);
+    let expired = "the token \"guest\" has expired at 20";
+    wait_until("it does not expire", || {
+        server.connect().ask(&["AUTH", &token]).contains(expired)
+    });
+    let told = open.ask(&["INCR", "default"]);
+    assert!(
+        told.starts_with("-WRONGPASS ") || told.starts_with("-NOAUTH "),
+        "{told}"
+    );
+    let told = open.ask(&["AUTH", "guest", "rft_guess"]);
+    assert!(told.contains("is unknown, or was revoked"), "{told}");
+    assert!(!told.contains("expired"), "{told}");
+    let told = server.home().ask(&["token", "list", "--file", "tokens"]);
+    assert!(told.contains("; expired at 20"), "{told}");
+}
+
+#[test]
+fn what_is_not_there_or_is_the_last_is_said() {
+    let home = Home::new();
+    home.token("root", "admin,ids", "*", &[]);
+    home.token("shop", "ids", "default", &["--expires", "2999-12-31"]);
+    let file = ["--file", "tokens"];
+    let said = fails(&home, &[&["token", "revoke", "shopp"], &file[..]].concat());
+    assert!(
+        said.contains("no token is named \"shopp\": it has root, shop"),
+        "{said}"
+    );
+    let said = fails(&home, &[&["token", "revoke", "root"], &file[..]].concat());
+    assert!(said.contains("the last valid token with admin"), "{said}");
+    let wrong = ["token", "revoke", "shop", "--id", "00"];
+    let said = fails(&home, &[&wrong, &file[..]].concat());
+    assert!(
+        said.contains("no token of \"shop\" has the number \"00\""),
+        "{said}"
+    );
+    let new = [
+        "token",
+        "new",
+        "--name",
+        "shop",
+        "--scopes",
+        "ids",
+        "--namespaces",
+        "*",
+    ];
+    let said = fails(&home, &[&new, &file[..]].concat());
+    assert!(said.contains("randflake token rotate shop"), "{said}");
+    // Nobody knows whether the new one shall expire.
+    let rotate = [&["token", "rotate", "shop"], &file[..]].concat();
+    let output = home.tool(&rotate).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("say when the new one does, with --expires"),
+        "{said}"
+    );
+    assert_eq!(list(&home).len(), 2);
+    home.ask(&[&rotate[..], &["--expires", "never"]].concat());
+    home.ask(&[&["token", "revoke", "root", "--force"], &file[..]].concat());
+    home.ask(&[&["token", "revoke", "shop"], &file[..]].concat());
+    assert!(list(&home).is_empty());
+    let said = fails(&home, &["token", "list", "--file", "nowhere"]);
+    assert!(said.contains("nowhere"), "{said}");
+}
+
+/// Who reads it finds the old one or the new one, whole; and it stays whose it is.
+#[test]
+fn the_file_is_replaced_and_stays_as_it_is_otherwise() {
+    let home = Home::new();
+    fs::create_dir(home.path("real")).unwrap();
+    symlink(home.path("real/file"), home.path("tokens")).unwrap();
+    home.token("a", "ids", "*", &[]);
+    let path = home.path("real/file");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("# clients\n\n{text}")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let before = fs::metadata(&path).unwrap();
+    // What a command has left that was killed.
+    fs::write(home.path("real/.file.new"), "half").unwrap();
+    home.token("b", "ids", "*", &[]);
+    let after = fs::metadata(&path).unwrap();
+    assert_ne!(before.ino(), after.ino());
+    assert_eq!((after.mode() & 0o777, after.uid()), (0o640, before.uid()));
+    let told = fs::read_to_string(&path).unwrap();
+    assert!(
+        told.starts_with(&format!("# clients\n\n{text}name=b ")),
+        "{told}"
+    );
+    assert!(home.path("tokens").is_symlink());
+    assert!(!home.path("real/.file.new").exists());
+
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let said = fails(&home, &["token", "revoke", "a", "--file", "tokens"]);
+    assert!(said.contains("real/file"), "{said}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), told);
+}
+
+#[test]
+fn commands_at_the_same_time_lose_nothing() {
+    let home = Home::new();
+    let names: Vec<_> = (0..16).map(|number| format!("client-{number}")).collect();
+    let children: Vec<_> = names
+        .iter()
+        .map(|name| {
+            let new = ["token", "new", "--file", "tokens", "--name", name];
+            let rights = ["--scopes", "ids", "--namespaces", "*"];
+            let mut tool = home.tool(&[&new[..], &rights].concat());
+            tool.stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(list(&home).len(), names.len());
+}
