@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::time::UNIX_EPOCH;
 
-use humantime::{format_duration, format_rfc3339_seconds};
+use humantime::{format_duration, format_rfc3339_seconds, parse_duration};
 
 /// RFC 3339 has years of four digits.
 pub const YEAR_10000_MS: u64 = 253_402_300_800_000;
@@ -26,6 +26,13 @@ pub fn span(span: Duration) -> String {
         ms => Duration::from_secs(ms.div_ceil(1_000)),
     };
     format_duration(shown).to_string()
+}
+
+/// A span as people write it: `90`, `90s`, `5m`, `1h 30m`; a number alone is seconds.
+#[must_use]
+pub fn duration(text: &str) -> Option<Duration> {
+    let seconds = text.parse().map(Duration::from_secs).ok();
+    seconds.or_else(|| parse_duration(text).ok())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::time::Instant;
 
-use crate::handle::BuildError;
+use crate::handle::{BuildError, LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL};
 #[cfg(feature = "ticket")]
 use crate::lease::DeviceLeaseError;
 use crate::lease::{DeviceError, StoreError};
@@ -15,6 +15,10 @@ const TRIES: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest: a release, a store that is back or a quarantine that was ended is noticed as soon.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// The least factor of a pause with jitter, and by how much it may be more.
+const LEAST_JITTER: f64 = 0.9;
+const JITTER: f64 = 0.2;
 
 /// Whether what a store refuses may be granted later, although nobody changes a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,10 +142,18 @@ impl Patience {
     }
 }
 
+/// When every holder that reaches its store has renewed, if no TTL is longer than this: with the most jitter, and after one
+/// try that failed.
+#[must_use]
+pub fn renewed_within(longest_ttl: Duration) -> Duration {
+    let pauses = longest_ttl / RENEWALS_PER_TTL + longest_ttl / LONGEST_PAUSE_PER_TTL;
+    pauses.mul_f64(LEAST_JITTER + JITTER)
+}
+
 /// Up to a tenth more or less, so that the holders of a fleet do not ask in step.
 pub(crate) fn with_jitter(pause: Duration) -> Duration {
     let tenths = getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX));
-    pause.mul_f64(0.9 + 0.2 * tenths)
+    pause.mul_f64(LEAST_JITTER + JITTER * tenths)
 }
 
 #[cfg(test)]

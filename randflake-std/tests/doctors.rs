@@ -8,6 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "doctors/declared.rs"]
+mod declared;
 #[expect(dead_code, reason = "other tests do more to servers")]
 mod engines;
 #[path = "doctors/planted.rs"]
@@ -28,7 +30,7 @@ use user::{Answer, User};
 
 fn doctor(url: &str) -> Answer {
     // Where the server is as it should be, there is a namespace then.
-    User::new().run(&["lease", "init", "--store", url]);
+    User::new().run(&["lease", "init", "--yes", "--no-wait", "--store", url]);
     User::new().run_keyed(&["doctor", "--store", url])
 }
 
@@ -87,7 +89,14 @@ fn redis() {
     );
     assert!(told.contains("not made yet by a first generate"), "{told}");
     let said = User::new()
-        .run(&["lease", "init", "--store", &redis.url()])
+        .run(&[
+            "lease",
+            "init",
+            "--yes",
+            "--no-wait",
+            "--store",
+            &redis.url(),
+        ])
         .ok();
     assert_eq!(said, "the namespace grants leases\n");
     let told = is_content(&redis.url(), &["failover"]);

@@ -397,7 +397,7 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
     );
     assert_eq!(
         message(builder(&store()).ttl(Duration::from_secs(301))),
-        "a TTL of 5m 1s was asked for: 1s to 5m are allowed in this namespace"
+        "a TTL of 5m 1s was asked for: 1s to 5m are allowed in this namespace, whose longest TTL was fixed when it was created"
     );
     assert_eq!(
         message(builder(&store()).tolerance(6)),

@@ -150,8 +150,9 @@ fn options_that_are_not_documented_are_refused_by_name() {
                 .parse::<StoreUrl>()
                 .unwrap_err();
             let error = error.to_string();
-            let said =
-                format!("has the option {option:?}: the allowed options are {allowed}: take ");
+            let said = format!(
+                "has the option {option:?}: the allowed options are {allowed}, max_ttl: take "
+            );
             assert!(error.contains(&said), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
         }

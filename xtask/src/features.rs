@@ -1,10 +1,11 @@
 //! `features`: each library, and its programs, under each set of features that a user is likely to choose; without
 //! features its tests and benchmarks too. All features at once, integrations among them, are what `lint` looks at; each
-//! integration alone would build its crates once more, so that is left to `msrv`.
+//! integration alone would build its crates once more, so that is left to `msrv`. Without features also by the oldest Rust.
 
 use crate::cargo::cargo;
 use crate::lint::DENY;
 use crate::matrix::{HOST_MACROS, LIBRARIES};
+use crate::msrv;
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
@@ -27,4 +28,5 @@ pub(crate) fn run(report: &mut Report) {
             report.check(&what, command.args(DENY));
         }
     }
+    msrv::once(report);
 }

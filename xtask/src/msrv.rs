@@ -1,6 +1,7 @@
 //! `msrv`: the workspace compiles with the oldest Rust that is promised, and so does core with each integration alone;
-//! and no name in it is about to mean something else. No part of `test`, which needs no second toolchain: there clippy's
-//! lint `incompatible_msrv` watches the standard library's younger items.
+//! and no name in it is about to mean something else. No part of `test`, which has no time to check all crates once more:
+//! there the libraries without features are, and clippy's lint `incompatible_msrv` watches the standard library's younger
+//! items.
 
 use std::process::{Command, ExitCode};
 
@@ -19,9 +20,28 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
     Ok(apart::run("msrv", &[Need::Miri], Report::new(false), run))
 }
 
-fn run(report: &mut Report) {
-    let Some(version) = promised() else {
+/// Of the part `features`: each library without features. Which functions of the standard library are older, clippy knows.
+pub(crate) fn once(report: &mut Report) {
+    let Some(version) = promised_or_said(report) else {
+        return;
+    };
+    for library in LIBRARIES {
+        let mut command = check(&version);
+        command.args(["--package", library.name, "--no-default-features"]);
+        report.check(&format!("{} by Rust {version}", library.name), &mut command);
+    }
+}
+
+fn promised_or_said(report: &mut Report) -> Option<String> {
+    let version = promised();
+    if version.is_none() {
         report.verdict("Cargo.toml", Err("it has no rust-version".to_owned()));
+    }
+    version
+}
+
+fn run(report: &mut Report) {
+    let Some(version) = promised_or_said(report) else {
         return;
     };
     let (younger, needed) = YOUNGER;

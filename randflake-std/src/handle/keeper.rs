@@ -19,11 +19,11 @@ use crate::observability::{events, metrics};
 use crate::patience::with_jitter;
 
 /// A holder renews when this part of the TTL has passed, so that two renewals may fail.
-const RENEWALS_PER_TTL: u32 = 3;
+pub(crate) const RENEWALS_PER_TTL: u32 = 3;
 /// The first pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause after a failure is this part of the TTL.
-const LONGEST_PAUSE_PER_TTL: u32 = 6;
+pub(crate) const LONGEST_PAUSE_PER_TTL: u32 = 6;
 
 pub(super) struct Keeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     pub(super) shared: Arc<Shared<L, P>>,

@@ -32,6 +32,7 @@ pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
 pub use elastic::NodeIdCount;
 pub use health::Health;
+pub(crate) use keeper::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL};
 pub use losses::Losses;
 use retry::Retry;
 use shared::Shared;

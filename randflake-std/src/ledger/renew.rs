@@ -40,6 +40,7 @@ pub enum Loss {
 
 impl Loss {
     /// Every one, for counters that begin at zero.
+    #[cfg(feature = "metrics")]
     pub(crate) const ALL: [Self; 4] = [
         Self::Expired,
         Self::Released,

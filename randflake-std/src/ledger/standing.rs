@@ -297,7 +297,8 @@ impl Standing {
                 ))
             };
             return Err(StoreError::Invalid(format!(
-                "a TTL of {} was asked for: {} to {} are allowed in this namespace",
+                "a TTL of {} was asked for: {} to {} are allowed in this namespace, whose longest TTL was fixed when it \
+                 was created",
                 time(ttl),
                 time(1),
                 time(longest)

@@ -119,7 +119,7 @@ fn problems_are_told_and_counted() {
     assert_eq!(answer.fails(1), "1 problem");
 
     set_mode("key", 0o600);
-    user.run(&["lease", "init"]).ok();
+    user.run(&["lease", "init", "--yes", "--no-wait"]).ok();
     user.run(&["lease", "quarantine"]).ok();
     let answer = user.run(&["doctor"]);
     let wait = answer.stdout.lines();

@@ -289,7 +289,7 @@ fn a_store_that_was_deleted_says_how_long_it_waits() {
 fn more_ids_than_an_assigned_node_id_has_in_a_second_come_from_it_alone() {
     let user = User::new();
     let url = format!("static:{}?node=7", user.path("node").display());
-    user.run(&["lease", "init", "--store", &url]).ok();
+    user.run(&["lease", "init", "--yes", "--store", &url]).ok();
     let many = ["generate", "-n", "131073", "--store", &url];
     assert_eq!(user.run_keyed(&many).ok().lines().count(), 131_073);
     let two = [&many[..], &["--node-ids", "2", "--wait", "10m"]].concat();

@@ -174,7 +174,7 @@ fn an_assigned_node_id_comes_from_the_url_or_the_environment() {
         ("pod", "pod", [("POD_NAME", "web-3")], "3"),
         ("pods", "pod", [("POD_NAME", "my-app-b-17")], "17"),
     ] {
-        let init = ["lease", "init", "--store", &store(name, node)];
+        let init = ["lease", "init", "--yes", "--store", &store(name, node)];
         user.run_in(&variables, &init).ok();
         let known = [&variables[..], &[("RANDFLAKE_KEY", KEY)]].concat();
         let told = user.run_in(&known, &["doctor", "--store", &store(name, node)]);

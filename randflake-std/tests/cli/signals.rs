@@ -167,7 +167,7 @@ fn a_ttl_and_a_holder_that_are_not_allowed_are_refused() {
         (
             "--ttl",
             "1h",
-            "a TTL of 1h is too long: at most 1m is allowed",
+            "a TTL of 1h is too long: at most 1m is allowed, the longest of the namespace (see --max-ttl)",
         ),
         (
             "--holder",

@@ -54,7 +54,9 @@ fn look(url: &str, planted: &[&str]) {
 fn a_row_in_postgresql_gives_nobody_a_right() {
     let server = PostgresServer::start();
     let admin = server.url("postgres");
-    User::new().run(&["lease", "init", "--store", &admin]).ok();
+    User::new()
+        .run(&["lease", "init", "--yes", "--no-wait", "--store", &admin])
+        .ok();
     let mut client = server.client("postgres");
     client
         .batch_execute(
@@ -84,7 +86,14 @@ fn an_owner_of_postgresql_is_only_a_name() {
     let mut client = server.client("postgres");
     client.batch_execute("CREATE ROLE ids_app LOGIN").unwrap();
     let owner = "?owner=x%27%3B%20ALTER%20ROLE%20ids_app%20SUPERUSER%3B%20--";
-    let told = User::new().run(&["lease", "init", "--store", &format!("{url}{owner}")]);
+    let told = User::new().run(&[
+        "lease",
+        "init",
+        "--yes",
+        "--no-wait",
+        "--store",
+        &format!("{url}{owner}"),
+    ]);
     assert!(told.stderr.is_empty(), "{told:?}");
     let is_superuser = "SELECT rolsuper FROM pg_roles WHERE rolname = 'ids_app'";
     let row = client.query_one(is_superuser, &[]).unwrap();
@@ -103,7 +112,9 @@ fn a_row_in_mariadb_gives_nobody_a_right() {
         client.query_drop(statement).unwrap();
     }
     let admin = server.url("ids");
-    User::new().run(&["lease", "init", "--store", &admin]).ok();
+    User::new()
+        .run(&["lease", "init", "--yes", "--no-wait", "--store", &admin])
+        .ok();
     let mut app = server.client_as("ids_app", "ids");
     for name in MARIADB {
         let name: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();

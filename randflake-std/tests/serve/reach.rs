@@ -40,6 +40,8 @@ fn wrong_settings_are_told() {
     home.write("no-key", "name=a\n");
     home.write("bare", "rft_0123\n");
     home.write("empty", "# nothing\n");
+    home.write("longest", "name=a key-file=key max-ttl=1h\n");
+    home.write("longest-of-words", "name=a key-file=key max-ttl=long\n");
     home.write("open", "");
     fs::set_permissions(home.path("open"), Permissions::from_mode(0o666)).unwrap();
     let shared = home.path("shared");
@@ -93,6 +95,16 @@ fn wrong_settings_are_told() {
         ),
         (&["--namespaces", "empty"], 1, "empty: it has no namespace"),
         (
+            &["--namespaces", "longest", "--max-ttl", "5m"],
+            1,
+            "longest: line 1: the longest TTL is 1h by max-ttl of this line and 5m by --max-ttl",
+        ),
+        (
+            &["--namespaces", "longest-of-words"],
+            1,
+            "longest-of-words: line 1: max-ttl: a duration is allowed",
+        ),
+        (
             &["--namespaces", "twice", "--namespace", "a"],
             2,
             "cannot be used with",
@@ -137,4 +149,7 @@ fn a_namespace_that_cannot_be_served_is_named() {
         told.contains("namespace \"b\": the namespace has other terms"),
         "{told}"
     );
+    // Once, not for each of them.
+    let local = "the leases are kept on this machine, in sqlite:/";
+    assert_eq!(told.matches(local).count(), 1, "{told}");
 }

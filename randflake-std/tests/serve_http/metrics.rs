@@ -40,7 +40,7 @@ fn the_status_says_what_the_store_and_the_server_know() {
     let server = Server::start_with(&["--reserved-node-ids", "0"]);
     server.get("/v1/ids?count=10");
     server
-        .post("/v1/leases", r#"{"node_ids":[131071],"ttl_ms":300000}"#)
+        .post("/v1/leases", r#"{"node_ids":[131071],"ttl_ms":60000}"#)
         .json(201);
     let status = server.get("/v1/status").json(200);
     assert_eq!(status["ready"], true);

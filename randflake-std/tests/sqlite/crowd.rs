@@ -35,7 +35,7 @@ fn patiently<T>(mut operation: impl FnMut() -> Result<T, StoreError>) -> T {
 #[test]
 fn threads_that_all_create_the_store() {
     let place = Place::new();
-    let path = place.path("new/leases.db");
+    let path = place.database();
     let start = Barrier::new(CROWD);
     let node_ids: BTreeSet<_> = thread::scope(|scope| {
         let work = |_| {

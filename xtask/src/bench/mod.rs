@@ -6,7 +6,7 @@ mod instructions;
 mod leases;
 mod machine;
 mod peers;
-mod serve;
+pub(crate) mod serve;
 
 use std::fs;
 use std::path::{Path, PathBuf};

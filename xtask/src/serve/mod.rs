@@ -5,19 +5,27 @@ mod page;
 
 use std::process::Command;
 
-use crate::chaos;
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
-use crate::tools::{NODE, NPM, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool};
+use crate::tools::{NODE, NPM, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK};
 use crate::venv::{RANDFLAKE, Venv};
+use crate::{bench, chaos};
 
 const REDIS_PY: &str = "redis==8.1.0";
 const IOREDIS: &str = "ioredis@5.11.1";
 
 pub(crate) fn needs() -> Vec<Need> {
-    let tools: [&'static Tool; 6] = [&REDIS, &REDIS_CLI, &REDIS_BENCHMARK, &PYTHON, &NODE, &NPM];
+    let tools: [&'static Tool; 7] = [
+        &REDIS,
+        &REDIS_CLI,
+        &REDIS_BENCHMARK,
+        &PYTHON,
+        &NODE,
+        &NPM,
+        &WRK,
+    ];
     let mut needs: Vec<Need> = tools.map(Need::Tool).into();
     needs.extend(page::needs());
     needs.extend(chaos::needs());
@@ -63,6 +71,7 @@ pub(crate) fn run(report: &mut Report) {
         _ => skip(&mut tests, &["ioredis"]),
     }
     report.tests("serve", &mut tests);
+    bench::serve::once(report);
     chaos::run(report);
     page::run(report, &scratch.path().join("page"));
 }

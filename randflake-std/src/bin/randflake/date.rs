@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::time::UNIX_EPOCH;
 
-use humantime::{parse_duration, parse_rfc3339_weak};
+use humantime::parse_rfc3339_weak;
+use randflake_std::date;
 
 /// Unix milliseconds of `2024-12-09` or `2024-12-09T01:04:57Z`, in UTC.
 pub(crate) fn unix_ms(text: &str) -> Option<u64> {
@@ -18,9 +19,8 @@ pub(crate) fn unix_ms(text: &str) -> Option<u64> {
 
 /// A span as people type it: `90`, `90s`, `5m`, `1h 30m`; a number alone is seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().map(Duration::from_secs);
-    let span = seconds.or_else(|_| parse_duration(text));
-    span.map_err(|_| "a duration is allowed, such as 90, 90s, 5m or 1h".to_owned())
+    date::duration(text)
+        .ok_or_else(|| "a duration is allowed, such as 90, 90s, 5m or 1h".to_owned())
 }
 
 #[cfg(test)]

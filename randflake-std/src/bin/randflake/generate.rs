@@ -106,7 +106,7 @@ impl Args {
         if ttl > most {
             let (ttl, most) = (span(ttl), span(most));
             return Err(Failure::usage(format!(
-                "a TTL of {ttl} is too long: at most {most} is allowed"
+                "a TTL of {ttl} is too long: at most {most} is allowed, the longest of the namespace (see --max-ttl)"
             )));
         }
         let open = self.store.opener(namespace)?;

@@ -31,6 +31,7 @@ mod keygen;
 mod layout;
 mod lease;
 mod man;
+mod max_ttl;
 mod mistake;
 #[cfg(not(feature = "serve"))]
 mod no_serve;

@@ -1,6 +1,7 @@
 //! Where leases and counters are kept.
 
 use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -11,8 +12,10 @@ use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::segment::{self, SegmentStore};
 use randflake_std::{Randflake, private_file};
 
+use crate::date;
 use crate::failure::Failure;
 use crate::layout::{Chosen, LayoutArgs};
+use crate::max_ttl::{self, Said};
 use crate::state_directory;
 use crate::wait::WaitArgs;
 
@@ -52,6 +55,13 @@ pub(crate) struct StoreArgs {
         hide_env_values = true
     )]
     namespace: Option<String>,
+    /// The longest TTL of any lease of the namespace, fixed when it is created [default: 1m]
+    ///
+    /// Every command and program that leases in it must say the same. The variable RANDFLAKE_MAX_TTL and the option max_ttl
+    /// of the store's URL, redis://HOST?max_ttl=15m, say it too; two that differ are refused. After a loss of data the store
+    /// grants nothing for this long and 20 s.
+    #[arg(long, value_name = "TIME", value_parser = date::duration)]
+    max_ttl: Option<Duration>,
     /// Let the namespace take a secret that another namespace of the store has: ids of both may be equal
     ///
     /// For a secret that was given to two namespaces on purpose, or moves from one to another. Otherwise derive a secret
@@ -238,11 +248,26 @@ impl StoreArgs {
     /// A namespace as the options say: whether its secret may be another one's.
     pub(crate) fn named(&self, name: &str, layout: LayoutSpec) -> Result<Namespace, Failure> {
         let namespace = Namespace::new(name, layout).map_err(Failure::usage)?;
+        let namespace = match self.max_ttl()? {
+            Some((_, longest)) => namespace.with_max_ttl(longest),
+            None => namespace,
+        };
         Ok(if self.shared_secret {
             namespace.with_shared_secret()
         } else {
             namespace
         })
+    }
+
+    /// The longest TTL of a namespace, and where it was said; refused if that is said twice in different ways.
+    pub(crate) fn max_ttl(&self) -> Result<Option<Said>, Failure> {
+        let url = self.written()?.map(|url| url.parse::<StoreUrl>());
+        let url = url.transpose()?.and_then(|url| url.max_ttl());
+        max_ttl::agreed([
+            self.max_ttl.map(|time| ("--max-ttl", time)),
+            max_ttl::variable()?,
+            url.map(|time| ("the max_ttl of the store's URL", time)),
+        ])
     }
 
     /// The URL that was given, or that is in the file.

@@ -65,7 +65,7 @@ pub fn find(url: &str, name: &str) -> Result<Option<Namespace>, StoreError> {
 
 /// The engine of a URL, unless it keeps its store in a file that is not there.
 fn existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, StoreError> {
-    let StoreUrl(form) = url.parse()?;
+    let StoreUrl { form, .. } = url.parse()?;
     let namespace = any(name)?;
     match &form {
         Form::Static { path, node } => {

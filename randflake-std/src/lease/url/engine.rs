@@ -9,7 +9,13 @@ use crate::lease::StoreError;
 impl Server {
     /// The one that a URL names, which is for this engine.
     pub(crate) fn at(url: &str, engine: Engine) -> Result<Self, StoreError> {
-        let StoreUrl(form) = url.parse()?;
+        let StoreUrl { form, max_ttl } = url.parse()?;
+        if max_ttl.is_some() {
+            // Here it would not come to the namespace.
+            return Err(StoreError::Invalid(
+                "the lease store's URL has max_ttl, which only `lease::open` takes: use Namespace::with_max_ttl".to_owned(),
+            ));
+        }
         match form {
             Form::Server(server) if server.scheme.engine == engine => Ok(server),
             _ => {

@@ -8,6 +8,7 @@ mod catalog;
     feature = "mysql"
 ))]
 mod engine;
+mod longest;
 mod open;
 mod rules;
 mod server;
@@ -17,6 +18,7 @@ mod text;
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::str::FromStr;
+use core::time::Duration;
 
 pub use self::catalog::{find, namespaces, stored};
 pub use self::open::{open, open_counter};
@@ -54,7 +56,10 @@ use super::{NodeIdSource, StoreError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct StoreUrl(Form);
+pub struct StoreUrl {
+    form: Form,
+    max_ttl: Option<Duration>,
+}
 
 #[derive(Clone)]
 enum Form {
@@ -74,11 +79,12 @@ impl FromStr for StoreUrl {
         if url.contains(char::is_control) {
             return Err(refused("has control characters", KNOWN));
         }
+        let (url, max_ttl) = longest::split(url)?;
         let Some((scheme, rest)) = url.split_once(':') else {
             return Err(refused("has no scheme", KNOWN));
         };
         let path = rest.strip_prefix("//");
-        match (scheme, path, Scheme::named(scheme)) {
+        let form = match (scheme, path, Scheme::named(scheme)) {
             ("sqlite", ..) => sqlite(path.unwrap_or(rest)),
             ("static", ..) => assigned(path.unwrap_or(rest)),
             (_, Some(rest), Some(scheme)) => Server::parsed(scheme, rest).map(Form::Server),
@@ -88,8 +94,8 @@ impl FromStr for StoreUrl {
                 "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
             ))),
             _ => Err(refused("has no scheme", KNOWN)),
-        }
-        .map(Self)
+        };
+        form.map(|form| Self { form, max_ttl })
     }
 }
 
@@ -104,7 +110,7 @@ fn sqlite(path: &str) -> Result<Form, StoreError> {
     match path {
         "" => refused("has no path"),
         ":memory:" => refused("names no file"),
-        _ if path.contains('?') => refused("has parameters, and SQLite's takes none"),
+        _ if path.contains('?') => refused("has parameters, and SQLite's takes none but max_ttl"),
         _ => Ok(Form::Sqlite {
             path: path.to_owned(),
         }),
@@ -128,7 +134,7 @@ fn assigned(rest: &str) -> Result<Form, StoreError> {
 
 impl Display for StoreUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.form {
             Form::Sqlite { path } => write!(f, "sqlite:{path}"),
             Form::Static { path, .. } => write!(f, "static:{path}"),
             Form::Server(server) => Display::fmt(server, f),

@@ -36,6 +36,7 @@ use crate::segment::SegmentStore;
 ///
 /// | option                             | URLs                                       |
 /// |------------------------------------|--------------------------------------------|
+/// | `max_ttl`                          | all: the namespace's longest TTL, as `15m` |
 /// | `node`                             | `static`                                   |
 /// | `db`                               | `redis+unix`                               |
 /// | `owner`                            | `postgres`, `postgresql`                   |
@@ -43,6 +44,9 @@ use crate::segment::SegmentStore;
 /// | `connect_timeout`                  | those                                      |
 /// | `sslmode`                          | `postgres`, `postgresql`, `mysql`          |
 /// | `sslrootcert`, `sslcert`, `sslkey` | those, `redis`, `rediss`, `etcd`, `etcds`  |
+///
+/// `max_ttl` is [`Namespace::with_max_ttl`], for programs whose URL is set from outside; where both are there and differ, it
+/// is refused. A counter has none.
 ///
 /// # Encryption
 ///
@@ -95,10 +99,11 @@ use crate::segment::SegmentStore;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
-    let StoreUrl(form) = url.parse()?;
-    Ok(match form {
-        Form::Static { path, node } => Box::new(StaticStore::open(path, node, namespace)?),
-        form => opened(&form, namespace)?,
+    let url: StoreUrl = url.parse()?;
+    let namespace = &url.terms_of(namespace)?;
+    Ok(match &url.form {
+        Form::Static { path, node } => Box::new(StaticStore::open(path, *node, namespace)?),
+        form => opened(form, namespace)?,
     })
 }
 
@@ -110,7 +115,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
 /// As for [`lease::open`](crate::lease::open), and [`StoreError::Invalid`] for `static:PATH`, which keeps no
 /// counters.
 pub fn open_counter(url: &str, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, StoreError> {
-    let StoreUrl(form) = url.parse()?;
+    let StoreUrl { form, .. } = url.parse()?;
     Ok(opened(&form, namespace)?)
 }
 

@@ -6,6 +6,7 @@ use core::net::Ipv6Addr;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
+use super::longest;
 use super::rules::{Engine, Place, Scheme};
 use super::text::number;
 use crate::lease::StoreError;
@@ -102,7 +103,7 @@ impl Server {
                 }
                 _ => "an option that is not known".to_owned(),
             };
-            let allowed = allowed.join(", ");
+            let allowed = [allowed, &[longest::NAME]].concat().join(", ");
             return Err(scheme.refused(&format!("has {shown}: the allowed options are {allowed}")));
         };
         if self.option(name).is_some() {

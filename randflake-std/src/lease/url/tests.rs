@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::{Form, Server, StoreUrl};
 
 fn server(url: &str) -> Server {
-    match url.parse::<StoreUrl>().unwrap().0 {
+    match url.parse::<StoreUrl>().unwrap().form {
         Form::Server(server) => server,
         Form::Sqlite { .. } | Form::Static { .. } => panic!("{url} is no server"),
     }

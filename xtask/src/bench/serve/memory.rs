@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Instant;
 
-use super::prepare;
 use super::servers::{Load, Ours};
+use super::{prepare, released};
 use crate::apart;
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -37,7 +37,7 @@ pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
 
 fn measure(load: &Load, bursts: u32) -> Result<(), String> {
     let scratch = Scratch::new("bench-memory").map_err(|error| error.to_string())?;
-    let ours = Ours::start(&scratch, load, NODE_IDS)?;
+    let ours = Ours::start(&released(), &scratch, load, NODE_IDS)?;
     let begun = Instant::now();
     println!("before the first burst {} KiB", resident(&ours)?);
     let mut kept = Vec::new();

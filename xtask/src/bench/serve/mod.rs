@@ -5,13 +5,14 @@ mod paced;
 mod servers;
 
 use core::fmt::Write as _;
+use core::time::Duration;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use self::servers::{Load, Ours, redis};
+use self::servers::{Load, Ours};
 use super::machine::{caption, record};
 use crate::apart;
-use crate::cargo::cargo;
+use crate::cargo::{cargo, target};
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
@@ -23,9 +24,29 @@ const NODE_IDS: &str = "256";
 /// Of an HTTP request.
 const BATCH: u32 = 1_000;
 
-const PIPELINED: &[&str] = &["-P", "64", "-n", "3000000"];
-const ONE_BY_ONE: &[&str] = &["-c", "50", "-n", "100000"];
-const BATCHES: &[&str] = &["-t1", "-c8", "-d4s"];
+/// How much is asked in a round.
+struct Size {
+    pipelined: &'static [&'static str],
+    one_by_one: &'static [&'static str],
+    batches: &'static [&'static str],
+    /// At a fixed rate.
+    paced: Duration,
+}
+
+const WHOLE: Size = Size {
+    pipelined: &["-P", "64", "-n", "3000000"],
+    one_by_one: &["-c", "50", "-n", "100000"],
+    batches: &["-t1", "-c8", "-d4s"],
+    paced: Duration::from_secs(5),
+};
+
+/// Enough to see that all of it still works.
+const SHORT: Size = Size {
+    pipelined: &["-P", "64", "-n", "6400"],
+    one_by_one: &["-c", "50", "-n", "500"],
+    batches: &["-t1", "-c2", "-d1s"],
+    paced: Duration::from_secs(1),
+};
 
 /// What a round has measured: rows of the table, always the same.
 type Round = Vec<(String, f64)>;
@@ -42,13 +63,31 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     let Some(program) = report.tool(&REDIS, "the benchmark") else {
         return Ok(());
     };
-    let verdict = measure(&program, &load, rounds).and_then(|table| {
+    let table = measure(&released(), &program, &load, (&WHOLE, rounds));
+    let verdict = table.and_then(|table| {
         println!("{table}");
         let path = record("-serve.txt")?;
         fs::write(&path, table).map_err(|error| format!("{}: {error}", path.display()))
     });
     report.verdict("ids of the server", verdict);
     Ok(())
+}
+
+/// Of the part `serve`: a short round, of the program that its tests are built with.
+pub(crate) fn once(report: &mut Report) {
+    let what = "the benchmark of the server";
+    let tools = [&REDIS, &REDIS_BENCHMARK, &WRK].map(|tool| report.tool(tool, what));
+    let [Some(redis), Some(benchmark), Some(wrk)] = tools else {
+        return;
+    };
+    let (ours, load) = (target().join("debug/randflake"), Load { benchmark, wrk });
+    let verdict = measure(&ours, &redis, &load, (&SHORT, 1));
+    report.verdict(what, verdict.map(drop));
+}
+
+/// The release build of the tool.
+fn released() -> PathBuf {
+    target().join("release/randflake")
 }
 
 /// Builds the server, and finds what loads it.
@@ -71,11 +110,18 @@ fn prepare(report: &mut Report) -> Option<Load> {
     })
 }
 
-fn measure(program: &Path, load: &Load, rounds: u32) -> Result<String, String> {
+fn measure(
+    ours: &Path,
+    redis: &Path,
+    load: &Load,
+    (size, rounds): (&Size, u32),
+) -> Result<String, String> {
     let scratch = Scratch::new("bench-serve").map_err(|error| error.to_string())?;
-    let ours = Ours::start(&scratch, load, NODE_IDS)?;
-    let (_theirs, theirs) = redis(&scratch, program)?;
-    let rounds: Result<Vec<_>, _> = (0..rounds).map(|_| round(load, &ours, theirs)).collect();
+    let ours = Ours::start(ours, &scratch, load, NODE_IDS)?;
+    let (_theirs, theirs) = servers::redis(&scratch, redis)?;
+    let rounds: Result<Vec<_>, _> = (0..rounds)
+        .map(|_| round(load, size, &ours, theirs))
+        .collect();
     let rounds = rounds?;
     let mut table = format!(
         "{}; medians of {} rounds\n\n",
@@ -97,17 +143,17 @@ fn measure(program: &Path, load: &Load, rounds: u32) -> Result<String, String> {
     Ok(table)
 }
 
-fn round(load: &Load, ours: &Ours, theirs: u16) -> Result<Round, String> {
+fn round(load: &Load, size: &Size, ours: &Ours, theirs: u16) -> Result<Round, String> {
     let mut rows = Round::new();
     for (name, port) in [("RESP", ours.resp), ("Redis", theirs)] {
-        let rate = load.incr(port, PIPELINED)?;
+        let rate = load.incr(port, size.pipelined)?;
         rows.push((format!("{name}: INCR, pipelines of 64, a second"), rate));
     }
     for (name, port) in [("RESP", ours.resp), ("Redis", theirs)] {
-        let rate = load.incr(port, ONE_BY_ONE)?;
+        let rate = load.incr(port, size.one_by_one)?;
         let what = "one INCR at a time, 50 clients";
         rows.push((format!("{name}: {what}, a second"), rate));
-        let times = paced::incr(port, rate / 2.0)?;
+        let times = paced::incr(port, rate / 2.0, size.paced)?;
         let times = paced::SHARES.iter().zip(times);
         rows.extend(times.map(|((share, _), ms)| {
             (
@@ -118,7 +164,7 @@ fn round(load: &Load, ours: &Ours, theirs: u16) -> Result<Round, String> {
     }
     for (what, format) in [("JSON", "json"), ("bytes", "raw")] {
         let query = format!("count={BATCH}&format={format}");
-        let requests = load.http(ours.http, BATCHES, &query)?;
+        let requests = load.http(ours.http, size.batches, &query)?;
         let ids = requests * f64::from(BATCH);
         rows.push((
             format!("HTTP: batches of {BATCH} as {what}, ids a second"),

@@ -7,21 +7,22 @@ use std::time::Instant;
 use std::{fs, thread};
 
 const CONNECTIONS: u32 = 50;
-const TIME: Duration = Duration::from_secs(5);
+/// Longer than any answer takes.
+const PATIENCE: Duration = Duration::from_secs(5);
 const REQUEST: &[u8] = b"*2\r\n$4\r\nINCR\r\n$7\r\ndefault\r\n";
 
 /// What is reported of the times, each in thousandths of the requests.
 pub(super) const SHARES: [(&str, usize); 3] = [("p50", 500), ("p99", 990), ("p99.9", 999)];
 
-/// Sends `INCR` at a rate to the server at a port. How many milliseconds these shares of the answers took at most, each
+/// Sends `INCR` at a rate to the server at a port, for some time. How many milliseconds these shares of the answers took at most, each
 /// from when its request was due: a request that waited for the answer before it has waited too.
-pub(super) fn incr(port: u16, rate: f64) -> Result<[f64; SHARES.len()], String> {
+pub(super) fn incr(port: u16, rate: f64, time: Duration) -> Result<[f64; SHARES.len()], String> {
     let between = Duration::from_secs_f64(f64::from(CONNECTIONS) / rate);
     let begin = Instant::now() + Duration::from_millis(100);
     let times: Result<Vec<_>, String> = thread::scope(|scope| {
         let client = |number| {
             let first = begin + between * number / CONNECTIONS;
-            scope.spawn(move || one(port, first, between).map_err(|error| error.to_string()))
+            scope.spawn(move || one(port, first, between, time).map_err(|error| error.to_string()))
         };
         let clients: Vec<_> = (0..CONNECTIONS).map(client).collect();
         let ended = clients.into_iter().map(|client| {
@@ -37,15 +38,20 @@ pub(super) fn incr(port: u16, rate: f64) -> Result<[f64; SHARES.len()], String> 
 }
 
 /// The times of one connection.
-fn one(port: u16, first: Instant, between: Duration) -> std::io::Result<Vec<Duration>> {
+fn one(
+    port: u16,
+    first: Instant,
+    between: Duration,
+    time: Duration,
+) -> std::io::Result<Vec<Duration>> {
     precise();
     let mut server = TcpStream::connect(("127.0.0.1", port))?;
     server.set_nodelay(true)?;
-    server.set_read_timeout(Some(TIME))?;
+    server.set_read_timeout(Some(PATIENCE))?;
     let mut times = Vec::new();
     let mut answer = [0; 64];
     let mut due = first;
-    while due < first + TIME {
+    while due < first + time {
         thread::sleep(due.saturating_duration_since(Instant::now()));
         server.write_all(REQUEST)?;
         // It is so short that it comes in one piece.

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use crate::cargo::{output_of, target};
+use crate::cargo::output_of;
 use crate::scratch::Scratch;
 
 const START: Duration = Duration::from_secs(60);
@@ -71,7 +71,7 @@ impl Load {
     }
 }
 
-/// The server of the release build, with its ports.
+/// A running server of ids, with its ports.
 pub(super) struct Ours {
     pub(super) running: Running,
     pub(super) resp: u16,
@@ -79,10 +79,15 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// Starts it with so many node ids, and waits until it issues ids.
-    pub(super) fn start(scratch: &Scratch, load: &Load, node_ids: &str) -> Result<Self, String> {
+    /// Starts the program with so many node ids, and waits until it issues ids.
+    pub(super) fn start(
+        program: &Path,
+        scratch: &Scratch,
+        load: &Load,
+        node_ids: &str,
+    ) -> Result<Self, String> {
         let [resp, http] = [free_port()?, free_port()?];
-        let mut command = Command::new(target().join("release/randflake"));
+        let mut command = Command::new(program);
         command
             .args(["serve", "--node-ids", node_ids])
             .args(["--resp", &format!("127.0.0.1:{resp}")])

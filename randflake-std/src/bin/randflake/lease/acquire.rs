@@ -28,7 +28,7 @@ use crate::wait::{self, WaitArgs};
 #[command(after_help = "\
 Examples:
   randflake lease acquire --json > lease.json
-  randflake lease acquire -n 4 --ttl 5m --holder import/7 --wait 2m --json
+  randflake lease acquire -n 4 --ttl 5m --max-ttl 5m --holder import/7 --wait 2m --json
   randflake lease renew --grant lease.json --request $(uuidgen) --json > new.json && mv new.json lease.json
   randflake lease release --grant lease.json --request $(uuidgen)")]
 pub(crate) struct Args {

@@ -1,9 +1,8 @@
 //! `randflake lease drop`
 
-use std::io::{self, BufRead, IsTerminal, Write};
-
 use randflake_std::date::{span, utc};
 
+use super::confirm::confirm;
 use super::snapshot::Snapshot;
 use crate::failure::Failure;
 use crate::output::print_line;
@@ -59,6 +58,7 @@ impl Args {
                     "Drop namespace {name:?} of {place}, with the leases of {live} node ids? Type its name: "
                 ),
                 name,
+                "not dropped",
             )?;
         }
         store.drop_namespace()?;
@@ -69,24 +69,4 @@ impl Args {
              --reopen`), and not before {until}"
         ))
     }
-}
-
-/// Asks somebody at a terminal.
-fn confirm(question: &str, expected: &str) -> Result<(), Failure> {
-    let stdin = io::stdin();
-    if !stdin.is_terminal() {
-        return Err(Failure::usage(
-            "standard input is no terminal, so nobody can be asked: add --yes",
-        ));
-    }
-    let mut stderr = io::stderr();
-    // Without it the answer is refused below.
-    _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
-    let mut answer = String::new();
-    let read = stdin.lock().read_line(&mut answer);
-    read.map_err(|error| Failure::failed(format!("standard input: {error}")))?;
-    if answer.trim() != expected {
-        return Err(Failure::failed("not dropped"));
-    }
-    Ok(())
 }

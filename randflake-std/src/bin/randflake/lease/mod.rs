@@ -1,6 +1,7 @@
 //! `randflake lease`
 
 mod acquire;
+mod confirm;
 mod device;
 mod document;
 mod drop;

@@ -26,8 +26,8 @@ use crate::wait::{self, WaitArgs};
 #[command(after_help = "\
 Examples:
   randflake lease device 00000000d0e5 --counter 0
-  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 60
-  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --ttl-s 60 --renew")]
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --max-ttl 30d
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --max-ttl 30d --renew")]
 pub(crate) struct Args {
     /// The device's number, up to 16 hex digits
     #[arg(long, value_name = "HEX", value_parser = device_id)]

@@ -7,8 +7,10 @@ use randflake_std::lease::Seal;
 use super::service::space::{Configured, Space};
 use super::watched;
 use super::words::{Words, lines};
+use crate::date;
 use crate::failure::Failure;
 use crate::layout::Chosen;
+use crate::max_ttl;
 use crate::secret::{self, SecretArgs};
 use crate::store::{LeaseArgs, StoreArgs};
 
@@ -17,7 +19,7 @@ pub(super) struct NamespaceArgs {
     /// Serve several namespaces: a file with a line for each
     ///
     /// A line has words with spaces between them: name=NAME, key-file=FILE for the namespace's own secret, and
-    /// layout=LAYOUT unless that is randflake. A secret that another namespace has takes shared-secret=yes. FILE is looked for beside this file. Empty lines and those that begin
+    /// layout=LAYOUT unless that is randflake, and max-ttl=TIME if leases may be longer than 1m. A secret that another namespace has takes shared-secret=yes. FILE is looked for beside this file. Empty lines and those that begin
     /// with # are passed over.
     ///
     /// Without it, --namespace, --layout and --key-file describe the one that is served.
@@ -86,6 +88,11 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> 
         .map_or_else(|| Ok(Chosen::default()), |layout| layout.parse())
         .map_err(Failure::failed)?;
     let key = words.take("key-file");
+    let longest = words.take("max-ttl");
+    let longest = longest.map(|text| date::duration(&text));
+    let longest = longest
+        .transpose()
+        .map_err(|why| Failure::failed(format!("max-ttl: {why}")))?;
     let shares_secret = match words.take("shared-secret").as_deref() {
         None | Some("no") => false,
         Some("yes") => true,
@@ -114,6 +121,10 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> 
         }
     };
     let mut namespace = store.named(&name, layout.spec())?;
+    let longest = longest.map(|time| ("max-ttl of this line", time));
+    if let Some((_, longest)) = max_ttl::agreed([longest, store.max_ttl()?])? {
+        namespace = namespace.with_max_ttl(longest);
+    }
     if shares_secret {
         namespace = namespace.with_shared_secret();
     }

@@ -1,0 +1,25 @@
+//! What a person has to confirm.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use crate::failure::Failure;
+
+/// Asks somebody at a terminal to type a name; another answer fails with what was not done.
+pub(super) fn confirm(question: &str, name: &str, not_done: &str) -> Result<(), Failure> {
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        return Err(Failure::usage(
+            "standard input is no terminal, so nobody can be asked: add --yes",
+        ));
+    }
+    let mut stderr = io::stderr();
+    // Without it the answer is refused below.
+    _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    let read = stdin.lock().read_line(&mut answer);
+    read.map_err(|error| Failure::failed(format!("standard input: {error}")))?;
+    if answer.trim() != name {
+        return Err(Failure::failed(not_done));
+    }
+    Ok(())
+}

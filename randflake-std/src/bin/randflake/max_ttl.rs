@@ -1,0 +1,44 @@
+//! The longest TTL of a namespace, which several places may say.
+
+use core::time::Duration;
+use std::env;
+
+use randflake_std::date::span;
+
+use crate::date;
+use crate::failure::Failure;
+
+const VARIABLE: &str = "RANDFLAKE_MAX_TTL";
+
+/// A place that says it, and what it says.
+pub(crate) type Said = (&'static str, Duration);
+
+/// What the environment says.
+pub(crate) fn variable() -> Result<Option<Said>, Failure> {
+    let Some(text) = env::var_os(VARIABLE) else {
+        return Ok(None);
+    };
+    let time = date::duration(&text.to_string_lossy());
+    let time = time.map_err(|why| Failure::usage(format!("{VARIABLE}: {why}")))?;
+    Ok(Some((VARIABLE, time)))
+}
+
+/// The first of several places that say it, if all that do say the same.
+pub(crate) fn agreed(
+    places: impl IntoIterator<Item = Option<Said>>,
+) -> Result<Option<Said>, Failure> {
+    let mut places = places.into_iter().flatten();
+    let Some(first) = places.next() else {
+        return Ok(None);
+    };
+    let Some(other) = places.find(|(_, time)| *time != first.1) else {
+        return Ok(Some(first));
+    };
+    let told = |(place, time): Said| format!("{} by {place}", span(time));
+    Err(Failure::usage(format!(
+        "the longest TTL is {} and {}: it is fixed when the namespace is created, so say it in one place, or the same in \
+         all",
+        told(first),
+        told(other)
+    )))
+}

@@ -1,0 +1,101 @@
+//! The longest TTL of a namespace: where it is said, and what is refused.
+
+use crate::user::{User, objects};
+
+#[test]
+fn it_is_fixed_when_the_namespace_is_created() {
+    let user = User::new();
+    let long = ["generate", "--ttl", "15m"];
+    let said = user.run_keyed(&long).fails(2);
+    assert!(
+        said.contains("at most 1m is allowed") && said.contains("--max-ttl"),
+        "{said}"
+    );
+    user.run_keyed(&[&long[..], &["--max-ttl", "15m"]].concat())
+        .ok();
+    let status = objects(&user.run(&["lease", "namespaces", "--json"]).ok());
+    assert_eq!(status[0]["longest_ttl_ms"], 900_000);
+
+    // Who leases brings it, from wherever.
+    for command in [
+        &["generate"][..],
+        &["lease", "acquire"],
+        &["generate", "--max-ttl", "1h"],
+    ] {
+        let said = user.run_keyed(command).fails(1);
+        assert!(
+            said.contains("stored with longest TTL 15m, and opened with longest TTL ")
+                && said.contains("fixed when a namespace is created"),
+            "{command:?}: {said}"
+        );
+    }
+    let variable = [
+        ("RANDFLAKE_MAX_TTL", "900"),
+        ("RANDFLAKE_KEY", crate::user::KEY),
+    ];
+    user.run_in(&variable, &long).ok();
+    let url = format!("sqlite:{}?max_ttl=15m", user.state("leases.db").display());
+    user.run_keyed(&[&long[..], &["--store", &url]].concat())
+        .ok();
+    // Who looks takes what is stored.
+    for command in ["list", "status", "quarantine"] {
+        user.run(&["lease", command]).ok();
+    }
+}
+
+#[test]
+fn two_places_that_differ_are_refused_by_name() {
+    let user = User::new();
+    let url = format!("sqlite:{}?max_ttl=15m", user.argument("leases.db"));
+    let option = ["lease", "acquire", "--max-ttl", "1h"];
+    let variable = [("RANDFLAKE_MAX_TTL", "1m")];
+    for (variables, arguments, said) in [
+        (
+            &variable[..],
+            option.to_vec(),
+            "1h by --max-ttl and 1m by RANDFLAKE_MAX_TTL",
+        ),
+        (
+            &[],
+            [&option[..], &["--store", &url]].concat(),
+            "1h by --max-ttl and 15m by the max_ttl of the store's URL",
+        ),
+        (
+            &variable,
+            vec!["lease", "acquire", "--store", &url],
+            "1m by RANDFLAKE_MAX_TTL and 15m by the max_ttl of the store's URL",
+        ),
+        (
+            &[("RANDFLAKE_MAX_TTL", "soon")],
+            vec!["lease", "acquire"],
+            "RANDFLAKE_MAX_TTL: a duration is allowed",
+        ),
+        (
+            &[],
+            vec![
+                "lease",
+                "acquire",
+                "--store",
+                "sqlite:leases.db?max_ttl=soon",
+            ],
+            "has a max_ttl that is no time above 0",
+        ),
+        (
+            &[],
+            vec![
+                "generate",
+                "--store",
+                "sqlite:leases.db?max_ttl=1m&max_ttl=1m",
+            ],
+            "has the option max_ttl twice",
+        ),
+    ] {
+        let refused = user.run_in(variables, &arguments).fails(2);
+        assert!(refused.contains(said), "{said}: {refused}");
+    }
+    assert!(!user.path("leases.db").exists());
+    // The same in all places is one.
+    let same = ["lease", "acquire", "--max-ttl", "900", "--store", &url];
+    let same = user.run_in(&[("RANDFLAKE_MAX_TTL", "15m")], &same);
+    assert_eq!(same.status, Some(0), "{same:?}");
+}
