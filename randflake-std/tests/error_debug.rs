@@ -120,6 +120,7 @@ fn of_std() -> Vec<(&'static str, String)> {
         ),
         shown(segment::BuildError::Thread(denied()), "BuildError::Thread"),
         shown(SegmentError::Refilling, "SegmentError::Refilling"),
+        shown(DeviceError::from(engine()), "DeviceError::Store"),
         shown(refusal, "Refusal"),
     ]
 }

@@ -202,6 +202,13 @@ fn finish(request: Builder, client: Client, body: Vec<u8>) -> Option<Request<Bod
         Some(token) => request.header("authorization", format!("Bearer {token}")),
         None => request,
     };
+    let has_host = request
+        .headers_ref()
+        .is_some_and(|headers| headers.contains_key("host"));
+    let request = match has_host {
+        true => request,
+        false => request.header("host", "localhost"),
+    };
     let peer = Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 1)));
     request.extension(peer).body(Body::from(body)).ok()
 }

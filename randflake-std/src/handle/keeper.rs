@@ -8,6 +8,7 @@ use randflake_core::{AnyLayout, Permutation};
 
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
+use super::look_again::LookAgain;
 use super::phase::Wake;
 use super::scale::Scale;
 use super::shared::Shared;
@@ -34,6 +35,8 @@ pub(super) struct Keeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     is_chosen: bool,
     /// What an elastic handle takes and gives back.
     pub(super) scale: Option<Scale>,
+    /// What is done when the connection to the store broke; nothing without a server.
+    look_again: Option<LookAgain>,
     /// How often renewing or replacing failed since it succeeded.
     pub(super) failures: u32,
 }
@@ -75,11 +78,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         let scale = count
             .is_elastic()
             .then(|| Scale::new(count, client.node_ids(), client.ttl()));
+        let look_again = client
+            .is_on_server()
+            .then(|| LookAgain::new(client.ttl(), Instant::now()));
         Self {
             shared,
             client,
             holdings,
             is_chosen,
+            look_again,
             scale,
             failures: 0,
         }
@@ -100,11 +107,14 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
                 pause = pause.min(Scale::PERIOD);
             }
             pause = pause.min(metrics::REPORT_EVERY.unwrap_or(pause));
+            if let Some(rule) = &self.look_again {
+                pause = pause.min(rule.pause(Instant::now()));
+            }
             let wake = self.shared.pause(pause);
             if wake == Wake::Close {
                 break;
             }
-            if wake == Wake::Copy || due <= Instant::now() {
+            if wake == Wake::Copy || due <= Instant::now() || self.is_forgotten() {
                 due = Instant::now() + self.tend();
             }
             self.scale();
@@ -116,6 +126,21 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         metrics::expires(self.client.namespace(), Duration::ZERO);
         self.shared
             .change(|phase| phase.release_error = released.err());
+    }
+
+    /// Whether the connection broke, and the store that is there now does not have the leases.
+    fn is_forgotten(&mut self) -> bool {
+        let Some(rule) = &mut self.look_again else {
+            return false;
+        };
+        let part = getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX));
+        let client = &mut self.client;
+        if !rule.step(Instant::now(), || client.has_disconnected(), part) {
+            return false;
+        }
+        let held = self.holdings.iter().filter(|holding| holding.held);
+        let grants: Vec<_> = held.map(|holding| holding.grant).collect();
+        !grants.is_empty() && self.client.has_forgotten(&grants)
     }
 
     /// Renews and replaces, and says how long to wait before that is done again.

@@ -10,6 +10,7 @@ mod elastic;
 mod health;
 mod issuer;
 mod keeper;
+mod look_again;
 mod losses;
 mod per_thread;
 mod phase;

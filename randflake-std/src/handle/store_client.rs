@@ -65,6 +65,23 @@ impl StoreClient {
         }
     }
 
+    /// Whether connections to the store may break.
+    pub(super) fn is_on_server(&self) -> bool {
+        self.store.is_on_server()
+    }
+
+    pub(super) fn has_disconnected(&mut self) -> bool {
+        self.store.has_disconnected()
+    }
+
+    /// Whether the store has forgotten some of these leases, or is another one. Unknown is no.
+    pub(super) fn has_forgotten(&mut self, grants: &[Grant]) -> bool {
+        match self.store.still_has(grants) {
+            Ok(still_has) => !still_has,
+            Err(error) => !matches!(error, StoreError::Unavailable(_)),
+        }
+    }
+
     /// How many the namespace has.
     pub(super) fn node_ids(&self) -> u64 {
         self.store.namespace().node_ids()

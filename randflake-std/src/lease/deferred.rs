@@ -128,6 +128,14 @@ where
         }
     }
 
+    fn has_disconnected(&mut self) -> bool {
+        self.store.as_mut().is_some_and(S::has_disconnected)
+    }
+
+    fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
+        self.store()?.still_has(grants)
+    }
+
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         self.store()?.acquire(request)
     }

@@ -41,6 +41,27 @@ pub trait LeaseStore: Send + Debug {
     /// its clients in this way; processes that do not do so may be granted any.
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>);
 
+    /// Whether the connection to the server has broken since it was last used or asked, as far as is known without a round
+    /// trip. The clients of MySQL and etcd do not tell.
+    fn has_disconnected(&mut self) -> bool {
+        false
+    }
+
+    /// Whether the store still has these leases: by one read, where the store can. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// As for `renew`.
+    fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
+        let records = self.list()?;
+        let is_there = |grant: &Grant| {
+            let key = (grant.node_id, grant.token);
+            let mut records = records.iter().map(|record| &record.grant);
+            records.any(|there| (there.node_id, there.token) == key)
+        };
+        Ok(grants.iter().all(is_there))
+    }
+
     /// Grants all that the request asks for at once, or nothing.
     ///
     /// After [`StoreError::Unavailable`] the outcome is unknown. The operation is idempotent: the same request,
@@ -265,6 +286,14 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
         (**self).lease_within(node_ids);
+    }
+
+    fn has_disconnected(&mut self) -> bool {
+        (**self).has_disconnected()
+    }
+
+    fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
+        (**self).still_has(grants)
     }
 
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {

@@ -106,6 +106,12 @@ pub trait Engine: Send + Debug {
         false
     }
 
+    /// Whether the connection that it kept has broken since it was last used or asked, as far as is known without a round
+    /// trip.
+    fn has_disconnected(&mut self) -> bool {
+        false
+    }
+
     /// Whether clients look for free node ids at the same time, so that each should begin elsewhere.
     fn is_shared(&self) -> bool {
         true

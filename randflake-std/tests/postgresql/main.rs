@@ -141,6 +141,25 @@ fn a_task_of_a_runtime_may_use_a_store() {
     });
 }
 
+/// Without a round trip; and a look finds whether the lease is there.
+#[test]
+fn a_connection_that_the_server_has_closed_is_noticed_once() {
+    let server = PostgresServer::start();
+    let mut store = open(&server);
+    let grants = acquire(&mut store, 1).unwrap();
+    assert!(store.is_on_server() && !store.has_disconnected());
+    let mut admin = server.client("postgres");
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+        AND backend_type = 'client backend'";
+    admin.batch_execute(end).unwrap();
+    while !store.has_disconnected() {
+        thread::yield_now();
+    }
+    assert!(!store.has_disconnected() && store.still_has(&grants).unwrap());
+    admin.batch_execute("DELETE FROM randflake.record").unwrap();
+    assert!(!store.still_has(&grants).unwrap());
+}
+
 #[test]
 fn another_version_s_schema_is_refused() {
     let server = PostgresServer::start();

@@ -28,6 +28,25 @@ fn restore(redis: &RedisServer, dumped: &[u8]) {
     restored.exec(&mut connect(redis)).unwrap();
 }
 
+/// Nothing is sent for that; and a look finds whether the lease is there.
+#[test]
+fn a_connection_that_the_server_has_closed_is_noticed_once() {
+    let redis = RedisServer::start();
+    let mut holder = open_at_once(&redis);
+    let grant = acquire_one(&mut holder, 1);
+    assert!(!holder.has_disconnected());
+    // It still is what it was, with its time limits.
+    assert!(holder.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+    assert!(!holder.has_disconnected());
+    assert_eq!(redis.ask("CLIENT KILL TYPE normal SKIPME yes"), ":1\r\n");
+    while !holder.has_disconnected() {
+        std::thread::yield_now();
+    }
+    assert!(!holder.has_disconnected() && holder.still_has(&[grant]).unwrap());
+    assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
+    assert!(!holder.still_has(&[grant]).unwrap());
+}
+
 /// `randflake lease init` ends only the quarantine of a namespace that is new.
 #[test]
 fn a_namespace_that_its_holder_misses_after_a_flush_is_not_new() {

@@ -1,7 +1,7 @@
 //! A client of TLS that sends any bytes.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -43,9 +43,14 @@ impl Encrypted {
 
     /// Sends bytes, and returns what comes next.
     pub(crate) fn ask(&mut self, bytes: &[u8]) -> String {
-        self.0.write_all(bytes).unwrap();
+        self.try_ask(bytes).unwrap()
+    }
+
+    /// The same; an error or nothing if the server has closed the connection.
+    pub(crate) fn try_ask(&mut self, bytes: &[u8]) -> io::Result<String> {
+        self.0.write_all(bytes)?;
         let mut answer = vec![0; 4_096];
-        let length = self.0.read(&mut answer).unwrap_or_default();
-        answer[..length].escape_ascii().to_string()
+        let length = self.0.read(&mut answer)?;
+        Ok(answer[..length].escape_ascii().to_string())
     }
 }

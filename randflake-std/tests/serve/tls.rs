@@ -7,6 +7,7 @@ use std::process::Command;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 
 use crate::clients::redis_cli;
+use crate::encrypted::Encrypted;
 use crate::engines::certificates::{Authority, Certified, HOST};
 use crate::server::{Home, Server, wait_until};
 
@@ -86,6 +87,56 @@ fn clients_may_have_to_show_certificates() {
         "PONG"
     );
     assert_ne!(ask(&server, &servers, None, &["PING"]), "PONG");
+}
+
+#[test]
+fn connections_end_when_their_authority_is_not_accepted_any_more() {
+    let [servers, former, next] = [Authority::new(), Authority::new(), Authority::new()];
+    let home = Home::new();
+    install(&home, &servers.server());
+    let roots = |authorities: &[&Authority]| {
+        let texts = authorities.iter().map(|own| fs::read_to_string(own.file()));
+        texts.collect::<Result<String, _>>().unwrap()
+    };
+    home.write("clients.pem", &roots(&[&former]));
+    let arguments = [
+        "--tls-cert",
+        "server.pem",
+        "--tls-key",
+        "server.key",
+        "--client-ca",
+        "clients.pem",
+    ];
+    let server = Server::start_with(home, &arguments);
+    let address = format!("127.0.0.1:{}", server.port());
+    let mut client = Encrypted::connect(&address, &servers, Some(&former.client()));
+    assert_eq!(client.ask(b"PING\r\n"), "+PONG\\r\\n");
+
+    // Both, while certificates are replaced.
+    server
+        .home()
+        .write("clients.pem", &roots(&[&former, &next]));
+    server.signal(libc::SIGHUP);
+    let mut other = Encrypted::connect(&address, &servers, Some(&next.client()));
+    wait_until("the next authority is not accepted", || {
+        let accepted = other
+            .try_ask(b"PING\r\n")
+            .is_ok_and(|told| told.contains("PONG"));
+        if !accepted {
+            other = Encrypted::connect(&address, &servers, Some(&next.client()));
+        }
+        accepted
+    });
+    assert_eq!(client.ask(b"PING\r\n"), "+PONG\\r\\n");
+
+    server.home().write("clients.pem", &roots(&[&next]));
+    server.signal(libc::SIGHUP);
+    wait_until("the connection is still open", || {
+        !client
+            .try_ask(b"PING\r\n")
+            .is_ok_and(|told| told.contains("PONG"))
+    });
+    assert_eq!(other.ask(b"PING\r\n"), "+PONG\\r\\n");
 }
 
 #[test]

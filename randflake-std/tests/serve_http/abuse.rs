@@ -14,6 +14,16 @@ const RAW: &[(&str, &str, Expected)] = &[
     ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", None),
     ("HTTP/9", "GET / HTTP/9.9\r\n\r\n", Some(400)),
     ("no version", "GET /\r\n\r\n", Some(400)),
+    (
+        "no host",
+        "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n",
+        Some(400),
+    ),
+    (
+        "two hosts",
+        "GET /healthz HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+        Some(400),
+    ),
     ("a null", "G\0T / HTTP/1.1\r\n\r\n", Some(400)),
     ("spaces", "GET /v1/ ids HTTP/1.1\r\n\r\n", Some(400)),
     ("markup", "GET /<b> HTTP/1.1\r\n\r\n", Some(400)),

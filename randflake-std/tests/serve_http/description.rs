@@ -1,6 +1,6 @@
 //! The `OpenAPI` description: it names what is there.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::server::Server;
 
@@ -57,4 +57,58 @@ fn every_reference_leads_to_something() {
     let server = Server::start();
     let description = server.get("/openapi.json").json(200);
     assert!(walk(&description, &description) > 50);
+}
+
+/// What the server refuses beyond types and ranges, and where the description says so.
+#[test]
+fn what_is_refused_is_not_described_as_allowed() {
+    let server = Server::start();
+    let description = server.get("/openapi.json").json(200);
+    let schema = |path: &str| {
+        let found = description.pointer(&format!("/components/schemas/{path}"));
+        found.unwrap_or_else(|| panic!("{path}")).clone()
+    };
+    for (body, path, told) in [
+        (
+            r#"{"count":1,"node_ids":[1]}"#,
+            "Acquire/not/required",
+            json!(["count", "node_ids"]),
+        ),
+        (
+            r#"{"holder":"device/1"}"#,
+            "Acquire/properties/holder/pattern",
+            json!("^(?!device(/|$))[ -~]+$"),
+        ),
+        (
+            r#"{"holder":"a\n"}"#,
+            "Acquire/properties/holder/pattern",
+            json!("^(?!device(/|$))[ -~]+$"),
+        ),
+    ] {
+        server.post("/v1/leases", body).problem(400, "invalid");
+        assert_eq!(schema(path), told);
+    }
+    let mut grant = server.post("/v1/leases", "{}").json(201);
+    let renew = "/v1/leases/renew?request=12345678";
+    let ttl = server.post(&format!("{renew}&ttl_ms=0"), &grant.to_string());
+    ttl.problem(400, "invalid");
+    let ttl = "/paths/~1v1~1leases~1renew/post/parameters/1/schema/minimum";
+    assert_eq!(description.pointer(ttl), Some(&json!(1)));
+    grant["leases"] = json!([]);
+    for path in [renew, "/v1/leases/release?request=12345678"] {
+        let refused = server.post(path, &grant.to_string());
+        refused.problem(400, "invalid");
+    }
+    let least = "PresentedGrant/allOf/1/properties/leases/minItems";
+    assert_eq!(schema(least), 1);
+    for path in [
+        "/v1/inspect?id=",
+        "/v1/inspect?id=%20",
+        "/v1/explain?id=a_b",
+    ] {
+        server.get(path).problem(400, "invalid");
+    }
+    let ids = server.post("/v1/inspect", r#"{"ids":[""]}"#);
+    ids.problem(400, "invalid");
+    assert_eq!(schema("AnyId/pattern"), "^[-+/=0-9A-Za-z]{1,64}$");
 }

@@ -134,6 +134,10 @@ impl<D: Driver> Engine for Database<D> {
         self.run(0, true, async |session| session.findings().await)
     }
 
+    fn has_disconnected(&mut self) -> bool {
+        self.has_closed_session()
+    }
+
     fn has_own_clock(&self) -> bool {
         self.has_own_clock
     }

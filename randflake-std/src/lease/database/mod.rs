@@ -86,6 +86,28 @@ impl<D: Driver> Database<D> {
         self.limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST, ANSWER_LIMIT);
     }
 
+    /// Whether the session that was kept has ended. It is dropped then.
+    fn has_closed_session(&mut self) -> bool {
+        let has_session = self
+            .client
+            .as_ref()
+            .is_some_and(|client| client.session.is_some());
+        if !has_session || self.runtime.is_inherited() {
+            return false;
+        }
+        let look = async |client: &mut Client<D>| {
+            let Some(session) = &mut client.session else {
+                return Ok(false);
+            };
+            let is_open = session.is_open().await;
+            if !is_open {
+                client.session = None;
+            }
+            Ok(!is_open)
+        };
+        self.work(look).unwrap_or(false)
+    }
+
     /// Runs an operation on some texts of the namespace. One that only reads is repeated on a new connection where the
     /// one that was open fails; one that writes is not: it may have been done.
     fn run<T: Send + 'static>(

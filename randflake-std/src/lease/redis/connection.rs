@@ -1,10 +1,14 @@
 //! The connection to the server, made when it is needed.
 
 use core::fmt::{self, Debug, Formatter};
+use core::mem::ManuallyDrop;
 use core::time::Duration;
 use std::process;
 
-use redis::{Client, ConnectionAddr, ErrorKind, RedisError, RedisResult, ServerErrorKind};
+use redis::{
+    Client, ConnectionAddr, ConnectionLike as _, ErrorKind, RedisError, RedisResult,
+    ServerErrorKind,
+};
 
 use super::server::takes_sections;
 use super::url::settings;
@@ -80,6 +84,20 @@ impl Connection {
     /// Fits the time limits to a TTL.
     pub(super) fn limit_for(&mut self, ttl: Duration) {
         self.time_limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, TIME_LIMIT);
+    }
+
+    /// Whether the server has closed the connection that is open, which is then dropped. Nothing is sent.
+    pub(super) fn has_ended(&mut self) -> bool {
+        let own = |open: &&mut Session| open.process == process::id();
+        let has_ended = self
+            .open
+            .as_mut()
+            .filter(own)
+            .is_some_and(Session::has_ended);
+        if has_ended {
+            self.open = None;
+        }
+        has_ended
     }
 
     /// Runs commands that may be run twice.
@@ -193,6 +211,19 @@ impl Connection {
 }
 
 impl Session {
+    /// Reads for a moment: there is nothing to read but the connection's end. A message that nobody asked for is read as one
+    /// to subscribers, as a reply that comes late would count as the next one's.
+    fn has_ended(&mut self) -> bool {
+        const MOMENT: Duration = Duration::from_millis(1);
+        if self.limit(MOMENT).is_err() {
+            return true;
+        }
+        // Not dropped: that would send commands to end subscriptions. It owns nothing.
+        let mut messages = ManuallyDrop::new(self.redis.as_pubsub());
+        let _nothing_came = messages.get_message();
+        !self.redis.is_open()
+    }
+
     fn limit(&mut self, time_limit: Duration) -> RedisResult<()> {
         if self.time_limit != time_limit {
             self.redis.set_read_timeout(Some(time_limit))?;

@@ -265,6 +265,10 @@ impl Engine for Redis {
         diagnosis::findings(&mut self.connection)
     }
 
+    fn has_disconnected(&mut self) -> bool {
+        self.connection.has_ended()
+    }
+
     fn has_own_clock(&self) -> bool {
         self.clock.is_none()
     }

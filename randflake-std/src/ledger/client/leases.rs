@@ -200,6 +200,25 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         self.within = Some(node_ids.into_inner());
     }
 
+    fn has_disconnected(&mut self) -> bool {
+        self.records.engine.has_disconnected()
+    }
+
+    fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
+        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+        let wanted = Wanted {
+            nodes: &nodes,
+            ..Wanted::default()
+        };
+        let view = self.records.read(&wanted)?;
+        self.records.engine.abandon();
+        let is_there = |grant: &Grant| {
+            let record = view.record(grant.node_id);
+            record.is_some_and(|record| record.is_of(grant))
+        };
+        Ok(grants.iter().all(is_there))
+    }
+
     fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         let AcquireRequest {
             token,

@@ -1,10 +1,10 @@
-//! `bench memory`: what `randflake serve` keeps of many bursts of a thousand connections.
+//! `bench memory`: what `randflake serve` holds under floods, and keeps of many bursts of a thousand connections.
 
 use std::fs;
 use std::time::Instant;
 
 use super::servers::{Load, Ours};
-use super::{prepare, released};
+use super::{floods, prepare, released};
 use crate::apart;
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -31,6 +31,10 @@ pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     let Some(load) = prepare(report) else {
         return Ok(());
     };
+    report.verdict(
+        "memory of the server under floods",
+        floods::measure(&released()),
+    );
     report.verdict("memory of the server", measure(&load, bursts));
     Ok(())
 }
@@ -74,9 +78,14 @@ fn median(kept: &[u64]) -> u64 {
 
 /// The memory that the process has in use, as the system counts it.
 fn resident(ours: &Ours) -> Result<u64, String> {
+    status_kb(ours, "VmRSS:")
+}
+
+/// A number of the process's status.
+pub(super) fn status_kb(ours: &Ours, name: &str) -> Result<u64, String> {
     let path = format!("/proc/{}/status", ours.running.id());
     let status = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    number.ok_or_else(|| format!("{path} has no VmRSS"))
+    number.ok_or_else(|| format!("{path} has no {name}"))
 }

@@ -1,5 +1,6 @@
 //! `bench serve`: ids a second of `randflake serve`, beside Redis, with the program that loads it on the same machine.
 
+mod floods;
 pub(super) mod memory;
 mod paced;
 mod servers;

@@ -71,6 +71,13 @@ impl Load {
     }
 }
 
+/// How the server is started.
+pub(super) struct Settings<'a> {
+    pub(super) node_ids: &'a str,
+    /// More arguments.
+    pub(super) arguments: &'a [String],
+}
+
 /// A running server of ids, with its ports.
 pub(super) struct Ours {
     pub(super) running: Running,
@@ -86,18 +93,33 @@ impl Ours {
         load: &Load,
         node_ids: &str,
     ) -> Result<Self, String> {
+        let settings = Settings {
+            node_ids,
+            arguments: &[],
+        };
+        let ours = Self::start_with(program, scratch, &settings)?;
+        // The first leases take a moment.
+        until("the server has no ids", || {
+            load.incr(ours.resp, &["-n", "100"]).is_ok()
+        })?;
+        Ok(ours)
+    }
+
+    /// Starts the program, and waits until it accepts.
+    pub(super) fn start_with(
+        program: &Path,
+        scratch: &Scratch,
+        settings: &Settings<'_>,
+    ) -> Result<Self, String> {
         let [resp, http] = [free_port()?, free_port()?];
         let mut command = Command::new(program);
         command
-            .args(["serve", "--node-ids", node_ids])
+            .args(["serve", "--node-ids", settings.node_ids])
             .args(["--resp", &format!("127.0.0.1:{resp}")])
             .args(["--http", &format!("127.0.0.1:{http}")])
+            .args(settings.arguments)
             .env("XDG_STATE_HOME", scratch.path());
         let running = start(&mut command, scratch.path(), "ours", resp)?;
-        // The first leases take a moment.
-        until("the server has no ids", || {
-            load.incr(resp, &["-n", "100"]).is_ok()
-        })?;
         Ok(Self {
             running,
             resp,

@@ -125,7 +125,13 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
     let begun = Instant::now();
     let noted = Noted::begin(&app.service, &mut request);
     let holding = Holding::of(&request);
-    let answered = timeout(PATIENCE, next.run(request)).await;
+    let answering = async {
+        match site::check_host(&request) {
+            Ok(()) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        }
+    };
+    let answered = timeout(PATIENCE, answering).await;
     let mut response = answered.unwrap_or_else(|_| {
         let told = format!(
             "the lease store did not answer within {} s: whether it did what was asked is unknown",

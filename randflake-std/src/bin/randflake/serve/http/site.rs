@@ -6,14 +6,30 @@
 
 use core::net::IpAddr;
 
-use axum::http::HeaderValue;
+use axum::extract::Request;
+use axum::http::header::HOST;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
+use axum::http::{HeaderValue, Version};
 
+use super::problem::Problem;
 use crate::serve::service::refusal::{Kind, Refusal};
 
 /// Whose page a request is of; `none` is the user.
 const FETCH_SITE: &str = "Sec-Fetch-Site";
+
+/// Refuses requests that do not say once which host they are for: what is before the server may have read another one.
+pub(super) fn check_host(request: &Request) -> Result<(), Problem> {
+    let found = request.headers().get_all(HOST).iter().count();
+    // It came with HTTP/1.1.
+    let least = usize::from(request.version() >= Version::HTTP_11);
+    if (least..=1).contains(&found) {
+        return Ok(());
+    }
+    Err(Problem::invalid(format!(
+        "the header Host stands there {found} times: once is allowed"
+    )))
+}
 
 /// Refuses requests that a page of another site may have sent.
 pub(super) fn check(parts: &Parts) -> Result<(), Refusal> {

@@ -103,11 +103,19 @@ impl Listener {
             let own = Arc::clone(&account);
             let task = open.spawn(async move {
                 let _open = Open::new(&speaker);
-                let Ok(stream) = secure(socket, tls).await else {
+                let Ok(stream) = secure(socket, tls.as_deref()).await else {
                     speaker.connections().failed_handshakes.add(1);
                     return;
                 };
-                speaker.clone().speak(stream, own, stopping).await;
+                let chain = stream.client_certificates();
+                let speaking = speaker.clone().speak(stream, own, stopping);
+                match (tls, chain) {
+                    (Some(tls), Some(chain)) => tokio::select! {
+                        () = speaking => {}
+                        () = tls.refused(&chain) => {}
+                    },
+                    _ => speaking.await,
+                }
             });
             account.runs_in(task);
         }
@@ -130,7 +138,7 @@ impl Listener {
 }
 
 /// Without Nagle's delay, and with TLS if that is asked for.
-async fn secure(socket: TcpStream, tls: Option<Arc<Tls>>) -> io::Result<Stream> {
+async fn secure(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Stream> {
     socket.set_nodelay(true)?;
     let Some(tls) = tls else {
         return Ok(Stream::Plain(socket));

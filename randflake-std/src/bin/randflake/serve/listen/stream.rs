@@ -4,6 +4,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::io::{self, IoSlice};
 
+use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
@@ -12,6 +13,19 @@ use tokio_rustls::server::TlsStream;
 pub(crate) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    /// The certificate that the client has shown, and those above it.
+    pub(super) fn client_certificates(&self) -> Option<Vec<CertificateDer<'static>>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(stream) => {
+                let (_, connection) = stream.get_ref();
+                connection.peer_certificates().map(<[_]>::to_vec)
+            }
+        }
+    }
 }
 
 impl AsyncRead for Stream {

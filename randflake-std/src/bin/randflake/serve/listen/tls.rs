@@ -6,11 +6,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use randflake_std::date::utc;
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::{CertificateError, Error, RootCertStore, ServerConfig};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::failure::{Failure, say};
@@ -35,7 +38,11 @@ pub(crate) struct Tls {
     key: Watched,
     client_ca: Option<Watched>,
     acceptor: RwLock<TlsAcceptor>,
+    /// Which clients are accepted; `None` without `--client-ca`.
+    clients: watch::Sender<Clients>,
 }
+
+type Clients = Option<Arc<dyn ClientCertVerifier>>;
 
 impl TlsArgs {
     pub(crate) fn read(&self) -> Result<Option<Arc<Tls>>, Failure> {
@@ -45,12 +52,13 @@ impl TlsArgs {
         let certificate = Watched::new(certificate.clone());
         let key = Watched::new(key.clone());
         let client_ca = self.client_ca.clone().map(Watched::new);
-        let acceptor = configure(&certificate, &key, client_ca.as_ref())?;
+        let (acceptor, clients) = configure(&certificate, &key, client_ca.as_ref())?;
         Ok(Some(Arc::new(Tls {
             certificate,
             key,
             client_ca,
             acceptor: RwLock::new(acceptor),
+            clients: watch::Sender::new(clients),
         })))
     }
 }
@@ -73,12 +81,32 @@ impl Tls {
         if !always && !files.into_iter().flatten().any(Watched::has_changed) {
             return Ok(false);
         }
-        let acceptor = configure(&self.certificate, &self.key, self.client_ca.as_ref())?;
+        let (acceptor, clients) = configure(&self.certificate, &self.key, self.client_ca.as_ref())?;
         *self
             .acceptor
             .write()
             .unwrap_or_else(PoisonError::into_inner) = acceptor;
+        self.clients.send_replace(clients);
         Ok(true)
+    }
+
+    /// Returns once a client's certificate is no longer accepted, because the file of authorities has changed.
+    pub(super) async fn refused(&self, chain: &[CertificateDer<'_>]) {
+        let Some((own, above)) = chain.split_first() else {
+            return core::future::pending().await;
+        };
+        let mut clients = self.clients.subscribe();
+        loop {
+            let current = clients.borrow_and_update().clone();
+            let is_refused = current.is_some_and(|current| {
+                let accepted = current.verify_client_cert(own, above, UnixTime::now());
+                accepted.is_err()
+            });
+            // The sender is this one's own.
+            if is_refused || clients.changed().await.is_err() {
+                return;
+            }
+        }
     }
 }
 
@@ -86,7 +114,7 @@ fn configure(
     certificate: &Watched,
     key: &Watched,
     client_ca: Option<&Watched>,
-) -> Result<TlsAcceptor, Failure> {
+) -> Result<(TlsAcceptor, Clients), Failure> {
     let chain = certificates(certificate, "the certificate")?;
     if let Some(problem) = chain.first().and_then(unfit) {
         say(&format!(
@@ -102,19 +130,10 @@ fn configure(
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(Failure::failed)?;
-    let builder = match client_ca {
+    let clients = client_ca.map(|file| verifier(file, provider)).transpose()?;
+    let builder = match &clients {
         None => builder.with_no_client_auth(),
-        Some(file) => {
-            let mut roots = RootCertStore::empty();
-            for root in certificates(file, "the authorities of clients")? {
-                roots
-                    .add(root)
-                    .map_err(|error| file.wrong(&error.to_string()))?;
-            }
-            let verifier =
-                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-            builder.with_client_cert_verifier(verifier.map_err(Failure::failed)?)
-        }
+        Some(clients) => builder.with_client_cert_verifier(Arc::clone(clients)),
     };
     let config = builder.with_single_cert(chain, private);
     let config = config.map_err(|error| {
@@ -122,7 +141,22 @@ fn configure(
             "the certificate and its private key cannot be used: {error}"
         ))
     })?;
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok((TlsAcceptor::from(Arc::new(config)), clients))
+}
+
+/// Accepts clients with a certificate of the authorities in a file.
+fn verifier(
+    file: &Watched,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, Failure> {
+    let mut roots = RootCertStore::empty();
+    for root in certificates(file, "the authorities of clients")? {
+        roots
+            .add(root)
+            .map_err(|error| file.wrong(&error.to_string()))?;
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    verifier.map_err(Failure::failed)
 }
 
 /// Why no client accepts a certificate: its dates or its usage. Without roots nothing is trusted, but these are looked at

@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Conflict,
     /// Asks the operator: the store or its settings are wrong.
     Failed,
+    /// Reports a defect of the server.
+    Internal,
 }
 
 /// A request that was refused. Nothing was done, unless the store did not answer.
@@ -57,7 +59,11 @@ impl Kind {
             Self::Unauthenticated => "NOAUTH",
             Self::WrongToken => "WRONGPASS",
             Self::Forbidden => "NOPERM",
-            Self::UnknownNamespace | Self::Invalid | Self::Conflict | Self::Failed => "ERR",
+            Self::UnknownNamespace
+            | Self::Invalid
+            | Self::Conflict
+            | Self::Failed
+            | Self::Internal => "ERR",
             Self::Quota | Self::Busy => "TRYAGAIN",
             Self::Unavailable => "LOADING",
         }
@@ -72,6 +78,7 @@ impl Kind {
             Self::Invalid => 400,
             Self::Conflict => 409,
             Self::Quota => 429,
+            Self::Internal => 500,
             // A known trouble of the store is no defect of the server.
             Self::Busy | Self::Unavailable | Self::Failed => 503,
         }
@@ -90,10 +97,11 @@ impl Kind {
             Self::Unavailable => "unavailable",
             Self::Conflict => "conflict",
             Self::Failed => "failed",
+            Self::Internal => "internal",
         }
     }
 
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Unauthenticated,
         Self::WrongToken,
         Self::Forbidden,
@@ -104,6 +112,7 @@ impl Kind {
         Self::Unavailable,
         Self::Conflict,
         Self::Failed,
+        Self::Internal,
     ];
 }
 

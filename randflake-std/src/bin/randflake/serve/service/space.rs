@@ -8,9 +8,11 @@ use randflake_std::lease::{self, LeaseStore, Namespace, Seal, StoreError};
 use randflake_std::randflake_core::{Codec, LayoutSpec, Sparx64};
 use randflake_std::{BuildError, Builder, GenerateError, Handle, Health, Id, NodeIdCount};
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
 use crate::failure::{Failure, say};
+use crate::output::visible;
 use crate::serve::access::Identity;
 
 use super::counters::Count;
@@ -293,7 +295,24 @@ impl Space {
             }
             done
         });
-        done.await.unwrap_or_else(|_| Err(stopping()))
+        done.await.unwrap_or_else(|ended| Err(self.not_done(ended)))
+    }
+
+    /// Work that ended before its end: by a panic, or because the runtime is ending.
+    fn not_done(&self, ended: JoinError) -> Refusal {
+        let Ok(panic) = ended.try_into_panic() else {
+            return stopping();
+        };
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let name = self.name();
+        say(&format!(
+            "error: work with the store of namespace {name:?} panicked, which is a defect of the server: {}",
+            visible(text.unwrap_or("without a message"))
+        ));
+        let told =
+            "a defect of the server: its log says more; whether it did what was asked is unknown";
+        Refusal::new(Kind::Internal, told)
     }
 
     /// Says what a client was not told: the same once in a minute.
@@ -349,4 +368,31 @@ impl Lane {
 
 fn stopping() -> Refusal {
     Refusal::new(Kind::Unavailable, "the server is stopping")
+}
+
+#[cfg(test)]
+mod tests {
+    use randflake_std::lease::MemoryStore;
+    use randflake_std::randflake_core::Layout as _;
+    use randflake_std::{Randflake, SystemClock};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_panics_is_a_defect_and_leaves_the_store_to_others() {
+        let namespace = Namespace::new("orders", Randflake::SPEC).unwrap();
+        let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
+        let space = Arc::new(Space::new(Configured {
+            namespace,
+            cipher: None,
+            open: Box::new(move || Ok(Box::new(store.clone()) as Box<dyn LeaseStore>)),
+        }));
+        // More often than there are sessions.
+        for _ in 0..2 * SESSIONS {
+            let panicking = space.with_store::<()>(|_| panic!("the test does"));
+            let refusal = panicking.await.unwrap_err();
+            assert_eq!((refusal.kind, refusal.kind.http()), (Kind::Internal, 500));
+        }
+        space.with_store(|_| Ok(())).await.unwrap();
+    }
 }

@@ -1,0 +1,126 @@
+//! When a holder whose connection broke looks at its store, without waiting for its next renewal: the rule, without a
+//! clock or a store.
+//!
+//! A server that came back empty, or as another, breaks its connections. Whoever looks soon after learns that its leases are
+//! gone, and stops. Nothing's safety rests on it: a holder that sees no break renews as always.
+
+use core::time::Duration;
+use std::time::Instant;
+
+/// The longest pause before a look, of all holders whose connections broke at the same time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const PAUSES_PER_TTL: u32 = 20;
+/// A server that closes idle connections is not asked more often because of that.
+const LOOKS_PER_TTL: u32 = 6;
+/// The connection is looked at no more often.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(250);
+
+#[derive(Debug)]
+pub(super) struct LookAgain {
+    /// How often the connection is looked at.
+    period: Duration,
+    pause: Duration,
+    apart: Duration,
+    /// When the connection is looked at next.
+    check_at: Instant,
+    /// When the store is, because the connection broke.
+    look_at: Option<Instant>,
+    /// No look at the store before.
+    not_before: Instant,
+}
+
+impl LookAgain {
+    pub(super) fn new(ttl: Duration, now: Instant) -> Self {
+        let part = ttl / PAUSES_PER_TTL;
+        let period = part.max(SHORTEST_PERIOD);
+        Self {
+            period,
+            pause: part.min(LONGEST_PAUSE),
+            apart: ttl / LOOKS_PER_TTL,
+            check_at: now + period,
+            look_at: None,
+            not_before: now,
+        }
+    }
+
+    /// How long nothing is to be done.
+    pub(super) fn pause(&self, now: Instant) -> Duration {
+        let next = self.look_at.unwrap_or(self.check_at);
+        next.saturating_duration_since(now)
+    }
+
+    /// Whether to look at the store now. `part` of the longest pause, 0 to 1, is waited for.
+    pub(super) fn step(
+        &mut self,
+        now: Instant,
+        has_disconnected: impl FnOnce() -> bool,
+        part: f64,
+    ) -> bool {
+        if let Some(look_at) = self.look_at {
+            if now < look_at {
+                return false;
+            }
+            self.look_at = None;
+            self.not_before = now + self.apart;
+            self.check_at = now + self.period;
+            return true;
+        }
+        if now >= self.check_at {
+            self.check_at = now + self.period;
+            if has_disconnected() {
+                let look_at = now + self.pause.mul_f64(part);
+                self.look_at = Some(look_at.max(self.not_before));
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(60);
+    const MS: Duration = Duration::from_millis(1);
+
+    /// How many looks there are in each tenth of a second of a minute, of 1,000 holders.
+    fn looks(is_broken: impl Fn(u32) -> bool) -> Vec<u32> {
+        let begun = Instant::now();
+        let now = begun + MS * 1_000;
+        let mut looks = vec![0; 600];
+        for holder in 0..1_000_u32 {
+            // They began at different times.
+            let mut rule = LookAgain::new(TTL, begun + MS * holder);
+            for (tenth, count) in (0..).zip(&mut looks) {
+                let part = f64::from((holder * 7_919 + tenth * 104_729) % 1_000) / 1_000.0;
+                let at = now + MS * 100 * tenth;
+                *count += u32::from(rule.step(at, || is_broken(tenth), part));
+            }
+        }
+        looks
+    }
+
+    #[test]
+    fn a_break_of_all_connections_is_seen_within_a_period_and_a_second_without_a_storm() {
+        // Each says it once.
+        let looks = looks(|tenth| (100..130).contains(&tenth));
+        assert_eq!(looks.iter().sum::<u32>(), 1_000);
+        assert!(looks[..100].iter().all(|count| *count == 0));
+        assert_eq!(looks[100..142].iter().sum::<u32>(), 1_000);
+        assert!(looks.iter().all(|count| *count < 150), "{looks:?}");
+    }
+
+    #[test]
+    fn a_server_that_closes_idle_connections_is_asked_six_times_in_a_ttl() {
+        let looks = looks(|_| true);
+        let all = looks.iter().sum::<u32>();
+        assert!((5_000..=6_000).contains(&all), "{all}");
+    }
+
+    #[test]
+    fn nothing_is_asked_of_a_server_that_keeps_connections() {
+        assert_eq!(looks(|_| false).iter().sum::<u32>(), 0);
+        let now = Instant::now();
+        assert_eq!(LookAgain::new(TTL, now).pause(now), TTL / 20);
+    }
+}
