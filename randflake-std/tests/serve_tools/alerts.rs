@@ -1,8 +1,8 @@
 //! The alerts of `docs/operations`, evaluated by Prometheus' own tool over what a server exports before and after something
 //! happens to it.
 
+use core::fmt::Write as _;
 use core::time::Duration;
-use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;

@@ -11,6 +11,7 @@
 mod alerts;
 mod page;
 mod schema;
+#[expect(dead_code, reason = "other tests do more to servers")]
 #[path = "../serve_http/server.rs"]
 mod server;
 
