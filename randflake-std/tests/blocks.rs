@@ -28,6 +28,7 @@ const SEALED: GenerateError = GenerateError::Sealed;
 
 fn store() -> MemoryStore {
     let namespace = Namespace::new("test", Randflake).unwrap();
+    let namespace = namespace.with_max_ttl(LONG_TTL);
     MemoryStore::new(namespace, Arc::new(ExactSystemClock))
 }
 

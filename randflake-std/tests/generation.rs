@@ -14,7 +14,7 @@ use randflake_std::{
 };
 
 /// So long that no lease ends, nor is renewed, while a test runs.
-const TTL: Duration = Duration::from_secs(300);
+const TTL: Duration = Duration::from_secs(60);
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
 

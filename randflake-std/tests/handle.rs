@@ -43,6 +43,7 @@ impl Clock for StoreClock {
 fn store_for<L: Layout>() -> (MemoryStore, Arc<StoreClock>) {
     let clock = Arc::new(StoreClock::default());
     let namespace = Namespace::new("test", L::default()).unwrap();
+    let namespace = namespace.with_max_ttl(LONG_TTL);
     (MemoryStore::new(namespace, Arc::clone(&clock)), clock)
 }
 
@@ -232,7 +233,7 @@ fn a_contested_lease_stops_at_once_and_is_replaced_under_another_name() {
 
     let waiting = handle.clone();
     let waiting = thread::spawn(move || waiting.generate_wait(PATIENCE).unwrap());
-    copy.end_quarantine().unwrap();
+    copy.override_quarantine().unwrap();
     assert!(ids.insert(waiting.join().unwrap()));
     eventually("readiness", || {
         matches!(handle.health(), Health::Ready { .. })

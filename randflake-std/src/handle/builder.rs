@@ -204,7 +204,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// use std::time::Duration;
     ///
     /// let mut store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake)?);
-    /// store.quarantine()?; // for the longest TTL and 20 s, 320 s
+    /// store.create_namespace()?;
+    /// store.quarantine()?; // for the longest TTL and 20 s, 80 s
     ///
     /// let builder = Handle::builder(&Secret::generate()?, store).wait(Duration::from_millis(200));
     /// let error = builder.build().unwrap_err();

@@ -9,7 +9,7 @@ use randflake_core::{AnyLayout, LayoutSpec};
 use crate::lease::MAX_SKEW;
 use crate::ledger::{Seal, Terms};
 
-/// The longest TTL that a namespace allows unless it is set: 60 s.
+/// The longest TTL that a namespace allows unless it is set: 60 s, or three ticks of the layout where these are longer.
 pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(60);
 
 /// The longest TTL that is assumed at least of a namespace whose record is not there, where it may have been lost: 300 s.

@@ -30,7 +30,7 @@ use crate::holder::DEVICE;
 /// # let clock = Arc::new(ManualClock::at_unix_ms(1_733_706_297_000));
 /// # let mut store = MemoryStore::new(Namespace::new("meters", Randflake)?, clock);
 /// let key = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?; // of the device's tickets alone
-/// let ttl = Duration::from_secs(300);
+/// let ttl = Duration::from_secs(60);
 /// let mut lease = DeviceLease::acquire(&mut store, 0xd0e5, ttl)?;
 /// let first = lease.ticket(1, &key)?;
 /// // Later, perhaps after a restart:

@@ -1,5 +1,7 @@
 //! What a store keeps.
 
+use core::time::Duration;
+
 use super::{Past, Terms};
 use crate::lease::{Grant, LastWrite, PresentedGrant, QuarantineCause, Token};
 
@@ -18,6 +20,33 @@ pub struct NamespaceRecord {
     pub reason: Reason,
     /// What the engine was known by when the record was written: see [`Continuity`](super::Continuity).
     pub fingerprint: String,
+}
+
+impl NamespaceRecord {
+    /// The record with a quarantine at least until a time, because a lease that it knows nothing of may be in use until
+    /// then; both are times since the Unix epoch. `None` if that time is past, or the record says so already.
+    pub(super) fn fenced(&self, now: Duration, until: Duration) -> Option<Self> {
+        let spec = &self.terms.spec;
+        let tick = spec.tick_at(now).filter(|_| now < until)?;
+        // In ticks of this record's layout, of which the last one may have begun by then.
+        let end = spec.tick_at(until.saturating_sub(Duration::from_millis(1)))? + 1;
+        let mut reason = self.reason;
+        if tick >= self.quarantine {
+            reason.since = tick;
+            reason.cause = QuarantineCause::Lost;
+        } else if reason.cause == QuarantineCause::New {
+            // A namespace in which leases are in use is not new.
+            reason.cause = QuarantineCause::Lost;
+        }
+        let quarantine = self.quarantine.max(end);
+        let is_changed = reason != self.reason || quarantine != self.quarantine;
+        is_changed.then(|| Self {
+            writes: self.writes.saturating_add(1),
+            quarantine,
+            reason,
+            ..self.clone()
+        })
+    }
 }
 
 /// Why a namespace is in quarantine.

@@ -1,8 +1,11 @@
 //! Moving the ends of leases.
 
 use core::iter;
+use core::time::Duration;
 
-use super::{Asking, Change, Decision, NodeChange, NodeRecord, Standing, StoreTime, View};
+use super::{
+    Asking, Change, Decision, NamespaceRecord, NodeChange, NodeRecord, Standing, StoreTime, View,
+};
 use crate::lease::{Grant, MAX_SKEW, QuarantineCause, StoreError};
 
 /// A lease as its holder knows it.
@@ -30,8 +33,8 @@ pub enum Loss {
     Released,
     /// A copy of this process has renewed it: both have issued the same ids since they were copied.
     Contested,
-    /// The store has forgotten it before it expired. Nothing is granted until all that it may have forgotten has
-    /// expired.
+    /// The store has forgotten it before it expired, or the whole namespace, or has another one in its place. Nothing is
+    /// granted until all that it may have forgotten has expired.
     Forgotten,
 }
 
@@ -107,8 +110,19 @@ pub fn renew(
             answer: Ok(vec![Err(Loss::Released); leases.len()]),
         };
     }
+    let is_missed = asking.seen.misses(view.namespace.as_ref());
+    if let Some(another) = view.namespace.as_ref().filter(|_| is_missed) {
+        return superseded(view, another, leases, asking);
+    }
     let mut standing = match Standing::of_a_holder(view, asking) {
         Ok(standing) => standing,
+        // Nothing is written by a wrong clock. The leases are lost by any.
+        Err(StoreError::ClockSkew { .. }) if is_missed => {
+            return Decision {
+                change: Change::none(view),
+                answer: Ok(vec![Err(Loss::Forgotten); leases.len()]),
+            };
+        }
         // The clock of a resumed machine is late until somebody sets it. By a wrong clock no end is written.
         Err(refusal @ StoreError::ClockSkew { .. }) => return lost(view, leases, refusal),
         Err(refusal) => return Decision::refused(refusal),
@@ -119,7 +133,17 @@ pub fn renew(
     let mut changes: Vec<NodeChange> = Vec::with_capacity(leases.len());
     let mut outcomes = Vec::with_capacity(leases.len());
     for lease in leases {
-        let outcome = match look(view, lease, &standing) {
+        let found = look(view, lease, &standing);
+        let found = found.and_then(|record| {
+            // What is left of a namespace that is gone is nobody's: it may be made anew with other terms.
+            let loss = forgotten(standing.now.tick < lease.grant.end);
+            if is_missed {
+                Err((loss, Some(record)))
+            } else {
+                Ok(record)
+            }
+        });
+        let outcome = match found {
             Ok(record) if lease.repeats(record) => Ok(record.clone()),
             Ok(record) => {
                 let after = NodeRecord {
@@ -151,6 +175,28 @@ pub fn renew(
     Decision {
         change,
         answer: Ok(outcomes),
+    }
+}
+
+/// The namespace that the leases are of was lost, and another one is in its place, with any terms. They are lost, whatever is
+/// there under their node ids. The quarantine of the other one lasts until they end: nothing else of it is changed, and
+/// nothing for leases that others present, who could close a namespace by leases that never were.
+fn superseded(
+    view: &View,
+    another: &NamespaceRecord,
+    leases: &[Held],
+    asking: &Asking<'_>,
+) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    let mut change = Change::none(view);
+    if !asking.seen.is_for_others() {
+        let ends = leases.iter().map(|lease| lease.grant.end);
+        let end = ends.fold(asking.seen.latest_end(), u64::max);
+        let until = asking.terms.spec.unix_ms(end);
+        change.namespace_after = another.fenced(view.now, Duration::from_millis(until));
+    }
+    Decision {
+        change,
+        answer: Ok(vec![Err(Loss::Forgotten); leases.len()]),
     }
 }
 

@@ -39,6 +39,19 @@ impl Seen {
         }
     }
 
+    /// The number by which a namespace's record is told from one that was made anew.
+    pub(super) fn origin(&self) -> Option<u64> {
+        self.namespace.map(|seen| seen.origin)
+    }
+
+    /// Whether the namespace that this process has seen is gone, or another one is in its place.
+    #[must_use]
+    pub fn misses(&self, record: Option<&NamespaceRecord>) -> bool {
+        let is_another =
+            |seen: SeenNamespace| record.is_none_or(|record| record.origin != seen.origin);
+        self.namespace.is_some_and(is_another)
+    }
+
     /// Whether somebody else has made the record anew or moved its quarantine since this process has seen it. A key that it
     /// has learnt changes nothing of that.
     #[must_use]

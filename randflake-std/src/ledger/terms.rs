@@ -55,11 +55,13 @@ impl Seal {
 }
 
 impl Terms {
-    /// The longest TTL as a time span, [`DEFAULT_MAX_TTL`] unless it is said.
+    /// The longest TTL as a time span; unless it is said [`DEFAULT_MAX_TTL`], or three ticks where these are longer: a handle
+    /// needs as many.
     #[must_use]
     pub fn max_ttl(&self) -> Duration {
-        self.max_ttl_ms
-            .map_or(DEFAULT_MAX_TTL, Duration::from_millis)
+        let shortest = Duration::from_millis(self.spec.tick_ms().saturating_mul(3));
+        let default = DEFAULT_MAX_TTL.max(shortest);
+        self.max_ttl_ms.map_or(default, Duration::from_millis)
     }
 
     /// The terms of one who leases: a longest TTL that is not named is the default one. Otherwise a namespace that was

@@ -120,6 +120,7 @@ macro_rules! contract {
             a_lease_that_vanished_sets_a_quarantine,
             a_quarantine_holds_until_everything_has_expired,
             a_quarantine_can_be_ended,
+            a_namespace_that_was_made_anew_ends_every_lease,
             a_store_that_forgot_waits,
             a_diagnosis_tells_of_the_quarantine_and_changes_nothing,
             namespaces_are_found_as_they_were_made,

@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use randflake_std::Layout;
 use randflake_std::lease::Loss;
-use randflake_std::lease::{Grant, LeaseStore, MAX_SKEW, StoreError};
+use randflake_std::lease::{Grant, LeaseStore, MAX_SKEW, Namespace, QuarantineCause, StoreError};
+use randflake_std::{Layout, Randflake};
 
 use super::referee::Referee;
 use super::{
@@ -172,6 +172,44 @@ pub(crate) fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
         [Err(Loss::Expired)]
     );
     acquire_one(&mut *store, 3);
+}
+
+/// Lost, made anew by somebody with any terms, and granting: whoever has leased in the one before stops at the next renewal,
+/// and the new one waits until those leases are over.
+pub(crate) fn a_namespace_that_was_made_anew_ends_every_lease(backend: &impl Backend) {
+    for (name, other) in [
+        ("same", eight("same")),
+        ("another", Namespace::new("another", Randflake).unwrap()),
+    ] {
+        let mut holder = backend.open(&eight(name)).unwrap();
+        let grants = acquire(&mut *holder, 1, 3).unwrap().grants;
+        let mut administrator = backend.open(&eight(name)).unwrap();
+        administrator.drop_namespace().unwrap();
+        let mut anew = backend.open(&other).unwrap();
+        anew.reopen_namespace().unwrap();
+        anew.override_quarantine().unwrap();
+        acquire(&mut *anew, 2, 4).unwrap();
+
+        let renewed = holder.renew(&grants, TTL).unwrap().ends;
+        assert_eq!(renewed, [Err(Loss::Forgotten); 3], "{name}");
+        let quarantine = anew.quarantined().unwrap().unwrap();
+        assert_eq!(quarantine.cause, QuarantineCause::Lost);
+        let end = Duration::from_millis(Eight::SPEC.unix_ms(grants[0].end));
+        assert!(quarantine.until >= end, "{quarantine:?} {end:?}");
+        assert!(quarantine.until <= end + ticks(1), "{quarantine:?} {end:?}");
+        // Nothing else was changed.
+        let found = backend.find(name).unwrap();
+        assert_eq!(found.spec().fields(), other.spec().fields());
+        // Who is a server for others says so of their leases, and closes nothing by it.
+        anew.override_quarantine().unwrap();
+        let mut server = backend.open(&eight(name));
+        if let Ok(server) = &mut server {
+            server.serve_others();
+            let ends = server.renew(&grants, TTL).unwrap().ends;
+            assert!(ends.iter().all(Result::is_err), "{ends:?}");
+        }
+        assert_eq!(anew.quarantined().unwrap(), None);
+    }
 }
 
 pub(crate) fn a_store_that_forgot_waits(backend: &impl Backend) {

@@ -50,7 +50,7 @@ type Store = Box<dyn LeaseStore>;
 type Ids = Handle<Few, Sparx64>;
 
 fn namespace() -> Namespace {
-    Namespace::new("test", Few).unwrap()
+    Namespace::new("test", Few).unwrap().with_max_ttl(LONG_TTL)
 }
 
 fn memory() -> MemoryStore {

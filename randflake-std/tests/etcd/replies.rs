@@ -10,7 +10,7 @@ use std::thread;
 use randflake_std::lease::{EtcdStore, LeaseStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use crate::continuity::{Backup, assert_quarantined, open_store};
+use crate::continuity::{Backup, assert_quarantined};
 use crate::contract::{TTL, acquire, acquire_one, eight};
 use crate::engines::etcd::EtcdCluster;
 use crate::engines::namespaces::declared_new;

@@ -18,6 +18,7 @@ mod engines;
 #[path = "../processes/issuer.rs"]
 mod issuer;
 
+mod emptied;
 mod engine;
 mod etcd;
 mod fleet;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
             }));
         }
     }
+    trials.extend(emptied::trials());
     trials.extend(redis::trials());
     trials.extend(etcd::trials());
     trials.extend(sql::trials());

@@ -4,45 +4,19 @@ use core::time::Duration;
 use std::thread;
 
 use libtest_mimic::Trial;
-use randflake_std::lease;
 
 use crate::engines::redis::RedisServer;
 use crate::fleet::Fleet;
-use crate::issuer::{TTL, namespace};
+use crate::issuer::TTL;
 use crate::proxy::{Network, Proxy};
-use crate::scenarios::{begin, end_quarantine, patiently};
+use crate::scenarios::begin;
 use crate::trial;
 
-pub(crate) fn trials() -> [Trial; 2] {
-    [
-        trial("redis::everything_is_flushed", everything_is_flushed),
-        trial(
-            "redis::a_replica_takes_over_after_a_cut_link",
-            a_replica_takes_over,
-        ),
-    ]
-}
-
-fn everything_is_flushed() {
-    let redis = RedisServer::start();
-    let mut fleet = Fleet::new(redis.url(), "flush");
-    begin(&redis.url(), "flush");
-    let ttls = 6;
-    let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
-    thread::sleep(TTL / 2);
-    redis.ask("FLUSHALL");
-    // These know of nothing.
-    running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
-    thread::sleep(TTL * 2);
-    // What was forgotten has expired by now; the store itself waits for as long as any lease may be.
-    let wait = patiently(|| {
-        let mut store = lease::open(&redis.url(), &namespace("flush"))?;
-        store.create_namespace()?;
-        store.quarantine()
-    });
-    assert!(wait > Duration::from_secs(20), "{wait:?}");
-    end_quarantine(&redis.url(), "flush");
-    fleet.finish(running);
+pub(crate) fn trials() -> [Trial; 1] {
+    [trial(
+        "redis::a_replica_takes_over_after_a_cut_link",
+        a_replica_takes_over,
+    )]
 }
 
 fn a_replica_takes_over() {

@@ -50,21 +50,19 @@ use crate::segment::SegmentStore;
 ///
 /// | what happened                                             | what it does                           |
 /// |-----------------------------------------------------------|----------------------------------------|
-/// | the namespace is missing, and has no leases               | grants at once                         |
+/// | the namespace is missing: new, or all keys deleted        | quarantine, until declared new         |
 /// | restored into a cluster of another id                     | quarantine; live leases can be renewed |
 /// | set back, and a process runs that has seen a later state  | quarantine, by that process            |
 /// | set back, and a live lease has vanished                   | quarantine, by the lease's holder      |
 /// | set back between a read and its write                     | the write fails; quarantine            |
-/// | the namespace deleted, and leases left                    | quarantine                             |
-/// | all deleted, and a process runs that has seen them        | quarantine, by that process            |
 /// | the clocks of member and machine differ by more than 10 s | [`StoreError::ClockSkew`]              |
 ///
 /// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
 /// 320 s, because its longest TTL is unknown.
 ///
 /// A [counter](crate::segment) is one more key. A counter that may have gone back cannot be repaired by waiting, and nothing
-/// tells a new cluster from one whose keys were deleted. So an operator starts each counter with
-/// [`resume`](SegmentStore::resume). In a cluster of another id, or one that was set back while a process ran, it fails as
+/// tells a new cluster from one whose keys were deleted. So an operator declares each counter new with
+/// [`create`](SegmentStore::create) (`randflake segment init`). In a cluster of another id, or one that was set back while a process ran, it fails as
 /// [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice
@@ -75,8 +73,6 @@ use crate::segment::SegmentStore;
 /// - The same with `--bump-revision`, by which a restored snapshot shows later revisions than the ones that were lost: only
 ///   the holder of a lease that it does not have notices, when it renews.
 /// - Keys of leases changed or deleted by hand, until their holder renews: until then the node id may be granted again.
-/// - All keys deleted: a process that has not seen them grants at once, until one that has seen them asks. Stop all
-///   processes before keys are deleted.
 /// - Members that do not write to their disks (`--unsafe-no-fsync`) and lose power.
 /// ```no_run
 /// use randflake_std::lease::{EtcdStore, Namespace};

@@ -59,8 +59,9 @@ use crate::segment::SegmentStore;
 /// `server_id`), and the time at which the table's definition was written to this disk. One of them is different on a
 /// replica, in a restored dump, and after the tables were created anew or optimized. Then every namespace is quarantined:
 /// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
-/// replica. Also noticed: tables dropped or emptied while holders are connected, a deleted row of a namespace, and, by its holder, a
-/// lease that vanished.
+/// replica. A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
+/// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one.
+/// Also noticed, by its holder: a lease that vanished.
 ///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
 /// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
@@ -74,8 +75,6 @@ use crate::segment::SegmentStore;
 /// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
 ///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use
 ///   only one member of a Galera cluster.
-/// - The tables dropped while no process is connected, or only processes whose connections this user may not see (those of
-///   other users, without the right `PROCESS`): the next process creates them, grants at once, and counts from 1.
 /// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_std::lease::{MysqlStore, Namespace};

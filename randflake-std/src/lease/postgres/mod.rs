@@ -64,9 +64,8 @@ use crate::segment::SegmentStore;
 /// dump is restored or copied, or the table is truncated. Then every namespace is quarantined: it grants nothing for the
 /// longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous standby.
 ///
-/// A namespace is also quarantined if the schema is created anew while processes that used an older one are connected, if
-/// all its rows were deleted while processes that used it are connected, and if its row is missing while its leases are
-/// there. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
+/// A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
+/// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
 /// counters too: use autovacuum only.
 ///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
@@ -81,7 +80,6 @@ use crate::segment::SegmentStore;
 /// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
 ///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from
 ///   granting anything.
-/// - The schema dropped while no process is connected: the next process creates it, grants at once, and counts from 1.
 /// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_std::lease::{Namespace, PostgresStore};

@@ -79,6 +79,39 @@ impl<E: Engine> Ledger<E> {
         outcome.map_err(|undone| self.may_have_written(undone))
     }
 
+    /// Renews leases, as many at once as the engine can.
+    fn renew_all(
+        &mut self,
+        leases: &[Held],
+        ttl: u64,
+        note: impl Fn(&mut Self, &NodeRecord),
+    ) -> Result<Done<Renewals>, StoreError> {
+        let origin = self.seen.origin();
+        let mut chunks = leases.chunks(self.records.engine.at_once());
+        let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
+        renewed
+            .answer
+            .iter()
+            .flatten()
+            .for_each(|record| note(self, record));
+        for leases in chunks {
+            if origin.is_some() && self.seen.origin() != origin {
+                // Of a namespace that is gone or another no lease is left.
+                let lost = leases.iter().map(|_| Err(Loss::Forgotten));
+                renewed.answer.extend(lost);
+                continue;
+            }
+            let more = self.renew_some(leases, ttl)?;
+            more.answer
+                .iter()
+                .flatten()
+                .for_each(|record| note(self, record));
+            renewed.answer.extend(more.answer);
+            renewed.now = more.now;
+        }
+        Ok(renewed)
+    }
+
     /// Decides on the namespace alone.
     fn administer<T>(
         &mut self,
@@ -260,21 +293,8 @@ impl<E: Engine> LeaseStore for Ledger<E> {
 
     fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.records.engine.limit_for(self.namespace.span(ttl));
-        let mut chunks = grants.chunks(self.records.engine.at_once());
-        let mut renew_chunk = |grants: &[Grant]| {
-            let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
-            let done = self.renew_some(&leases, ttl)?;
-            for record in done.answer.iter().flatten() {
-                self.wrote(record);
-            }
-            Ok::<_, StoreError>(done)
-        };
-        let mut renewed = renew_chunk(chunks.next().unwrap_or_default())?;
-        for grants in chunks {
-            let more = renew_chunk(grants)?;
-            renewed.answer.extend(more.answer);
-            renewed.now = more.now;
-        }
+        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
+        let renewed = self.renew_all(&leases, ttl, Self::wrote)?;
         let ends = renewed.answer.into_iter();
         Ok(Renewed {
             ends: ends
@@ -307,13 +327,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         // All of them before anything is written.
         let leases = grants.iter().map(|grant| presented(grant, request));
         let leases = leases.collect::<Result<Vec<_>, _>>()?;
-        let mut chunks = leases.chunks(self.records.engine.at_once());
-        let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
-        for leases in chunks {
-            let more = self.renew_some(leases, ttl)?;
-            renewed.answer.extend(more.answer);
-            renewed.now = more.now;
-        }
+        let renewed = self.renew_all(&leases, ttl, |_, _| ())?;
         let outcomes = renewed.answer.into_iter();
         Ok(PresentedRenewal {
             outcomes: outcomes
