@@ -11,7 +11,6 @@
 #[expect(dead_code, reason = "other tests do more to servers")]
 mod engines;
 
-use core::time::Duration;
 use std::sync::Arc;
 
 use engines::certificates::{Authority, HOST};
@@ -22,8 +21,7 @@ use engines::redis::RedisServer;
 use randflake_core::ManualClock;
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIds, RedisStore, StoreError, Token,
-    open,
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, RedisStore, StoreError, Token, open,
 };
 
 /// With all that has a meaning in URLs, and as a URL has it.

@@ -117,9 +117,8 @@ fn a_row_in_mariadb_gives_nobody_a_right() {
         .ok();
     let mut app = server.client_as("ids_app", "ids");
     for name in MARIADB {
-        let name: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();
-        let plant = format!("INSERT INTO randflake_record VALUES (x'{name}', 0, 0, 'x')");
-        app.query_drop(plant).unwrap();
+        let plant = "INSERT INTO randflake_record VALUES (?, 0, 0, 'x')";
+        app.exec_drop(plant, (name,)).unwrap();
     }
     // No text at all.
     let plant = "INSERT INTO randflake_record VALUES (x'62ff27', 0, 0, x'ff')";

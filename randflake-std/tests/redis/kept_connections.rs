@@ -50,7 +50,7 @@ impl Proxy {
 fn serve(mut client: TcpStream, port: u16) {
     client.set_read_timeout(Some(TURN)).unwrap();
     let mut server = None;
-    let mut bytes = [0; 1 << 16];
+    let mut bytes = [0; 1 << 14];
     loop {
         match client.read(&mut bytes) {
             Ok(0) => return,

@@ -1,12 +1,13 @@
 //! Clients that make the server hold memory, each kind against a server of its own: its peak, and whether a health check
 //! is answered.
 
+use core::time::Duration;
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::memory::status_kb;
 use super::servers::{Ours, Settings};
@@ -164,10 +165,11 @@ fn certify(scratch: &Scratch) -> Result<(), String> {
             "server.pem",
         ]);
     output_of(&mut command).ok_or("openssl has made no certificate")?;
-    fs::metadata(scratch.path().join("server.pem")).map_err(failed)?;
+    fs::metadata(scratch.path().join("server.pem")).map_err(|error| error.to_string())?;
     Ok(())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it")]
 fn failed(error: std::io::Error) -> String {
     error.to_string()
 }
