@@ -27,6 +27,7 @@ mod error;
 mod etcd;
 mod finding;
 pub mod forecast;
+mod grant;
 mod history;
 mod locked;
 mod memory;
@@ -68,6 +69,7 @@ pub use etcd::Etcd;
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdStore;
 pub use finding::{Finding, Verdict};
+pub use grant::{AcquireRequest, Acquired, Grant, NodeIds, Record, Renewed};
 pub use history::{Explained, Explanation, Gap, History, PastLease, UnknownCause};
 pub(crate) use history::{HISTORY_KEPT, NodeHistory};
 #[doc(hidden)]
@@ -98,7 +100,7 @@ pub use redis::RedisStore;
 pub use sqlite::Sqlite;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
-pub use store::{AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Record, Renewed};
+pub use store::LeaseStore;
 #[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;

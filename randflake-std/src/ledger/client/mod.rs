@@ -3,6 +3,7 @@
 mod attempt;
 mod catalog;
 mod leases;
+mod steps;
 
 use core::fmt::{self, Debug, Formatter};
 use std::collections::BTreeMap;
