@@ -43,6 +43,7 @@ fn tool(store: &str, arguments: &[&str]) -> Command {
         .args(arguments)
         .env("RANDFLAKE_KEY", KEY)
         .env("RANDFLAKE_STORE", store)
+        .env("RANDFLAKE_MAX_TTL", "3s")
         .env_remove("RANDFLAKE_NAMESPACE");
     command
 }

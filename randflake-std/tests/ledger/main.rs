@@ -13,6 +13,7 @@ mod engine;
 mod hints;
 mod losses;
 mod past;
+mod rounding;
 mod search;
 mod unread;
 mod within;
