@@ -79,6 +79,10 @@ fn is_noticed(url: &str, empty: impl FnOnce()) {
     assert_eq!(quarantine.cause, QuarantineCause::Lost);
     let wait = quarantine.until.saturating_sub(quarantine.since);
     assert!(wait >= Duration::from_secs(320), "{wait:?}");
+    // Who came since then waits in the same one.
+    thread::sleep(TTL / 2);
+    let later = patiently(|| lease::open(url, &namespace(NAME))?.quarantined());
+    assert_eq!(later, Some(quarantine));
     let refused = lease::open(url, &namespace(NAME)).and_then(|mut store| store.end_quarantine());
     let is_refused = matches!(
         refused,
