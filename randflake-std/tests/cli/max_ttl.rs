@@ -39,7 +39,8 @@ fn it_is_fixed_when_the_namespace_is_created() {
         .ok();
     // Who looks takes what is stored.
     for command in ["list", "status", "quarantine"] {
-        user.run(&["lease", command]).ok();
+        let answer = user.run(&["lease", command]);
+        assert_eq!(answer.status, Some(0), "{answer:?}");
     }
 }
 

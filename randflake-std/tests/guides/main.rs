@@ -181,13 +181,13 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
     let key = |check: &str| format!("the secret of check value {check}");
     let seconds = Duration::from_secs;
     let noon = 1_795_348_800; // 2026-11-22
-    let quarantined = |cause| {
+    let quarantined = |cause, lasts| {
         let quarantine = Quarantine {
             since: seconds(noon),
-            until: seconds(noon + 320),
+            until: seconds(noon + lasts),
             cause,
         };
-        let retry_in = seconds(320);
+        let retry_in = seconds(lasts);
         StoreError::Quarantined {
             retry_in,
             quarantine,
@@ -196,8 +196,8 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
     };
     let refused = std::io::Error::from_raw_os_error(111);
     for message in [
-        quarantined(QuarantineCause::New),
-        quarantined(QuarantineCause::Lost),
+        quarantined(QuarantineCause::New, 320),
+        quarantined(QuarantineCause::Lost, 80),
         StoreError::Exhausted {
             retry_in: seconds(42),
         }

@@ -148,14 +148,6 @@ impl StoreArgs {
         Ok(!self.shown_url()?.starts_with("sqlite:"))
     }
 
-    /// Whether it is a file of this machine.
-    pub(crate) fn is_local(&self) -> Result<bool, Failure> {
-        let url = self.shown_url()?;
-        Ok(["sqlite:", "static:"]
-            .iter()
-            .any(|scheme| url.starts_with(scheme)))
-    }
-
     /// Whether it has one node id.
     pub(crate) fn is_assigned(&self) -> Result<bool, Failure> {
         Ok(self.shown_url()?.starts_with("static:"))

@@ -7,7 +7,7 @@ use crate::lease::{Namespace, NamespaceList, StoreError};
 use crate::ledger::{Engine, NamespaceRecord};
 
 /// How many namespaces an engine lists at most: others may write to a store, and a list must end.
-pub(crate) const NAMES_LISTED: usize = 10_000;
+pub const NAMES_LISTED: usize = 10_000;
 
 /// The names of all namespaces; `None` if there is no store yet.
 pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, StoreError> {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use randflake_core::Clock;
 
 use self::attempt::Undone;
-pub(crate) use self::catalog::{NAMES_LISTED, all, find, names};
+pub use self::catalog::NAMES_LISTED;
+pub(crate) use self::catalog::{all, find, names};
 use super::carried::{Carried, Machine};
 use super::{
     Asking, Change, Decision, Engine, Expected, NamespaceRecord, NodeRecord, Records, Seen,

@@ -71,7 +71,8 @@ impl NamespaceArgs {
 
     /// Whether other machines cannot see the leases.
     pub(super) fn is_local(&self) -> Result<bool, Failure> {
-        self.store.store().is_local()
+        let url = self.shown_url()?;
+        Ok(url.starts_with("sqlite:") || url.starts_with("static:"))
     }
 
     /// Where leases are kept, to show.
