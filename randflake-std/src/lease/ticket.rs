@@ -42,7 +42,7 @@ use crate::holder::DEVICE;
 /// # let key = [0xdf, 0xfd, 0x60, 0x21, 0xbb, 0x2b, 0xd5, 0xb0, 0xaf, 0x67, 0x62, 0x90, 0x80, 0x9e, 0xc3, 0xa5];
 /// let mut reader = TicketReader::new(0xd0e5, 0);
 /// let granted = reader.accept::<Randflake>(&first, &key, None)?;
-/// assert_eq!(granted.ticks(), 300);
+/// assert_eq!(granted.ticks(), 60);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
