@@ -76,7 +76,8 @@ impl LookAgain {
     }
 }
 
-#[cfg(test)]
+// Pure arithmetic, much of it: Miri would take minutes and see nothing.
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
 

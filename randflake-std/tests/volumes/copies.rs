@@ -16,6 +16,12 @@ fn open(path: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(path, &namespace("orders"))
 }
 
+/// One in a folder of its own.
+fn open_new(path: &Path) -> SqliteStore {
+    fs::create_dir(path.parent().unwrap()).unwrap();
+    open(path).unwrap()
+}
+
 fn is_quarantined(store: &mut SqliteStore) {
     let refused = acquire(store);
     let Err(StoreError::Quarantined { retry_in, .. }) = refused else {
@@ -38,7 +44,7 @@ fn inode(path: &Path) -> u64 {
 fn a_copy_on_another_volume_is_refused_while_the_original_is_there() {
     let [here, there] = [Disk::new(16), Disk::new(16)];
     let [original, copied] = [&here, &there].map(|disk| disk.path().join("store/leases.db"));
-    let mut store = open(&original).unwrap();
+    let mut store = open_new(&original);
     acquire(&mut store).unwrap();
     copy(&here.path().join("store"), &there.path());
     assert_eq!(inode(&original), inode(&copied));
@@ -57,7 +63,7 @@ fn a_copy_on_another_volume_is_refused_while_the_original_is_there() {
 fn a_copy_on_another_volume_under_the_same_path_is_quarantined() {
     let [here, there] = [Disk::new(16), Disk::new(16)];
     let original = here.path().join("store/leases.db");
-    acquire(&mut open(&original).unwrap()).unwrap();
+    acquire(&mut open_new(&original)).unwrap();
     copy(&here.path().join("store"), &there.path());
     let kept = inode(&original);
     let mut mount = Command::new("mount");
@@ -75,7 +81,7 @@ fn a_folder_restored_under_a_holder_is_noticed_by_who_starts_next() {
     for run in 0..RUNS {
         let folder = disk.path().join(format!("store-{run}"));
         let (path, backup) = (folder.join("leases.db"), disk.path().join("backup"));
-        let mut holder = open(&path).unwrap();
+        let mut holder = open_new(&path);
         let grant = acquire(&mut holder).unwrap();
         copy(&folder, &backup);
         let forgotten = acquire(&mut holder).unwrap();

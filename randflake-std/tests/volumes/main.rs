@@ -20,6 +20,7 @@ mod mounts;
 mod owners;
 mod tickets;
 
+use core::time::Duration;
 use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
@@ -28,7 +29,8 @@ use randflake_std::lease::{
 const TTL: u64 = 60;
 
 fn namespace(name: &str) -> Namespace {
-    Namespace::new(name, Randflake).unwrap()
+    let namespace = Namespace::new(name, Randflake).unwrap();
+    namespace.with_max_ttl(Duration::from_secs(2 * TTL))
 }
 
 fn acquire(store: &mut impl LeaseStore) -> Result<Grant, StoreError> {
