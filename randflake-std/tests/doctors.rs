@@ -175,7 +175,7 @@ fn a_password_that_looks_like_a_path_is_not_shown() {
         ] {
             let url = format!("{scheme}:{password}@{server}");
             for line in [
-                "lease init",
+                "lease init --yes --no-wait",
                 "doctor",
                 "lease status",
                 "lease status --json",

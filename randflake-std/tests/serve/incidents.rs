@@ -65,7 +65,7 @@ fn a_store_that_is_away_past_the_ttl_is_said_once_and_so_is_its_return() {
     assert_eq!(said(&server, "from 35s on, leases outlast it"), 1);
     redis.server.suspend();
     server.home().wait_for("ids are issued for another");
-    server.home().wait_for("no ids are issued");
+    server.home().wait_for("no ids are issued: ");
     wait_until("readiness does not change", || ready(&server) != "ready\n");
     let told = ready(&server);
     assert!(

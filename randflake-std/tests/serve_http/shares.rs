@@ -121,6 +121,6 @@ fn a_namespace_in_quarantine_takes_no_server_from_the_others() {
         told.text()
     );
     assert_eq!(replica.get("/readyz?namespace=events").status, 503);
-    assert_eq!(replica.get("/readyz?namespace=missing").status, 503);
+    assert_eq!(replica.get("/readyz?namespace=missing").status, 404);
     replica.get("/readyz?name=events").problem(400, "invalid");
 }

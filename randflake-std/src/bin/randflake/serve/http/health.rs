@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::App;
-use super::problem::Problem;
+use super::problem::{Defect, Problem};
 use super::query::Query;
 use super::who::Who;
 use crate::failure::one_line;
@@ -50,7 +50,10 @@ pub(super) async fn ready(
         );
     }
     let is_ready = match named {
-        Some(named) => app.service.issues(named),
+        Some(named) => app.service.issues(named).ok_or_else(|| {
+            let told = format!("no namespace {named:?} is served here");
+            Problem::new(Defect::NotFound, told)
+        })?,
         None => app.service.is_ready(),
     };
     let (status, word) = if is_ready {

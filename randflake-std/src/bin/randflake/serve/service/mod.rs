@@ -80,10 +80,10 @@ impl Service {
         reasons.iter().any(Option::is_none) && reasons.iter().flatten().all(may_lack)
     }
 
-    /// Whether a namespace issues ids; one that is not served does not.
-    pub(crate) fn issues(&self, namespace: &str) -> bool {
-        let space = self.spaces.get(namespace);
-        space.is_some_and(|space| space.not_ready().is_none())
+    /// Whether a namespace issues ids; none if it is not served.
+    pub(crate) fn issues(&self, namespace: &str) -> Option<bool> {
+        let space = self.spaces.get(namespace)?;
+        Some(space.not_ready().is_none())
     }
 
     /// The namespace, for who may do that there. Who may not does not learn whether it is there.
