@@ -1,5 +1,6 @@
 //! What a process has seen of a namespace, in case that the store forgets it.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::{NamespaceRecord, NodeRecord};
@@ -24,6 +25,19 @@ struct SeenNamespace {
     writes: u64,
     /// The first tick after the quarantine.
     quarantine: u64,
+    /// The store's clock then.
+    at: Duration,
+    /// If it was dropped: when all of its leases are over, as time since the Unix epoch.
+    dropped_until: Option<Duration>,
+}
+
+/// A record that this process has seen where another one is now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Former {
+    /// The store's clock when it was seen last.
+    pub(super) at: Duration,
+    /// If it was dropped: when all of its leases are over.
+    pub(super) dropped_until: Option<Duration>,
 }
 
 impl Seen {
@@ -50,6 +64,15 @@ impl Seen {
         let is_another =
             |seen: SeenNamespace| record.is_none_or(|record| record.origin != seen.origin);
         self.namespace.is_some_and(is_another)
+    }
+
+    /// What this process has seen in the place of a record of another origin.
+    pub(super) fn former_of(&self, record: &NamespaceRecord) -> Option<Former> {
+        let seen = self.namespace.filter(|seen| seen.origin != record.origin)?;
+        Some(Former {
+            at: seen.at,
+            dropped_until: seen.dropped_until,
+        })
     }
 
     /// Whether somebody else has made the record anew or moved its quarantine since this process has seen it. A key that it
@@ -90,12 +113,15 @@ impl Seen {
         self.is_for_others
     }
 
-    /// Notes the namespace's record as it is now.
-    pub fn note_namespace(&mut self, record: &NamespaceRecord) {
+    /// Notes the namespace's record as it is at a time of the store's clock.
+    pub fn note_namespace(&mut self, record: &NamespaceRecord, at: Duration) {
+        let end = Duration::from_millis(record.terms.spec.unix_ms(record.quarantine));
         self.namespace = Some(SeenNamespace {
             origin: record.origin,
             writes: record.writes,
             quarantine: record.quarantine,
+            at,
+            dropped_until: record.reason.is_dropped.then_some(end),
         });
     }
 

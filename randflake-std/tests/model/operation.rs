@@ -166,15 +166,16 @@ impl Process {
     fn seen(&self) -> Seen {
         let mut seen = Seen::default();
         if let Some((origin, writes)) = self.seen_name {
-            // Only these two are looked at.
-            seen.note_namespace(&NamespaceRecord {
+            // Only these two are looked at, and it is never too long ago.
+            let record = NamespaceRecord {
                 terms: terms(0),
                 origin: origin.into(),
                 writes: writes.into(),
                 quarantine: 0,
                 reason: Reason::default(),
                 fingerprint: String::new(),
-            });
+            };
+            seen.note_namespace(&record, Duration::MAX);
         }
         for (node_id, end) in (0..).zip(self.seen_ends).filter(|(_, end)| *end > 0) {
             seen.note(&NodeRecord {

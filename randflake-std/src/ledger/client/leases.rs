@@ -4,7 +4,7 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::attempt::{Done, Undone};
-use super::steps::presented;
+use super::steps::all_presented;
 use super::{Ledger, Pending};
 use crate::lease::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
@@ -161,9 +161,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         request: &RequestId,
     ) -> Result<PresentedRenewal, StoreError> {
         self.records.engine.limit_for(self.namespace.span(ttl));
-        // All of them before anything is written.
-        let leases = grants.iter().map(|grant| presented(grant, request));
-        let leases = leases.collect::<Result<Vec<_>, _>>()?;
+        let leases = all_presented(grants, request)?;
         let renewed = self.renew_all(&leases, ttl, |_, _| ())?;
         let outcomes = renewed.answer.into_iter();
         Ok(PresentedRenewal {
@@ -179,8 +177,7 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         grants: &[PresentedGrant],
         request: &RequestId,
     ) -> Result<Vec<Result<(), Loss>>, StoreError> {
-        let leases = grants.iter().map(|grant| presented(grant, request));
-        let leases = leases.collect::<Result<Vec<_>, _>>()?;
+        let leases = all_presented(grants, request)?;
         let mut outcomes = Vec::with_capacity(leases.len());
         for leases in leases.chunks(self.records.engine.at_once()) {
             let released = self.release_some(leases)?.into_iter();

@@ -1,6 +1,7 @@
 //! What the operations on leases are made of.
 
 use core::ops::RangeInclusive;
+use std::collections::BTreeSet;
 
 use super::attempt::{Done, Renewals, Undone};
 use super::{Ledger, Written};
@@ -160,8 +161,24 @@ impl<E: Engine> Ledger<E> {
     }
 }
 
+/// What the holders of presented grants have to show for them. A node id that is named twice is refused before anything is
+/// written: no engine writes a key twice at once.
+pub(super) fn all_presented(
+    grants: &[PresentedGrant],
+    request: &RequestId,
+) -> Result<Vec<Held>, StoreError> {
+    let mut known = BTreeSet::new();
+    let node_ids = grants.iter().map(|presented| presented.grant.node_id);
+    if let Some(node_id) = node_ids.into_iter().find(|node_id| !known.insert(*node_id)) {
+        return Err(StoreError::Invalid(format!(
+            "the lease of node id {node_id} is named twice: once is allowed"
+        )));
+    }
+    grants.iter().map(|grant| presented(grant, request)).collect()
+}
+
 /// What the holder of a presented grant has to show for it.
-pub(super) fn presented(grant: &PresentedGrant, request: &RequestId) -> Result<Held, StoreError> {
+fn presented(grant: &PresentedGrant, request: &RequestId) -> Result<Held, StoreError> {
     let LastWrite { serial, nonce } = grant.last_write;
     let next = request.nonce_after(grant)?;
     Ok(Held {
