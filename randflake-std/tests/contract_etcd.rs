@@ -11,8 +11,7 @@
 #[path = "etcd/continuity.rs"]
 mod continuity;
 mod contract;
-#[expect(dead_code, reason = "the tests of faults do more to servers")]
-mod engines;
+mod namespaces;
 #[path = "etcd/pages.rs"]
 mod pages;
 #[path = "etcd/replies.rs"]
@@ -32,8 +31,8 @@ use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreErro
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::etcd::EtcdCluster;
-use engines::namespaces::{NewCounters, declared_new};
+use harness::etcd::EtcdCluster;
+use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Etcd {

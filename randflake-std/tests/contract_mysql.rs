@@ -9,8 +9,7 @@
 )]
 
 mod contract;
-#[expect(dead_code, reason = "it starts one kind of server")]
-mod engines;
+mod namespaces;
 mod mysql;
 mod segment_contract;
 
@@ -23,9 +22,9 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreErr
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::Shared;
-use engines::mariadb::{Client, MariadbServer};
-use engines::namespaces::{NewCounters, declared_new};
+use harness::Shared;
+use harness::mariadb::{Client, MariadbServer};
+use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 /// An empty one on the server that most tests share.

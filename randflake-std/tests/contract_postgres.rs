@@ -9,8 +9,7 @@
 )]
 
 mod contract;
-#[expect(dead_code, reason = "it starts one kind of server")]
-mod engines;
+mod namespaces;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -25,9 +24,9 @@ use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::Shared;
-use engines::namespaces::{NewCounters, declared_new};
-use engines::postgres::PostgresServer;
+use harness::Shared;
+use namespaces::{NewCounters, declared_new};
+use harness::postgres::PostgresServer;
 use segment_contract::{Counters, segment_contract};
 
 struct Database {

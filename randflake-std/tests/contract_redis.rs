@@ -11,8 +11,7 @@
 #[path = "redis/continuity.rs"]
 mod continuity;
 mod contract;
-#[expect(dead_code, reason = "the tests of faults do more to servers")]
-mod engines;
+mod namespaces;
 #[path = "redis/kept_connections.rs"]
 mod kept_connections;
 #[path = "redis/losses.rs"]
@@ -31,8 +30,8 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreErr
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::namespaces::{NewCounters, declared_new};
-use engines::redis::RedisServer;
+use namespaces::{NewCounters, declared_new};
+use harness::redis::RedisServer;
 use segment_contract::{Counters, segment_contract};
 
 struct Redis {

@@ -8,11 +8,11 @@ use randflake_std::lease::{LeaseStore, Namespace, open};
 use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain};
 use tempfile::TempDir;
 
-use super::engines::etcd::EtcdCluster;
-use super::engines::mariadb::MariadbServer;
-use super::engines::namespaces::declared_new;
-use super::engines::postgres::PostgresServer;
-use super::engines::redis::RedisServer;
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use super::namespaces::declared_new;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 
 /// As many node ids as Randflake has, with ticks so short that each renewal moves an end: one that changes
 /// nothing is answered by some engines without a wait for the disk.

@@ -20,12 +20,12 @@
 mod clients;
 mod disk;
 mod engine;
-#[expect(dead_code, reason = "tests do more to servers")]
-#[path = "../../tests/engines/mod.rs"]
-mod engines;
 mod figures;
 mod leases;
 mod measure;
+#[expect(dead_code, reason = "tests have counters too")]
+#[path = "../../tests/namespaces/mod.rs"]
+mod namespaces;
 mod table;
 
 use std::path::PathBuf;

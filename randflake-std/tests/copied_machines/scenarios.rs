@@ -6,7 +6,7 @@ use std::thread;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Record, open};
 use tempfile::TempDir;
 
-use crate::engines::redis::RedisServer;
+use harness::redis::RedisServer;
 use crate::image::Image;
 use crate::journal::{Figures, Journal, Line, compare};
 use crate::machine::Machine;

@@ -10,8 +10,8 @@ use randflake_std::lease::{
 };
 use randflake_std::{Layout, LayoutSpec, Snowflake};
 
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::namespaces::declared_new;
+use harness::etcd::EtcdCluster;
+use crate::namespaces::declared_new;
 
 fn open(cluster: &EtcdCluster, namespace: &Namespace) -> EtcdStore {
     let url = cluster.url();

@@ -8,7 +8,7 @@ use std::thread;
 use libtest_mimic::Trial;
 use randflake_std::lease;
 
-use crate::engines::etcd::EtcdCluster;
+use harness::etcd::EtcdCluster;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::scenarios::{begin, patiently};

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::engines::server::{signal_process, spawn};
+use harness::server::{signal_process, spawn};
 use crate::issuer::{Issuer, Order, assert_distinct, ids};
 
 /// All processes that were ever started on a namespace, and what they have issued.

@@ -9,7 +9,7 @@ use randflake_std::{Builder, Plain};
 use tokio::runtime;
 use tokio::time::sleep;
 
-use crate::engine::Engine;
+use harness::engine::Engine;
 use crate::issuer::{Few, TTL, namespace};
 use crate::scenarios::{end_quarantine, has_closed, patiently};
 

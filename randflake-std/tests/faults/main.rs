@@ -11,15 +11,11 @@
     reason = "a test fails by panicking"
 )]
 
-#[expect(dead_code, reason = "other tests do more to servers")]
-#[path = "../engines/mod.rs"]
-mod engines;
 #[expect(dead_code, reason = "other tests do more to processes")]
 #[path = "../processes/issuer.rs"]
 mod issuer;
 
 mod emptied;
-mod engine;
 mod etcd;
 mod fleet;
 mod late;
@@ -32,7 +28,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-use engine::ENGINES;
+use harness::engine::ENGINES;
 use scenarios::SCENARIOS;
 
 /// The scenarios mostly wait.

@@ -5,7 +5,7 @@ use std::thread;
 
 use libtest_mimic::Trial;
 
-use crate::engines::redis::RedisServer;
+use harness::redis::RedisServer;
 use crate::fleet::Fleet;
 use crate::issuer::TTL;
 use crate::proxy::{Network, Proxy};

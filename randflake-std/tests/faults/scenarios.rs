@@ -8,8 +8,8 @@ use std::time::Instant;
 use randflake_std::lease::{self, AcquireRequest, Grant, NodeIds, StoreError, Token};
 use randflake_std::{Builder, GenerateError, Handle, Parts, Plain};
 
-use crate::engine::Engine;
-use crate::engines::clock::WallClock;
+use harness::engine::Engine;
+use harness::clock::WallClock;
 use crate::fleet::{Fleet, Holder};
 use crate::issuer::{Few, TTL, namespace};
 use crate::late;

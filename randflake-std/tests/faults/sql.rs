@@ -13,10 +13,10 @@ use randflake_std::lease::{
     self, AcquireRequest, Grant, LeaseStore, NodeIds, PostgresStore, StoreError, Token,
 };
 
-use crate::engine::{Engine, with_database};
-use crate::engines::clock::WallClock;
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
+use harness::engine::{Engine, with_database};
+use harness::clock::WallClock;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::proxy::{Network, Proxy};

@@ -14,9 +14,9 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MysqlStore, Namespace, NodeIds, StoreError, Token,
 };
 
-use crate::engines::mariadb::{Client, MariadbServer};
-use crate::engines::namespaces::declared_new;
-use crate::engines::server::Server;
+use harness::mariadb::{Client, MariadbServer};
+use crate::namespaces::declared_new;
+use harness::server::Server;
 use crate::new_database;
 
 const TTL: u64 = 60;

@@ -4,7 +4,7 @@ use randflake_std::lease::{LeaseStore, StoreError};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use super::{Database, TTL, acquire, assert_unusable};
-use crate::engines::mariadb::MariadbServer;
+use harness::mariadb::MariadbServer;
 
 const GUIDE: &str = include_str!("../../../docs/databases.md");
 

@@ -9,7 +9,7 @@ use randflake_std::segment::SegmentStore;
 use randflake_std::{Layout, LayoutSpec, Randflake};
 
 use super::{Database, TTL, acquire, acquire_for, assert_unusable, namespace};
-use crate::engines::mariadb::MariadbServer;
+use harness::mariadb::MariadbServer;
 
 /// The shortest of some: a busy machine makes any of them long.
 fn shortest(mut operation: impl FnMut()) -> Duration {

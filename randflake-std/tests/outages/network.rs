@@ -9,8 +9,8 @@ use libtest_mimic::Trial;
 use randflake_std::lease::{Acquired, LeaseStore, StoreError, Token};
 
 use crate::clients::{Clients, SHORT, acquire, open};
-use crate::engines::etcd::{EtcdCluster, Place};
-use crate::engines::isolation::ip;
+use harness::etcd::{EtcdCluster, Place};
+use harness::isolation::ip;
 use crate::trial;
 
 const MEMBERS: usize = 3;

@@ -7,9 +7,9 @@ use std::time::Instant;
 use libtest_mimic::Trial;
 
 use crate::clients::{Clients, SHORT, open};
-use crate::engine::{Engine, with_database};
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
+use harness::engine::{Engine, with_database};
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
 use crate::trial;
 
 const CLIENTS: usize = 4;

@@ -8,7 +8,7 @@ use randflake_std::LayoutSpec;
 use randflake_std::lease::{LeaseStore, Namespace, PostgresStore, StoreError};
 use randflake_std::randflake_core::{Field, LayoutFields};
 
-use crate::engines::postgres::PostgresServer;
+use harness::postgres::PostgresServer;
 use crate::{acquire, namespace, open, open_at, unused};
 
 /// With the same epoch and ticks of a second.

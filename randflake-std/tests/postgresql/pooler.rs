@@ -6,7 +6,7 @@ use std::thread;
 
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 
-use crate::engines::postgres::PostgresServer;
+use harness::postgres::PostgresServer;
 use crate::namespace;
 
 /// A message without its kind: its length and the rest.

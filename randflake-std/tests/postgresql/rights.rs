@@ -4,8 +4,8 @@
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use crate::engines::namespaces::declared_new;
-use crate::engines::postgres::PostgresServer;
+use crate::namespaces::declared_new;
+use harness::postgres::PostgresServer;
 use crate::{acquire, as_store_error, namespace, unused};
 
 const GUIDE: &str = include_str!("../../../docs/databases.md");

@@ -13,8 +13,8 @@ use randflake_std::ledger::Seal;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
-use crate::engines::free_port;
-use crate::engines::redis::RedisServer;
+use harness::free_port;
+use harness::redis::RedisServer;
 
 pub(crate) const MAX_TTL: Duration = DEFAULT_MAX_TTL;
 

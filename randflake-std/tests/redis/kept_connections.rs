@@ -14,7 +14,7 @@ use randflake_std::segment::{CounterError, SegmentStore};
 
 use super::continuity::{open_at_once, quarantined_for, until};
 use crate::contract::{TTL, acquire_one, eight};
-use crate::engines::redis::RedisServer;
+use harness::redis::RedisServer;
 
 /// How long each side is listened to before the other one.
 const TURN: Duration = Duration::from_millis(2);

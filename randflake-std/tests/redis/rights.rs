@@ -5,7 +5,7 @@ use randflake_std::ledger::Seal;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, eight};
-use crate::engines::redis::RedisServer;
+use harness::redis::RedisServer;
 
 /// The line of the documentation.
 fn documented() -> &'static str {

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use randflake_std::segment::{Segments, open};
 
-use crate::engines::server::spawn;
+use harness::server::spawn;
 use crate::{Engine, namespace};
 
 const URL: &str = "SEGMENT_FAULTS_URL";

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, Token, open};
 
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
-use crate::engines::redis::RedisServer;
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 use crate::{declare_new, namespace};
 
 pub(crate) fn redis() {

@@ -8,11 +8,11 @@ use std::{env, process};
 
 use randflake_std::lease::{AcquireRequest, NodeIds, Token, open};
 
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
-use crate::engines::redis::RedisServer;
-use crate::engines::server::spawn;
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
+use harness::server::spawn;
 use crate::{declare_new, namespace};
 
 const STARTERS: usize = 100;
