@@ -9,8 +9,8 @@
 )]
 
 mod contract;
-mod namespaces;
 mod mysql;
+mod namespaces;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -25,8 +25,8 @@ use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use harness::Shared;
-use namespaces::{NewCounters, declared_new};
 use harness::postgres::PostgresServer;
+use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Database {

@@ -11,11 +11,11 @@
 #[path = "redis/continuity.rs"]
 mod continuity;
 mod contract;
-mod namespaces;
 #[path = "redis/kept_connections.rs"]
 mod kept_connections;
 #[path = "redis/losses.rs"]
 mod losses;
+mod namespaces;
 #[path = "redis/replies.rs"]
 mod replies;
 #[path = "redis/rights.rs"]
@@ -30,8 +30,8 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreErr
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use namespaces::{NewCounters, declared_new};
 use harness::redis::RedisServer;
+use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Redis {

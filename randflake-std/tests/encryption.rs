@@ -8,7 +8,6 @@
     reason = "a test fails by panicking"
 )]
 
-
 use std::sync::Arc;
 
 use harness::certificates::{Authority, HOST};

@@ -7,7 +7,6 @@
     reason = "a test fails by panicking"
 )]
 
-
 use core::time::Duration;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};

@@ -77,9 +77,7 @@ fn static_program(report: &mut Report) -> Option<PathBuf> {
         return None;
     };
     let mut build = cargo(&["build", "--locked", "--profile", "tool", "--target", &host]);
-    build
-        .args(PACKAGE.split(' '))
-        .env("RUSTFLAGS", FLAGS);
+    build.args(PACKAGE.split(' ')).env("RUSTFLAGS", FLAGS);
     let is_built = report.check("a static program", &mut build);
     is_built.then(|| target().join(host).join("tool/randflake"))
 }

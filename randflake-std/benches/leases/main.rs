@@ -26,6 +26,7 @@ mod measure;
 #[expect(dead_code, reason = "tests have counters too")]
 #[path = "../../tests/namespaces/mod.rs"]
 mod namespaces;
+mod starters;
 mod table;
 
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ const ROUNDS: u32 = 1_000;
 struct Options {
     rounds: u32,
     engines: Vec<Kind>,
+    /// Only how long starters wait: to compare two builds in a minute.
+    only_starters: bool,
     csv: Option<PathBuf>,
     json: Option<PathBuf>,
     table: Option<PathBuf>,
@@ -52,6 +55,7 @@ impl Options {
         let mut options = Self {
             rounds: ROUNDS,
             engines: Kind::ALL.to_vec(),
+            only_starters: false,
             csv: None,
             json: None,
             table: None,
@@ -63,6 +67,7 @@ impl Options {
             match name.as_str() {
                 "--rounds" => options.rounds = value().parse().unwrap(),
                 "--engine" => options.engines = vec![Kind::named(&value()).unwrap()],
+                "--only" => options.only_starters = value() == "starters",
                 "--csv" => options.csv = Some(value().into()),
                 "--json" => options.json = Some(value().into()),
                 "--table" => options.table = Some(value().into()),
@@ -87,7 +92,11 @@ fn main() {
     let caption = format!("{}; load at the beginning {load}; {disk}", options.caption);
     let mut figures = Figures::new(caption);
     for kind in options.engines {
-        measure::measure(&Engine::start(kind), options.rounds, &mut figures);
+        let engine = Engine::start(kind);
+        starters::measure(&engine, options.rounds, &mut figures);
+        if !options.only_starters {
+            measure::measure(&engine, options.rounds, &mut figures);
+        }
     }
     for (path, text) in [
         (options.csv, figures.csv()),

@@ -20,10 +20,7 @@ impl PreloadedClock {
         let compiled = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-o"])
             .arg(folder.path().join("wall_clock.so"))
-            .arg(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/wall_clock.c"
-            ))
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/wall_clock.c"))
             .status()
             .unwrap();
         assert!(compiled.success(), "cc: {compiled}");

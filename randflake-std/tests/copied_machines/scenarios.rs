@@ -6,12 +6,12 @@ use std::thread;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Record, open};
 use tempfile::TempDir;
 
-use harness::redis::RedisServer;
 use crate::image::Image;
 use crate::journal::{Figures, Journal, Line, compare};
 use crate::machine::Machine;
 use crate::namespace;
 use crate::process::{Clock, parameters};
+use harness::redis::RedisServer;
 
 /// So many ids are awaited of a copy that has another lease.
 const MANY: usize = 200;

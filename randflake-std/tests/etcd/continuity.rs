@@ -14,8 +14,8 @@ use randflake_std::lease::{DEFAULT_MAX_TTL, EtcdStore, Grant, LeaseStore, StoreE
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, record_of};
-use harness::etcd::EtcdCluster;
 use crate::namespaces::declared_new;
+use harness::etcd::EtcdCluster;
 
 const MAX_TTL: Duration = DEFAULT_MAX_TTL;
 

@@ -10,8 +10,8 @@ use randflake_std::lease::{
 };
 use randflake_std::{Layout, LayoutSpec, Snowflake};
 
-use harness::etcd::EtcdCluster;
 use crate::namespaces::declared_new;
+use harness::etcd::EtcdCluster;
 
 fn open(cluster: &EtcdCluster, namespace: &Namespace) -> EtcdStore {
     let url = cluster.url();

@@ -12,9 +12,9 @@ use randflake_std::segment::SegmentStore;
 
 use crate::continuity::{Backup, assert_quarantined};
 use crate::contract::{TTL, acquire, acquire_one, eight};
-use harness::etcd::EtcdCluster;
 use crate::namespaces::declared_new;
 use crate::segment_contract::segment;
+use harness::etcd::EtcdCluster;
 
 /// What happens to the next write: it may send the write, and returns the reply to hand on.
 type Event = Box<dyn FnOnce(&dyn Fn() -> String) -> Option<String> + Send>;

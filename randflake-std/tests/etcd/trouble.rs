@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use crate::contract::{TTL, acquire, acquire_one, eight};
-use harness::etcd::{EtcdCluster, Member};
 use crate::namespaces::declared_new;
+use harness::etcd::{EtcdCluster, Member};
 
 fn asked(member: &Member, path: &str, body: &Value) -> Value {
     serde_json::from_str(&member.post(path, &body.to_string())).unwrap()

@@ -6,15 +6,15 @@ use std::thread;
 use libtest_mimic::Trial;
 use randflake_std::lease::{self, QuarantineCause, StoreError};
 
+use crate::fleet::Fleet;
+use crate::issuer::{TTL, namespace};
+use crate::scenarios::{begin, end_quarantine, patiently};
+use crate::trial;
 use harness::engine::{Engine, with_database};
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
-use crate::fleet::Fleet;
-use crate::issuer::{TTL, namespace};
-use crate::scenarios::{begin, end_quarantine, patiently};
-use crate::trial;
 
 pub(crate) fn trials() -> [Trial; 4] {
     let name = |engine: &str| format!("{engine}::a_server_that_comes_back_empty_repeats_nothing");

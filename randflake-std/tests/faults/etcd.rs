@@ -8,11 +8,11 @@ use std::thread;
 use libtest_mimic::Trial;
 use randflake_std::lease;
 
-use harness::etcd::EtcdCluster;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::scenarios::{begin, patiently};
 use crate::trial;
+use harness::etcd::EtcdCluster;
 
 pub(crate) fn trials() -> [Trial; 2] {
     [

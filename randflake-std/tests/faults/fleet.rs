@@ -7,8 +7,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use harness::server::{signal_process, spawn};
 use crate::issuer::{Issuer, Order, assert_distinct, ids};
+use harness::server::{signal_process, spawn};
 
 /// All processes that were ever started on a namespace, and what they have issued.
 pub(crate) struct Fleet {

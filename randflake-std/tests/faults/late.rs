@@ -9,9 +9,9 @@ use randflake_std::{Builder, Plain};
 use tokio::runtime;
 use tokio::time::sleep;
 
-use harness::engine::Engine;
 use crate::issuer::{Few, TTL, namespace};
 use crate::scenarios::{end_quarantine, has_closed, patiently};
+use harness::engine::Engine;
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(120);

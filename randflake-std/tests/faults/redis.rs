@@ -5,12 +5,12 @@ use std::thread;
 
 use libtest_mimic::Trial;
 
-use harness::redis::RedisServer;
 use crate::fleet::Fleet;
 use crate::issuer::TTL;
 use crate::proxy::{Network, Proxy};
 use crate::scenarios::begin;
 use crate::trial;
+use harness::redis::RedisServer;
 
 pub(crate) fn trials() -> [Trial; 1] {
     [trial(

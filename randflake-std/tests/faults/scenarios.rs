@@ -8,12 +8,12 @@ use std::time::Instant;
 use randflake_std::lease::{self, AcquireRequest, Grant, NodeIds, StoreError, Token};
 use randflake_std::{Builder, GenerateError, Handle, Parts, Plain};
 
-use harness::engine::Engine;
-use harness::clock::WallClock;
 use crate::fleet::{Fleet, Holder};
 use crate::issuer::{Few, TTL, namespace};
 use crate::late;
 use crate::proxy::{Network, Proxy};
+use harness::clock::WallClock;
+use harness::engine::Engine;
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);

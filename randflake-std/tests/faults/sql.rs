@@ -13,15 +13,15 @@ use randflake_std::lease::{
     self, AcquireRequest, Grant, LeaseStore, NodeIds, PostgresStore, StoreError, Token,
 };
 
-use harness::engine::{Engine, with_database};
-use harness::clock::WallClock;
-use harness::mariadb::MariadbServer;
-use harness::postgres::PostgresServer;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::proxy::{Network, Proxy};
 use crate::scenarios::{begin, patiently};
 use crate::trial;
+use harness::clock::WallClock;
+use harness::engine::{Engine, with_database};
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
 
 pub(crate) fn trials() -> [Trial; 6] {
     [

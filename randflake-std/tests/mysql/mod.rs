@@ -14,10 +14,10 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MysqlStore, Namespace, NodeIds, StoreError, Token,
 };
 
-use harness::mariadb::{Client, MariadbServer};
 use crate::namespaces::declared_new;
-use harness::server::Server;
 use crate::new_database;
+use harness::mariadb::{Client, MariadbServer};
+use harness::server::Server;
 
 const TTL: u64 = 60;
 

@@ -9,9 +9,9 @@ use libtest_mimic::Trial;
 use randflake_std::lease::{Acquired, LeaseStore, StoreError, Token};
 
 use crate::clients::{Clients, SHORT, acquire, open};
+use crate::trial;
 use harness::etcd::{EtcdCluster, Place};
 use harness::isolation::ip;
-use crate::trial;
 
 const MEMBERS: usize = 3;
 const ANSWERS: usize = 100;

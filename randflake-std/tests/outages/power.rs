@@ -10,6 +10,7 @@ use randflake_std::lease::{Grant, LeaseStore, StoreError, Token};
 use tempfile::TempDir;
 
 use crate::clients::{Clients, LONG, acquire, open};
+use crate::trial;
 use harness::disk::Disk;
 use harness::engine::{Engine, with_database};
 use harness::etcd::EtcdCluster;
@@ -17,7 +18,6 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use harness::server::{kill, working_in};
-use crate::trial;
 
 const CLIENTS: usize = 4;
 /// How many work before each cut. A single one syncs nothing for the others.

@@ -7,10 +7,10 @@ use std::time::Instant;
 use libtest_mimic::Trial;
 
 use crate::clients::{Clients, SHORT, open};
+use crate::trial;
 use harness::engine::{Engine, with_database};
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
-use crate::trial;
 
 const CLIENTS: usize = 4;
 const ROUNDS: usize = 100;

@@ -12,10 +12,10 @@ use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::{CounterError, SegmentStore};
 
+use crate::{acquire, as_store_error, is_quarantined, namespace, open};
 use harness::clock::WallClock;
 use harness::postgres::PostgresServer;
 use harness::program;
-use crate::{acquire, as_store_error, is_quarantined, namespace, open};
 
 fn execute(server: &PostgresServer, sql: &str) {
     server.client("postgres").batch_execute(sql).unwrap();

@@ -8,8 +8,8 @@ use randflake_std::LayoutSpec;
 use randflake_std::lease::{LeaseStore, Namespace, PostgresStore, StoreError};
 use randflake_std::randflake_core::{Field, LayoutFields};
 
-use harness::postgres::PostgresServer;
 use crate::{acquire, namespace, open, open_at, unused};
+use harness::postgres::PostgresServer;
 
 /// With the same epoch and ticks of a second.
 fn with_node_bits(bits: u32) -> Namespace {

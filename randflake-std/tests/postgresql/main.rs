@@ -21,8 +21,8 @@ use core::time::Duration;
 
 use std::thread;
 
-use namespaces::declared_new;
 use harness::postgres::PostgresServer;
+use namespaces::declared_new;
 use randflake_std::Randflake;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{

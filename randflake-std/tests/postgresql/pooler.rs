@@ -6,8 +6,8 @@ use std::thread;
 
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 
-use harness::postgres::PostgresServer;
 use crate::namespace;
+use harness::postgres::PostgresServer;
 
 /// A message without its kind: its length and the rest.
 fn body(from: &mut TcpStream) -> Option<Vec<u8>> {

@@ -5,8 +5,8 @@ use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use crate::namespaces::declared_new;
-use harness::postgres::PostgresServer;
 use crate::{acquire, as_store_error, namespace, unused};
+use harness::postgres::PostgresServer;
 
 const GUIDE: &str = include_str!("../../../docs/databases.md");
 

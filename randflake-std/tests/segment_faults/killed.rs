@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use randflake_std::segment::{Segments, open};
 
-use harness::server::spawn;
 use crate::{Engine, namespace};
+use harness::server::spawn;
 
 const URL: &str = "SEGMENT_FAULTS_URL";
 const OUTPUT: &str = "SEGMENT_FAULTS_OUTPUT";

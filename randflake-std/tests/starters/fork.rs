@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, Token, open};
 
+use crate::{declare_new, namespace};
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
-use crate::{declare_new, namespace};
 
 pub(crate) fn redis() {
     let server = RedisServer::start();

@@ -8,12 +8,12 @@ use std::{env, process};
 
 use randflake_std::lease::{AcquireRequest, NodeIds, Token, open};
 
+use crate::{declare_new, namespace};
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use harness::server::spawn;
-use crate::{declare_new, namespace};
 
 const STARTERS: usize = 100;
 const NODE_IDS_EACH: usize = 3;

@@ -13,10 +13,10 @@ use randflake_std::randflake_core::Codec;
 use randflake_std::{Id, Randflake, Secret};
 use tempfile::TempDir;
 
+use crate::stream::{Client, Ids, Process};
 use harness::engine::Engine;
 use harness::server::Server;
 use harness::{free_port, program};
-use crate::stream::{Client, Ids, Process};
 
 const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
 pub(crate) const TTL: Duration = Duration::from_secs(3);

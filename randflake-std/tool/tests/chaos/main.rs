@@ -23,8 +23,8 @@ use std::time::{Instant, SystemTime};
 
 use libtest_mimic::{Arguments, Trial};
 
-use harness::engine::{ENGINES, Engine};
 use fleet::{EVENTS, Fleet, TTL};
+use harness::engine::{ENGINES, Engine};
 
 /// How long on each engine, at least; each of the faults happens once in any case.
 const SECONDS: &str = "RANDFLAKE_CHAOS_SECONDS";

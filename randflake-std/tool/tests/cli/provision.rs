@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use ihex::{Reader, Record};
-use randflake_core::{HorizonRecord, Lease, Randflake};
+use randflake_std::randflake_core::{HorizonRecord, Lease, Randflake};
 
 use crate::user::{KEY, User};
 

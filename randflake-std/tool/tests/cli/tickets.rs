@@ -1,6 +1,6 @@
 //! `lease ticket`
 
-use randflake_core::{Randflake, TicketReader};
+use randflake_std::randflake_core::{Randflake, TicketReader};
 
 use crate::user::User;
 

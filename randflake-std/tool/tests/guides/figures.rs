@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::fs;
 use std::process::Command;
 
-use randflake_core::LayoutSpec;
+use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{
     Baidu, Discord, Id, Instagram, Layout, Mastodon, Randflake, Snowflake, Sonyflake, date,
 };
@@ -138,7 +138,7 @@ fn the_explained_id_has_the_fields_that_are_shown() {
     let id: Id = text.parse().unwrap();
     assert_eq!(field("int"), id.to_i64().to_string());
     let secret = randflake_std::Secret::from_hex(KEY).unwrap();
-    let codec = randflake_core::Codec::new(Randflake, secret.cipher());
+    let codec = randflake_std::randflake_core::Codec::new(Randflake, secret.cipher());
     assert_eq!(field("time"), utc(codec.unix_ms(id)));
     let parts = codec.inspect(id);
     assert_eq!(field("node"), parts.node_id.to_string());

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use harness::program;
-use randflake_std::randflake_core::internal::LAYOUTS;
 use randflake_std::lease::forecast::{AHEAD, last_date};
+use randflake_std::randflake_core::internal::LAYOUTS;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

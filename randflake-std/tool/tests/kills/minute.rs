@@ -119,7 +119,10 @@ fn killed_and_restarted_every_second_for_a_minute() {
 
     let first_after = outputs.iter().map(|output| output.first_after);
     let first_after = first_after.collect::<Option<Vec<_>>>();
-    let longest = first_after.expect("each process issues ids").into_iter().max();
+    let longest = first_after
+        .expect("each process issues ids")
+        .into_iter()
+        .max();
     let longest = longest.unwrap_or_default();
     explain(state.path(), &outputs);
     let mut ids: Vec<u64> = outputs.into_iter().flat_map(|output| output.ids).collect();

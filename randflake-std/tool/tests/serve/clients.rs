@@ -6,8 +6,8 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use harness::program;
 use crate::server::{Home, Server};
+use harness::program;
 
 pub(crate) fn redis_cli(port: u16) -> Command {
     let mut command = Command::new(program("RANDFLAKE_REDIS_CLI"));

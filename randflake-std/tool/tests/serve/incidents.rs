@@ -6,8 +6,8 @@ use std::net::TcpStream;
 use randflake_std::Randflake;
 use randflake_std::lease::{LeaseStore as _, Namespace, RedisStore};
 
-use harness::redis::RedisServer;
 use crate::server::{Home, Server, wait_until};
+use harness::redis::RedisServer;
 
 const TTL: &str = "4s";
 

@@ -6,8 +6,8 @@ use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 
 use crate::client::Client;
-use harness::server::{signal_process, spawn};
 use crate::server::Home;
+use harness::server::{signal_process, spawn};
 
 /// Reads messages until one of them has that line.
 fn hear(socket: &UnixDatagram, line: &str) {

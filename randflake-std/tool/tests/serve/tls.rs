@@ -8,8 +8,8 @@ use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 
 use crate::clients::redis_cli;
 use crate::encrypted::Encrypted;
-use harness::certificates::{Authority, Certified, HOST};
 use crate::server::{Home, Server, wait_until};
+use harness::certificates::{Authority, Certified, HOST};
 
 /// What a client says that trusts an authority, and has a certificate or none.
 fn ask(server: &Server, trusted: &Authority, own: Option<&Certified>, words: &[&str]) -> String {

@@ -1,6 +1,6 @@
 //! `/v1/tickets`: leases of devices.
 
-use randflake_core::{Randflake, TicketReader};
+use randflake_std::randflake_core::{Randflake, TicketReader};
 use serde_json::Value;
 
 use crate::server::{Server, TICKET_KEY};

@@ -9,8 +9,8 @@ use std::process::Command;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore, StoreError};
 
-use harness::disk::{Disk, succeeds};
 use crate::{TTL, acquire, namespace, unusable};
+use harness::disk::{Disk, succeeds};
 
 fn open(path: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(path, &namespace("orders"))

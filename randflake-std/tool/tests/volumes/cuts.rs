@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use randflake_std::lease::{LeaseStore, Record, SqliteStore};
 
-use harness::disk::Disk;
 use crate::{TTL, acquire, namespace};
+use harness::disk::Disk;
 
 const HOLDERS: usize = 3;
 const BUDGET: Duration = Duration::from_secs(15);

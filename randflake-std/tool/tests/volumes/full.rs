@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use randflake_std::lease::{LeaseStore, SqliteStore, StoreError};
 
-use harness::disk::Disk;
 use crate::{acquire, namespace};
+use harness::disk::Disk;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

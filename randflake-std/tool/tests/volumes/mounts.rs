@@ -8,8 +8,8 @@ use std::process::Command;
 use randflake_std::lease::{LeaseStore, NodeIdSource, SqliteStore, StaticStore};
 use tempfile::TempDir;
 
-use harness::disk::{enter_private_mounts, succeeds};
 use crate::{acquire, namespace, unusable};
+use harness::disk::{enter_private_mounts, succeeds};
 
 fn mount_alone(from: &Path, to: &Path) {
     File::create(to).unwrap();

@@ -10,8 +10,8 @@ use randflake_std::lease::{NodeIdSource, SqliteStore, StaticStore};
 use randflake_std::{Secret, SecretError};
 use tempfile::TempDir;
 
-use harness::disk::{enter_private_mounts, succeeds};
 use crate::{acquire, namespace, unusable};
+use harness::disk::{enter_private_mounts, succeeds};
 
 const NOBODY: u32 = 65_534;
 const SECRET: &str = "dffd6021bb2bd5b0af676290809ec3a5";
