@@ -7,11 +7,7 @@
 //! stands what a round trip and the disk take alone.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a benchmark fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(
     clippy::print_stderr,
     reason = "it takes minutes, and tells how far it is"
