@@ -26,12 +26,12 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use harness::etcd::EtcdCluster;
 use randflake_core::ManualClock;
 use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use harness::etcd::EtcdCluster;
 use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 

@@ -17,13 +17,13 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
+use harness::Shared;
+use harness::mariadb::{Client, MariadbServer};
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use harness::Shared;
-use harness::mariadb::{Client, MariadbServer};
 use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 

@@ -16,6 +16,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
+use harness::Shared;
+use harness::postgres::PostgresServer;
 use postgres::Client;
 use randflake_std::lease::{
     Database as Engine, LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError,
@@ -24,8 +26,6 @@ use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use harness::Shared;
-use harness::postgres::PostgresServer;
 use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 

@@ -25,12 +25,12 @@ mod segment_contract;
 use core::time::Duration;
 use std::sync::Arc;
 
+use harness::redis::RedisServer;
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use harness::redis::RedisServer;
 use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 

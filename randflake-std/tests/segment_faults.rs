@@ -16,15 +16,14 @@ mod outage;
 use std::fs::File;
 use std::path::PathBuf;
 
-use randflake_std::Randflake;
-use randflake_std::lease::Namespace;
-use randflake_std::segment::{SegmentStore, open};
-use tempfile::TempDir;
-
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
+use randflake_std::Randflake;
+use randflake_std::lease::Namespace;
+use randflake_std::segment::{SegmentStore, open};
+use tempfile::TempDir;
 
 fn namespace() -> Namespace {
     Namespace::new("orders", Randflake).unwrap()

@@ -8,10 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use crate::image::Image;
-use crate::journal::Journal;
 use harness::program;
 use harness::server::spawn;
+
+use crate::image::Image;
+use crate::journal::Journal;
 
 const EMULATOR: &str = "RANDFLAKE_QEMU";
 /// It boots in five seconds, on a busy machine in more.

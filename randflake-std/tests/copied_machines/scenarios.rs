@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::thread;
 
+use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Record, open};
 use tempfile::TempDir;
 
@@ -11,7 +12,6 @@ use crate::journal::{Figures, Journal, Line, compare};
 use crate::machine::Machine;
 use crate::namespace;
 use crate::process::{Clock, parameters};
-use harness::redis::RedisServer;
 
 /// So many ids are awaited of a copy that has another lease.
 const MANY: usize = 200;

@@ -7,6 +7,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use harness::etcd::EtcdCluster;
 use randflake_std::lease::{EtcdStore, LeaseStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
@@ -14,7 +15,6 @@ use crate::continuity::{Backup, assert_quarantined};
 use crate::contract::{TTL, acquire, acquire_one, eight};
 use crate::namespaces::declared_new;
 use crate::segment_contract::segment;
-use harness::etcd::EtcdCluster;
 
 /// What happens to the next write: it may send the write, and returns the reply to hand on.
 type Event = Box<dyn FnOnce(&dyn Fn() -> String) -> Option<String> + Send>;

@@ -3,6 +3,11 @@
 use core::time::Duration;
 use std::thread;
 
+use harness::engine::{Engine, with_database};
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 use libtest_mimic::Trial;
 use randflake_std::lease::{self, QuarantineCause, StoreError};
 
@@ -10,11 +15,6 @@ use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::scenarios::{begin, end_quarantine, patiently};
 use crate::trial;
-use harness::engine::{Engine, with_database};
-use harness::etcd::EtcdCluster;
-use harness::mariadb::MariadbServer;
-use harness::postgres::PostgresServer;
-use harness::redis::RedisServer;
 
 pub(crate) fn trials() -> [Trial; 4] {
     let name = |engine: &str| format!("{engine}::a_server_that_comes_back_empty_repeats_nothing");

@@ -5,6 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
+use harness::etcd::EtcdCluster;
 use libtest_mimic::Trial;
 use randflake_std::lease;
 
@@ -12,7 +13,6 @@ use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::scenarios::{begin, patiently};
 use crate::trial;
-use harness::etcd::EtcdCluster;
 
 pub(crate) fn trials() -> [Trial; 2] {
     [

@@ -5,10 +5,10 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use harness::server::{signal_process, spawn};
 use tempfile::TempDir;
 
 use crate::issuer::{Issuer, Order, assert_distinct, ids};
-use harness::server::{signal_process, spawn};
 
 /// All processes that were ever started on a namespace, and what they have issued.
 pub(crate) struct Fleet {

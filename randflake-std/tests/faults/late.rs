@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::sync::mpsc;
 use std::thread;
 
+use harness::engine::Engine;
 use randflake_std::lease::{self, StoreErrorKind};
 use randflake_std::{Builder, Plain};
 use tokio::runtime;
@@ -11,7 +12,6 @@ use tokio::time::sleep;
 
 use crate::issuer::{Few, TTL, namespace};
 use crate::scenarios::{end_quarantine, has_closed, patiently};
-use harness::engine::Engine;
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(120);

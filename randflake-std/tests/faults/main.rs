@@ -26,9 +26,9 @@ mod sql;
 
 use std::process::ExitCode;
 
+use harness::engine::ENGINES;
 use libtest_mimic::{Arguments, Trial};
 
-use harness::engine::ENGINES;
 use scenarios::SCENARIOS;
 
 /// The scenarios mostly wait.

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::thread;
 
+use harness::redis::RedisServer;
 use libtest_mimic::Trial;
 
 use crate::fleet::Fleet;
@@ -10,7 +11,6 @@ use crate::issuer::TTL;
 use crate::proxy::{Network, Proxy};
 use crate::scenarios::begin;
 use crate::trial;
-use harness::redis::RedisServer;
 
 pub(crate) fn trials() -> [Trial; 1] {
     [trial(

@@ -5,6 +5,8 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
+use harness::clock::WallClock;
+use harness::engine::Engine;
 use randflake_std::lease::{self, AcquireRequest, Grant, NodeIds, StoreError, Token};
 use randflake_std::{Builder, GenerateError, Handle, Parts, Plain};
 
@@ -12,8 +14,6 @@ use crate::fleet::{Fleet, Holder};
 use crate::issuer::{Few, TTL, namespace};
 use crate::late;
 use crate::proxy::{Network, Proxy};
-use harness::clock::WallClock;
-use harness::engine::Engine;
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);

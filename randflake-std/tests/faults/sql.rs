@@ -8,6 +8,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use harness::clock::WallClock;
+use harness::engine::{Engine, with_database};
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
 use libtest_mimic::Trial;
 use randflake_std::lease::{
     self, AcquireRequest, Grant, LeaseStore, NodeIds, PostgresStore, StoreError, Token,
@@ -18,10 +22,6 @@ use crate::issuer::{TTL, namespace};
 use crate::proxy::{Network, Proxy};
 use crate::scenarios::{begin, patiently};
 use crate::trial;
-use harness::clock::WallClock;
-use harness::engine::{Engine, with_database};
-use harness::mariadb::MariadbServer;
-use harness::postgres::PostgresServer;
 
 pub(crate) fn trials() -> [Trial; 6] {
     [

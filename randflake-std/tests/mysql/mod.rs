@@ -9,6 +9,8 @@ use core::fmt::Debug;
 use core::time::Duration;
 use std::sync::Arc;
 
+use harness::mariadb::{Client, MariadbServer};
+use harness::server::Server;
 use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MysqlStore, Namespace, NodeIds, StoreError, Token,
@@ -16,8 +18,6 @@ use randflake_std::lease::{
 
 use crate::namespaces::declared_new;
 use crate::new_database;
-use harness::mariadb::{Client, MariadbServer};
-use harness::server::Server;
 
 const TTL: u64 = 60;
 

@@ -5,13 +5,13 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use harness::etcd::{EtcdCluster, Place};
+use harness::isolation::ip;
 use libtest_mimic::Trial;
 use randflake_std::lease::{Acquired, LeaseStore, StoreError, Token};
 
 use crate::clients::{Clients, SHORT, acquire, open};
 use crate::trial;
-use harness::etcd::{EtcdCluster, Place};
-use harness::isolation::ip;
 
 const MEMBERS: usize = 3;
 const ANSWERS: usize = 100;

@@ -5,12 +5,6 @@ use core::time::Duration;
 use std::path::Path;
 use std::thread;
 
-use libtest_mimic::Trial;
-use randflake_std::lease::{Grant, LeaseStore, StoreError, Token};
-use tempfile::TempDir;
-
-use crate::clients::{Clients, LONG, acquire, open};
-use crate::trial;
 use harness::disk::Disk;
 use harness::engine::{Engine, with_database};
 use harness::etcd::EtcdCluster;
@@ -18,6 +12,12 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use harness::server::{kill, working_in};
+use libtest_mimic::Trial;
+use randflake_std::lease::{Grant, LeaseStore, StoreError, Token};
+use tempfile::TempDir;
+
+use crate::clients::{Clients, LONG, acquire, open};
+use crate::trial;
 
 const CLIENTS: usize = 4;
 /// How many work before each cut. A single one syncs nothing for the others.

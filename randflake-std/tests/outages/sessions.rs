@@ -4,13 +4,13 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use harness::engine::{Engine, with_database};
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
 use libtest_mimic::Trial;
 
 use crate::clients::{Clients, SHORT, open};
 use crate::trial;
-use harness::engine::{Engine, with_database};
-use harness::mariadb::MariadbServer;
-use harness::postgres::PostgresServer;
 
 const CLIENTS: usize = 4;
 const ROUNDS: usize = 100;

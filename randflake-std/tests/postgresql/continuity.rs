@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use harness::clock::WallClock;
+use harness::postgres::PostgresServer;
+use harness::program;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::{acquire, as_store_error, is_quarantined, namespace, open};
-use harness::clock::WallClock;
-use harness::postgres::PostgresServer;
-use harness::program;
 
 fn execute(server: &PostgresServer, sql: &str) {
     server.client("postgres").batch_execute(sql).unwrap();

@@ -4,12 +4,12 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use harness::postgres::PostgresServer;
 use randflake_std::LayoutSpec;
 use randflake_std::lease::{LeaseStore, Namespace, PostgresStore, StoreError};
 use randflake_std::randflake_core::{Field, LayoutFields};
 
 use crate::{acquire, namespace, open, open_at, unused};
-use harness::postgres::PostgresServer;
 
 /// With the same epoch and ticks of a second.
 fn with_node_bits(bits: u32) -> Namespace {

@@ -4,10 +4,10 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
+use harness::postgres::PostgresServer;
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 
 use crate::namespace;
-use harness::postgres::PostgresServer;
 
 /// A message without its kind: its length and the rest.
 fn body(from: &mut TcpStream) -> Option<Vec<u8>> {

@@ -1,11 +1,11 @@
 //! What comes back older than it was, and what is lost in part.
 
+use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, Loss, QuarantineCause, StoreError};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::continuity::{MAX_TTL, open_again, open_at_once, quarantined_for};
 use crate::contract::{TTL, acquire_one};
-use harness::redis::RedisServer;
 
 const KEY: &str = "randflake:{orders}";
 

@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
+use harness::server::spawn;
 use randflake_std::segment::{Segments, open};
 
 use crate::{Engine, namespace};
-use harness::server::spawn;
 
 const URL: &str = "SEGMENT_FAULTS_URL";
 const OUTPUT: &str = "SEGMENT_FAULTS_OUTPUT";

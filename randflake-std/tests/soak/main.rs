@@ -25,10 +25,10 @@ use std::time::Instant;
 
 use libtest_mimic::{Arguments, Trial};
 
-use randflake_std::lease;
-
 use harness::engine::{ENGINES, Engine};
 use harness::server::spawn;
+use randflake_std::lease;
+
 use issuer::{Issuer, Order, TTL, namespace};
 use record::Record;
 

@@ -4,13 +4,13 @@
 use core::mem::MaybeUninit;
 use std::collections::BTreeSet;
 
-use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, Token, open};
-
-use crate::{declare_new, namespace};
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
+use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, Token, open};
+
+use crate::{declare_new, namespace};
 
 pub(crate) fn redis() {
     let server = RedisServer::start();

@@ -6,14 +6,14 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::{env, process};
 
-use randflake_std::lease::{AcquireRequest, NodeIds, Token, open};
-
-use crate::{declare_new, namespace};
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use harness::server::spawn;
+use randflake_std::lease::{AcquireRequest, NodeIds, Token, open};
+
+use crate::{declare_new, namespace};
 
 const STARTERS: usize = 100;
 const NODE_IDS_EACH: usize = 3;

@@ -8,15 +8,15 @@ use std::process::Command;
 use std::thread;
 use std::time::SystemTime;
 
+use harness::engine::Engine;
+use harness::server::Server;
+use harness::{free_port, program};
 use randflake_std::lease::{self, Explanation, Namespace};
 use randflake_std::randflake_core::Codec;
 use randflake_std::{Id, Randflake, Secret};
 use tempfile::TempDir;
 
 use crate::stream::{Client, Ids, Process};
-use harness::engine::Engine;
-use harness::server::Server;
-use harness::{free_port, program};
 
 const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
 pub(crate) const TTL: Duration = Duration::from_secs(3);

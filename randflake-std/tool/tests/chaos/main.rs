@@ -21,10 +21,10 @@ use std::env;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
+use harness::engine::{ENGINES, Engine};
 use libtest_mimic::{Arguments, Trial};
 
 use fleet::{EVENTS, Fleet, TTL};
-use harness::engine::{ENGINES, Engine};
 
 /// How long on each engine, at least; each of the faults happens once in any case.
 const SECONDS: &str = "RANDFLAKE_CHAOS_SECONDS";

@@ -12,12 +12,11 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
-use tempfile::TempDir;
-
 use harness::certificates::HOST;
 use harness::server::signal_process;
 use harness::{free_port, program};
+use serde_json::Value;
+use tempfile::TempDir;
 
 const POD: &str = "randflake-0";
 /// Far longer than it takes.

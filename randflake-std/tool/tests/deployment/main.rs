@@ -16,12 +16,12 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use tempfile::TempDir;
-
-use cluster::Cluster;
 use harness::certificates::{Authority, HOST};
 use harness::postgres::PostgresServer;
 use harness::program;
+use tempfile::TempDir;
+
+use cluster::Cluster;
 
 const GUIDE: &str = include_str!("../../../../docs/deploy/README.md");
 const DATABASES: &str = include_str!("../../../../docs/databases.md");

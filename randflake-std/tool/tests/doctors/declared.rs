@@ -4,14 +4,14 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use randflake_std::lease::{LeaseStore as _, Namespace, open};
-use randflake_std::{Handle, Randflake, Secret};
-
-use crate::user::{Answer, KEY, User};
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
+use randflake_std::lease::{LeaseStore as _, Namespace, open};
+use randflake_std::{Handle, Randflake, Secret};
+
+use crate::user::{Answer, KEY, User};
 
 /// So short that a test waits for renewals.
 const TTL: Duration = Duration::from_secs(6);

@@ -22,6 +22,7 @@ use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
+
 use user::{Answer, User};
 
 fn doctor(url: &str) -> Answer {

@@ -2,10 +2,10 @@
 //! what stands in them.
 
 use ::postgres::{Client as Postgres, NoTls};
-
-use crate::user::User;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
+
+use crate::user::User;
 
 /// Each as the tool shows it.
 const POSTGRES: [&str; 3] = [

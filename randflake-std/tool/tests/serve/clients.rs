@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use harness::program;
 use serde_json::{Value, json};
 
 use crate::server::{Home, Server};
-use harness::program;
 
 pub(crate) fn redis_cli(port: u16) -> Command {
     let mut command = Command::new(program("RANDFLAKE_REDIS_CLI"));

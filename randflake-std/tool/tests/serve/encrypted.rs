@@ -5,13 +5,13 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use harness::certificates::{Authority, Certified, HOST};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::client::LIMIT;
-use harness::certificates::{Authority, Certified, HOST};
 
 pub(crate) struct Encrypted(StreamOwned<ClientConnection, TcpStream>);
 

@@ -3,11 +3,11 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
+use harness::redis::RedisServer;
 use randflake_std::Randflake;
 use randflake_std::lease::{LeaseStore as _, Namespace, RedisStore};
 
 use crate::server::{Home, Server, wait_until};
-use harness::redis::RedisServer;
 
 const TTL: &str = "4s";
 

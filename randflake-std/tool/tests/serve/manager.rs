@@ -5,9 +5,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 
+use harness::server::{signal_process, spawn};
+
 use crate::client::Client;
 use crate::server::Home;
-use harness::server::{signal_process, spawn};
 
 /// Reads messages until one of them has that line.
 fn hear(socket: &UnixDatagram, line: &str) {

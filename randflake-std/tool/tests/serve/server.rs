@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use harness::server::{signal_process, spawn};
 use tempfile::TempDir;
 
 use crate::client::Client;
-use harness::server::{signal_process, spawn};
 
 /// How long it may take to start, on a busy machine.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);

@@ -4,12 +4,12 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use harness::certificates::{Authority, Certified, HOST};
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 
 use crate::clients::redis_cli;
 use crate::encrypted::Encrypted;
 use crate::server::{Home, Server, wait_until};
-use harness::certificates::{Authority, Certified, HOST};
 
 /// What a client says that trusts an authority, and has a certificate or none.
 fn ask(server: &Server, trusted: &Authority, own: Option<&Certified>, words: &[&str]) -> String {

@@ -6,11 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
+use harness::disk::{Disk, succeeds};
 use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore, StoreError};
 
 use crate::{TTL, acquire, namespace, unusable};
-use harness::disk::{Disk, succeeds};
 
 fn open(path: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(path, &namespace("orders"))

@@ -7,10 +7,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Instant;
 
+use harness::disk::Disk;
 use randflake_std::lease::{LeaseStore, Record, SqliteStore};
 
 use crate::{TTL, acquire, namespace};
-use harness::disk::Disk;
 
 const HOLDERS: usize = 3;
 const BUDGET: Duration = Duration::from_secs(15);

@@ -6,10 +6,10 @@ use std::io::Write;
 use std::thread;
 use std::time::Instant;
 
+use harness::disk::Disk;
 use randflake_std::lease::{LeaseStore, SqliteStore, StoreError};
 
 use crate::{acquire, namespace};
-use harness::disk::Disk;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
+use harness::disk::{enter_private_mounts, succeeds};
 use randflake_std::lease::{LeaseStore, NodeIdSource, SqliteStore, StaticStore};
 use tempfile::TempDir;
 
 use crate::{acquire, namespace, unusable};
-use harness::disk::{enter_private_mounts, succeeds};
 
 fn mount_alone(from: &Path, to: &Path) {
     File::create(to).unwrap();

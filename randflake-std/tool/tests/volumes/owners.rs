@@ -6,12 +6,12 @@ use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use harness::disk::{enter_private_mounts, succeeds};
 use randflake_std::lease::{NodeIdSource, SqliteStore, StaticStore};
 use randflake_std::{Secret, SecretError};
 use tempfile::TempDir;
 
 use crate::{acquire, namespace, unusable};
-use harness::disk::{enter_private_mounts, succeeds};
 
 const NOBODY: u32 = 65_534;
 const SECRET: &str = "dffd6021bb2bd5b0af676290809ec3a5";

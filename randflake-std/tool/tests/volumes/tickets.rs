@@ -2,9 +2,8 @@
 
 use std::process::Command;
 
-use tempfile::TempDir;
-
 use harness::disk::Disk;
+use tempfile::TempDir;
 
 /// A ticket under a counter that was used is one that the device refuses.
 #[test]
