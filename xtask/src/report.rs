@@ -7,9 +7,9 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use crate::cargo::{is_cargo, shown};
-use crate::counts::{Counts, Ignored};
 use crate::output::Output;
 use crate::scratch::Scratch;
+use crate::test_counts::{Counts, Ignored};
 use crate::tools::Tool;
 
 struct Tally {
