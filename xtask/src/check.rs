@@ -4,7 +4,7 @@ use std::process::{Command, ExitCode};
 
 use crate::cargo::cargo;
 use crate::lint::{self, DENY};
-use crate::matrix::{LIBRARIES, Library, all_features, features_of};
+use crate::matrix::{Library, all_features, features_of, published};
 use crate::report::Report;
 use crate::{apart, unit};
 
@@ -34,8 +34,8 @@ fn named(name: &str) -> Result<&'static Library, String> {
     let is_named = |library: &&Library| {
         library.name == name || library.name.strip_prefix("randflake-") == Some(name)
     };
-    let names: Vec<&str> = LIBRARIES.iter().map(|library| library.name).collect();
-    let found = LIBRARIES.iter().find(is_named);
+    let names: Vec<&str> = published().map(|library| library.name).collect();
+    let found = published().find(is_named);
     found.ok_or_else(|| format!("no crate {name}: there are {}", names.join(", ")))
 }
 

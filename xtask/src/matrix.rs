@@ -10,7 +10,7 @@ use crate::tidy::Manifest;
 
 pub(crate) struct Library {
     pub(crate) name: &'static str,
-    /// Below the workspace's.
+    /// Where it is, from the root.
     pub(crate) folder: &'static str,
     /// Features for the traits of crates that need an operating system, or are large: checked as the others are, and
     /// tested by the part `integrations`.
@@ -102,7 +102,7 @@ fn united(features: impl Fn(&Library) -> Vec<String>) -> String {
         let names = features.map(|feature| format!("{}/{feature}", library.name));
         names.collect::<Vec<_>>()
     };
-    let all: Vec<String> = LIBRARIES.iter().flat_map(names).collect();
+    let all: Vec<String> = published().flat_map(names).collect();
     all.join(",")
 }
 
@@ -200,25 +200,40 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
 ];
 
+/// The command line tool, which is no library.
+const TOOL: Library = Library {
+    name: "randflake",
+    folder: "randflake-std/tool",
+    integrations: &[],
+    exclusive: &[],
+    no_std: false,
+};
+
+/// In the order in which they are published: none depends on a later one.
+pub(crate) fn published() -> impl Iterator<Item = &'static Library> {
+    LIBRARIES.iter().chain([&TOOL])
+}
+
 /// Test targets with `test = false` in their manifest: `cargo test` passes over them, and a part of its own runs them.
 /// (package, target, part)
 pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-core", "loom", "loom"),
     ("randflake-core", "loom_blocks", "loom"),
     ("randflake-core", "loom_segments", "loom"),
-    ("randflake-std", "interop", "interop"),
-    ("randflake-std", "serve_tools", "serve"),
-    ("randflake-std", "serve", "serve"),
-    ("randflake-std", "deployment", "deploy"),
-    ("randflake-std", "chaos", "serve"),
+    ("randflake", "interop", "interop"),
+    ("randflake", "serve_tools", "serve"),
+    ("randflake", "serve", "serve"),
+    ("randflake", "deployment", "deploy"),
+    ("randflake", "chaos", "serve"),
     ("randflake-std", "model", "model"),
+    ("randflake", "kills", "faults"),
     ("randflake-std", "processes", "faults"),
     ("randflake-std", "faults", "faults"),
     ("randflake-std", "outages", "faults"),
     ("randflake-std", "soak", "faults"),
     ("randflake-std", "copied_machines", "copies"),
     ("randflake-std", "servers", "engines"),
-    ("randflake-std", "volumes", "engines"),
+    ("randflake", "volumes", "engines"),
     ("randflake-std", "contract_redis", "engines"),
     ("randflake-std", "contract_etcd", "engines"),
     ("randflake-std", "contract_postgres", "engines"),
@@ -226,6 +241,6 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "segment_faults", "engines"),
     ("randflake-std", "contract_mysql", "engines"),
     ("randflake-std", "encryption", "engines"),
-    ("randflake-std", "doctors", "engines"),
+    ("randflake", "doctors", "engines"),
     ("randflake-std", "starters", "engines"),
 ];

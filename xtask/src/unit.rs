@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crate::cargo::cargo;
-use crate::matrix::{LIBRARIES, host_tests};
+use crate::matrix::{host_tests, published};
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
@@ -25,7 +25,7 @@ pub(crate) fn tests(report: &mut Report) {
         ("examples in docs".to_owned(), host(&["--doc"])),
         ("xtask".to_owned(), cargo(&["test", "--package", "xtask"])),
     ];
-    for library in LIBRARIES {
+    for library in published() {
         let programs = library.test_programs();
         let mut tests = host(&["--no-fail-fast"]);
         tests.args(programs.iter().flat_map(|name| ["--test", name]));
