@@ -16,7 +16,7 @@ const ENGINES: [&str; 5] = ["sqlite", "redis", "postgres", "mariadb", "etcd"];
 /// Of a whole run in the usual folder.
 const RECORD: &str = "randflake-std/benches/record/leases.csv";
 /// Has the table of that run between two marks.
-const DOCUMENT: &str = "DESIGN.md";
+const DOCUMENT: &str = "docs/performance.md";
 const MARKS: [&str; 2] = ["<!-- bench leases -->\n", "<!-- end -->\n"];
 
 pub(super) fn needs() -> Vec<Need> {

@@ -38,7 +38,8 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
   instructions  how many instructions an id takes, counted by valgrind, into the record
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
-                folders are; unless --engine, --only or --folder is given into the record and DESIGN.md (eight minutes)
+                folders are; unless --engine, --only or --folder is given into the record and docs/performance.md (eight
+                minutes)
   serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, and how long one
                 id takes at half of the highest rate, into the record (four minutes)
   memory        what `randflake serve` keeps of bursts of 1,000 connections: fails unless it stops growing (20 minutes)
