@@ -10,6 +10,10 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     const ASYNC_GEOMETRY: Geometry = geometry(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
     /// [`open`](Self::open) for an async driver (`embedded-storage-async`).
+    ///
+    /// # Errors
+    ///
+    /// As for `open`.
     pub async fn open_async(mut flash: F) -> Result<Self, F::Error> {
         let mut scan = Scan::new(Self::ASYNC_GEOMETRY);
         while let Some(at) = scan.next() {

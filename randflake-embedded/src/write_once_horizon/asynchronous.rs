@@ -11,6 +11,10 @@ impl<F: NorFlash, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
     const ASYNC_PAGE: u32 = page_bytes(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
     /// [`open`](Self::open) for an async driver (`embedded-storage-async`).
+    ///
+    /// # Errors
+    ///
+    /// As for `open`.
     pub async fn open_async(mut flash: F) -> Result<Self, NorHorizonError<F::Error>> {
         let ring = ring::<F::Error>(Self::ASYNC_PAGE, SLOT, flash.capacity())?;
         let mut survey = Survey::default();
