@@ -1,4 +1,4 @@
-//! Errors of layouts.
+//! Errors of declaring a layout.
 
 use core::fmt::{self, Display, Formatter};
 
@@ -14,7 +14,7 @@ pub enum LayoutError {
         name: &'static str,
         /// Its width in bits.
         bits: u32,
-        /// Largest width allowed.
+        /// Largest width allowed for it.
         most: u32,
     },
     /// A field does not lie within the 64 bits.
@@ -32,7 +32,7 @@ pub enum LayoutError {
     TooFewTimestampBits {
         /// Bits of node id and sequence together.
         bits: u32,
-        /// Largest sum allowed.
+        /// Largest sum of both allowed.
         most: u32,
     },
     /// The named parts of the node id are not as wide as it is.
