@@ -4,15 +4,15 @@ use core::time::Duration;
 use std::fs;
 use std::path::Path;
 
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, Namespace, open};
 use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain};
 use tempfile::TempDir;
 
-use super::engines::etcd::EtcdCluster;
-use super::engines::mariadb::MariadbServer;
-use super::engines::namespaces::declared_new;
-use super::engines::postgres::PostgresServer;
-use super::engines::redis::RedisServer;
+use super::namespaces::declared_new;
 
 /// As many node ids as Randflake has, with ticks so short that each renewal moves an end: one that changes
 /// nothing is answered by some engines without a wait for the disk.

@@ -7,11 +7,7 @@
 //! stands what a round trip and the disk take alone.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a benchmark fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(
     clippy::print_stderr,
     reason = "it takes minutes, and tells how far it is"
@@ -20,12 +16,12 @@
 mod clients;
 mod disk;
 mod engine;
-#[expect(dead_code, reason = "tests do more to servers")]
-#[path = "../../tests/engines/mod.rs"]
-mod engines;
 mod figures;
 mod leases;
 mod measure;
+#[expect(dead_code, reason = "tests have counters too")]
+#[path = "../../tests/namespaces/mod.rs"]
+mod namespaces;
 mod starters;
 mod table;
 

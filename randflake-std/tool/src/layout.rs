@@ -1,0 +1,337 @@
+//! Which layout the ids have.
+
+use core::str::FromStr;
+use core::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use randflake_std::date::utc;
+use randflake_std::lease::{Namespace, Seal};
+use randflake_std::randflake_core::internal::LAYOUTS;
+use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
+use randflake_std::{Layout, Randflake};
+
+use crate::date;
+use crate::failure::Failure;
+use crate::number::{check, wrong};
+use crate::secret::SecretArgs;
+use crate::store::StoreArgs;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LayoutArgs {
+    /// Which bits mean what: randflake, snowflake, sonyflake, discord, instagram, mastodon, baidu or
+    /// custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS
+    ///
+    /// Randflake ids are encrypted, the others are plain unless encrypted: stands before them. A name may
+    /// be followed by another epoch and tick, as in sonyflake@2025-01-01/10; the epoch is a date in UTC or Unix
+    /// milliseconds. A custom layout has the widths of its fields in bits, from the highest down; the node id may
+    /// have parts with names, as in custom:38,region:6+type:14+machine:2,3@2020-01-01/10.
+    #[arg(long, value_name = "LAYOUT", default_value = "randflake")]
+    pub(crate) layout: Chosen,
+}
+
+/// A layout that was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    spec: LayoutSpec,
+    encrypted: bool,
+    /// As it was written, without epoch and tick.
+    shape: String,
+}
+
+const ENCRYPTED: &str = "encrypted:";
+const CUSTOM: &str = "custom:";
+const CUSTOM_SHAPE: &str = "a custom layout is written custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS, such as \
+                            custom:41,10,12@2020-01-01/1";
+const CUSTOM_BITS: &str = "1 to 63 bits of time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 \
+                           together are allowed";
+
+impl Default for Chosen {
+    fn default() -> Self {
+        Self {
+            spec: Randflake::SPEC,
+            encrypted: true,
+            shape: "randflake".to_owned(),
+        }
+    }
+}
+
+impl FromStr for Chosen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let written = text.split('@').next().unwrap_or(text).to_owned();
+        let (asked_encrypted, text) = match text.strip_prefix(ENCRYPTED) {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (shape, times) = match text.split_once('@') {
+            Some((shape, times)) => (shape, Some(read_times(times)?)),
+            None => (text, None),
+        };
+        let (name, spec) = match shape.strip_prefix(CUSTOM) {
+            Some(widths) => ("custom", read_custom(widths, times)?),
+            None => read_preset(shape, times)?,
+        };
+        Ok(Self {
+            spec,
+            encrypted: asked_encrypted || name == "randflake",
+            shape: written,
+        })
+    }
+}
+
+/// Epoch in Unix milliseconds, and the tick's length.
+type Times = (u64, Option<u64>);
+
+fn read_times(text: &str) -> Result<Times, String> {
+    let (epoch, tick) = match text.split_once('/') {
+        Some((epoch, tick)) => (epoch, Some(tick)),
+        None => (text, None),
+    };
+    let epoch_unix_ms = epoch.parse().ok().or_else(|| date::unix_ms(epoch));
+    let epoch_unix_ms = epoch_unix_ms.ok_or_else(|| {
+        format!(
+            "'{epoch}' is not an epoch: a date such as 2025-01-01 or Unix milliseconds are allowed"
+        )
+    })?;
+    let tick_ms = tick.map(|tick| {
+        tick.parse()
+            .map_err(|_| format!("'{tick}' is not the length of a tick in milliseconds"))
+    });
+    Ok((epoch_unix_ms, tick_ms.transpose()?))
+}
+
+fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, LayoutSpec), String> {
+    let preset = LAYOUTS.iter().find(|(preset, _)| *preset == name);
+    let Some(&(name, spec)) = preset else {
+        let names = LAYOUTS.map(|(preset, _)| preset).join(", ");
+        let known = LAYOUTS
+            .iter()
+            .find(|(preset, _)| preset.eq_ignore_ascii_case(name));
+        return Err(match known {
+            Some((preset, _)) => format!("unknown layout: write {preset}, in lower case"),
+            None => format!("unknown layout: {names} are known; {CUSTOM_SHAPE}"),
+        });
+    };
+    let Some((epoch_unix_ms, tick_ms)) = times else {
+        return Ok((name, spec));
+    };
+    let fields = LayoutFields {
+        epoch_unix_ms,
+        tick_ms: tick_ms.unwrap_or(spec.tick_ms()),
+        ..spec.fields()
+    };
+    let moved = LayoutSpec::new(fields).and_then(|moved| match spec.node_fields() {
+        [] => Ok(moved),
+        parts => moved.with_node_fields(parts),
+    });
+    Ok((name, moved.map_err(|error| error.to_string())?))
+}
+
+fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String> {
+    let shape = |missing: &str| format!("{missing}: {CUSTOM_SHAPE}");
+    let [time, node, sequence] = widths.split(',').collect::<Vec<_>>()[..] else {
+        return Err(shape("three numbers of bits are needed"));
+    };
+    let Some((epoch_unix_ms, Some(tick_ms))) = times else {
+        return Err(shape("epoch and tick are missing"));
+    };
+    let width = |text: &str| {
+        let bits = text.parse::<u32>();
+        bits.map_err(|_| shape(&format!("'{text}' is not a number of bits")))
+    };
+    let (time, sequence) = (width(time)?, width(sequence)?);
+    let parts = read_parts(node)?;
+    let node = match &parts {
+        None => width(node)?,
+        Some(parts) => parts
+            .iter()
+            .fold(0, |bits: u32, &(_, part)| bits.saturating_add(part)),
+    };
+    let together = [time, node, sequence]
+        .into_iter()
+        .map(u64::from)
+        .sum::<u64>();
+    if time == 0 || time > 63 || node > 32 || sequence > 32 || together > 64 {
+        return Err(format!(
+            "{time} + {node} + {sequence} bits are {together}: {CUSTOM_BITS}"
+        ));
+    }
+    let field = |bits, shift| Field { bits, shift };
+    let fields = LayoutFields {
+        timestamp: field(time, node + sequence),
+        node_id: field(node, sequence),
+        sequence: field(sequence, 0),
+        epoch_unix_ms,
+        tick_ms,
+    };
+    let named = |spec: LayoutSpec| match parts {
+        None => Ok(spec),
+        // Names in a layout are static. A process reads few: one from its options, or one for each line of
+        // `--namespaces`, both once.
+        Some(parts) => spec.with_node_fields(parts.leak()),
+    };
+    LayoutSpec::new(fields)
+        .and_then(named)
+        .map_err(|error: LayoutError| error.to_string())
+}
+
+/// `NAME:BITS+NAME:BITS`, or `None` for a number.
+fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
+    if !text.contains(':') {
+        return Ok(None);
+    }
+    let part = |text: &str| {
+        let (name, bits) = text.split_once(':')?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        if name.is_empty() || !name.chars().all(is_name) {
+            return None;
+        }
+        let bits = bits.parse().ok().filter(|bits| (1..=32).contains(bits))?;
+        // As above.
+        Some((&*name.to_owned().leak(), bits))
+    };
+    let parts: Option<Vec<_>> = text.split('+').map(part).collect();
+    parts
+        .map(Some)
+        .ok_or_else(|| format!("'{text}': NAME:BITS+NAME:BITS is allowed, with 1 to 32 bits each"))
+}
+
+/// The name of these fields, if they have one.
+fn preset(fields: LayoutFields) -> Option<&'static str> {
+    let mut presets = LAYOUTS.iter();
+    let preset = presets.find(|(_, spec)| spec.fields() == fields);
+    preset.map(|(name, _)| *name)
+}
+
+/// The layout of a stored namespace, as `--layout` takes it if that is possible.
+pub(crate) fn described(namespace: &Namespace) -> String {
+    let fields = namespace.spec().fields();
+    let encrypted = match namespace.terms().seal {
+        Some(Seal::Plain) => "plain ",
+        Some(Seal::Key(_)) => "encrypted ",
+        None => "",
+    };
+    if let Some(name) = preset(fields) {
+        return format!("{encrypted}{name}");
+    }
+    let LayoutFields {
+        timestamp,
+        node_id,
+        sequence,
+        epoch_unix_ms,
+        tick_ms,
+    } = fields;
+    let mut places = [
+        ("time", timestamp),
+        ("node", node_id),
+        ("sequence", sequence),
+    ];
+    places.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
+    let places = places.map(|(name, field)| format!("{name} {}", field.bits));
+    format!(
+        "{encrypted}{} bits, ticks of {tick_ms} ms since {}",
+        places.join(" + "),
+        utc(Duration::from_millis(epoch_unix_ms))
+    )
+}
+
+impl Chosen {
+    /// How its ids become public, unless that takes a secret that is not known here.
+    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<Seal>, Failure> {
+        if !self.encrypted {
+            return Ok(Some(Seal::Plain));
+        }
+        let secret = secret.source()?.read()?;
+        Ok(secret.map(|secret| Seal::of(&secret.cipher())))
+    }
+
+    pub(crate) fn spec(&self) -> LayoutSpec {
+        self.spec
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.encrypted
+    }
+
+    /// The namespace unless another is asked for. It follows from the bits and the encryption, however the layout
+    /// was written: ids of two layouts must not share one, and one layout must not have two.
+    pub(crate) fn namespace(&self) -> String {
+        let fields = self.spec.fields();
+        let prefix = if self.encrypted { "encrypted-" } else { "" };
+        if let Some(name) = preset(fields) {
+            return match (name, self.encrypted) {
+                ("randflake", true) => "default".to_owned(),
+                _ => format!("{prefix}{name}"),
+            };
+        }
+        let LayoutFields {
+            timestamp,
+            node_id,
+            sequence,
+            epoch_unix_ms,
+            tick_ms,
+        } = fields;
+        let places =
+            [timestamp, node_id, sequence].map(|field| format!("{}_{}", field.bits, field.shift));
+        format!(
+            "{prefix}custom-{}-{epoch_unix_ms}-{tick_ms}",
+            places.join("-")
+        )
+    }
+
+    /// The node id that is asked for, if one is.
+    pub(crate) fn node_id(&self, asked: Option<&str>) -> Result<Option<u32>, Failure> {
+        const ARGUMENT: &str = "--node-id <N>";
+        let Some(asked) = asked else {
+            return Ok(None);
+        };
+        let max = self.spec.max_node_id();
+        if max == 0 {
+            let problem = "the layout has no node id: leave the option out";
+            return Err(wrong(ARGUMENT, asked, problem));
+        }
+        check(ARGUMENT, asked, 0..=max.into()).map(Some)
+    }
+
+    /// Refuses to issue ids of a layout whose time is up. Its ids are read as ever.
+    pub(crate) fn has_time_left(&self) -> Result<(), Failure> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let unix = |tick| Duration::from_millis(self.spec.unix_ms(tick));
+        let (first, last) = (unix(0), unix(self.spec.max_tick()));
+        let now = now.unwrap_or_default();
+        if (first..=last).contains(&now) {
+            return Ok(());
+        }
+        let (today, first, last) = (utc(now), utc(first), utc(last));
+        let (shape, tick_ms) = (&self.shape, self.spec.tick_ms());
+        let year = today.get(..4).unwrap_or(&today);
+        Err(Failure::failed(format!(
+            "ids of this layout have times from {first} to {last}, and it is {today}: make new ones with another \
+             epoch, such as --layout {shape}@{year}-01-01/{tick_ms}, or in another layout; the ids that exist can \
+             still be read"
+        )))
+    }
+
+    /// The codec, with a secret where there is something to encrypt.
+    pub(crate) fn codec(
+        &self,
+        secret: &SecretArgs,
+    ) -> Result<Codec<LayoutSpec, Option<Sparx64>>, Failure> {
+        let cipher = self.encrypted.then(|| secret.read()).transpose()?;
+        Ok(Codec::new(self.spec, cipher.map(|key| key.cipher())))
+    }
+
+    /// The cipher, with a secret that is made if none was ever given or made; none for plain ids.
+    pub(crate) fn cipher_for_issuing(
+        &self,
+        secret: &SecretArgs,
+        store: &StoreArgs,
+    ) -> Result<Option<Sparx64>, Failure> {
+        let key = self
+            .encrypted
+            .then(|| secret.read_or_make(store))
+            .transpose()?;
+        Ok(key.map(|key| key.cipher()))
+    }
+}

@@ -1,0 +1,76 @@
+//! `--wait`, of the commands that take leases or numbers.
+
+use core::fmt::Display;
+use core::mem::discriminant;
+use core::time::Duration;
+use std::thread;
+
+use randflake_std::backoff::{Patience, Retry};
+use randflake_std::date::span;
+
+use crate::date;
+use crate::failure::{Failure, say};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WaitArgs {
+    /// How long to wait for a store that grants nothing yet: seconds, or a time such as 90s or 2m [default: fail at once]
+    ///
+    /// It waits while the store cannot be reached, all node ids are leased, the store is in quarantine, or its clock and
+    /// this machine's differ. Anything else fails at once.
+    #[arg(long, value_name = "TIME", value_parser = date::duration)]
+    wait: Option<Duration>,
+}
+
+impl WaitArgs {
+    pub(crate) fn limit(&self) -> Duration {
+        self.wait.unwrap_or_default()
+    }
+
+    /// Tries until it succeeds, or fails in a way that waiting does not help, or the time is up, or `pause` fails.
+    pub(crate) fn until<T, E>(
+        &self,
+        pause: impl Fn(Duration) -> Result<(), Failure>,
+        mut attempt: impl FnMut() -> Result<T, E>,
+    ) -> Result<T, Failure>
+    where
+        E: Display + Into<Failure>,
+        for<'a> Retry: From<&'a E>,
+    {
+        let Some(limit) = self.wait else {
+            return attempt().map_err(Into::into);
+        };
+        let mut patience = Patience::new(limit);
+        let mut told = None;
+        loop {
+            let error = match attempt() {
+                Ok(success) => return Ok(success),
+                Err(error) => error,
+            };
+            let retry = Retry::from(&error);
+            let Some(time) = patience.pause(retry) else {
+                if retry == Retry::Never {
+                    return Err(error.into());
+                }
+                return Err(error.into().after(patience.spent()));
+            };
+            // Once for each reason: a store may come back, and be full.
+            let reason = discriminant(&retry);
+            if told.replace(reason) != Some(reason) {
+                tell(&error, patience.left());
+            }
+            pause(time)?;
+        }
+    }
+}
+
+/// The pause of a command that a signal ends at once, because it watches for none.
+#[expect(clippy::unnecessary_wraps, reason = "other pauses end with a failure")]
+pub(crate) fn sleep(time: Duration) -> Result<(), Failure> {
+    thread::sleep(time);
+    Ok(())
+}
+
+/// Says why a command waits.
+fn tell(error: &impl Display, left: Duration) {
+    say(&format!("waiting for at most {}: {error}", span(left)));
+}
