@@ -176,7 +176,10 @@ pub(super) fn all_presented(
             "the lease of node id {node_id} is named twice: once is allowed"
         )));
     }
-    grants.iter().map(|grant| presented(grant, request)).collect()
+    grants
+        .iter()
+        .map(|grant| presented(grant, request))
+        .collect()
 }
 
 /// What the holder of a presented grant has to show for it.

@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use super::clock::MemberClock;
 use super::tls;
 use crate::store::encryption::Files;
+use crate::store::engines::shown;
 use crate::store::url::Server;
 use crate::vocabulary::{EngineError, StoreError};
 
@@ -237,8 +238,9 @@ pub(super) fn encoded(text: &str) -> String {
     STANDARD.encode(text)
 }
 
+/// Bytes that are no text, which another program has put there, are shown as such: what is not understood is named.
 pub(super) fn decoded(text: &str) -> Option<String> {
-    String::from_utf8(STANDARD.decode(text).ok()?).ok()
+    Some(shown(STANDARD.decode(text).ok()?))
 }
 
 impl Display for Client {
