@@ -88,7 +88,8 @@ async fn work(
 ) -> Result<Json<Answer>, Problem> {
     let space = app.service.space(&who.0, Scope::Admin, namespace)?;
     who.0.take_request(Weight::ONE)?;
-    let known = space.with_store(move |store| Ok(work(store)?)).await?;
+    let known = space.with_store(&who.0, move |store| Ok(work(store)?));
+    let known = known.await?;
     Ok(Json(Answer {
         namespace: namespace.to_owned(),
         device: format!("{device:016x}"),

@@ -51,7 +51,7 @@ pub(super) async fn explain(
     who.0.take_reads(1)?;
     let parts = space.codec().inspect(id);
     let explain = move |store: &mut dyn LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
-    let explained = space.read_store(explain).await?;
+    let explained = space.read_store(Some(&who.0), explain).await?;
     let spec = space.namespace().spec();
     let answer = Answer {
         namespace: namespace.to_owned(),

@@ -98,7 +98,8 @@ pub(super) async fn tickets(
             end_unix_ms: spec.unix_ms(grant.end),
         })
     };
-    let answer = space.grant_within(space.leasable(&who.0)?, work).await?;
+    let granted = space.grant_within(&who.0, space.leasable(&who.0)?, work);
+    let answer = granted.await?;
     Ok((StatusCode::CREATED, Json(answer)))
 }
 

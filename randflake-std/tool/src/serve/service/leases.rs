@@ -84,7 +84,7 @@ impl Service {
         who.take_leases(count)?;
         let ttl = asked.ttl_ms.map(Duration::from_millis);
         space
-            .grant_within(node_ids, move |store| {
+            .grant_within(who, node_ids, move |store| {
                 let namespace = store.namespace();
                 let shortest = Duration::from_millis(namespace.spec().tick_ms());
                 let request = AcquireRequest {
@@ -146,7 +146,8 @@ impl Service {
         check_leases(u32::try_from(document.leases.len()).unwrap_or(u32::MAX))?;
         let is_other = document.check_layout(space.namespace());
         is_other.map_err(|failure| Refusal::new(Kind::Conflict, failure))?;
-        space.with_store(move |store| work(document, store)).await
+        let done = space.with_store(who, move |store| work(document, store));
+        done.await
     }
 
     /// Leases of a namespace.
@@ -166,7 +167,7 @@ impl Service {
         who.take_request(Weight::ONE)?;
         who.take_reads(asked.most.div_ceil(100))?;
         let Asked { from, most, all } = asked;
-        let taken = space.read_store(move |store| {
+        let taken = space.read_store(Some(who), move |store| {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             let (snapshot, next) = Snapshot::part(store, from, most, all)?;
             Ok(Listed { snapshot, next })

@@ -3,6 +3,7 @@
 pub(crate) mod answers;
 pub(crate) mod counters;
 mod inspected;
+pub(crate) mod lane;
 mod leases;
 pub(crate) mod readiness;
 pub(crate) mod refusal;
@@ -105,7 +106,7 @@ impl Service {
         })
     }
 
-    /// Fills a buffer with new ids: all of it, or none is answered.
+    /// Fills a buffer with new ids, within a time: all of it, or none is answered.
     ///
     /// # Errors
     ///
@@ -115,12 +116,13 @@ impl Service {
         who: &Identity,
         namespace: &str,
         ids: &mut [Id],
+        patience: Duration,
     ) -> Result<(), Refusal> {
         let space = self.space(who, Scope::Ids, namespace)?;
         check_count(ids.len())?;
         who.take_request(Weight::ONE)?;
         who.take_ids(ids.len())?;
-        space.fill(ids).await
+        space.fill(ids, patience).await
     }
 
     /// Refuses who may not see the fields of ids, and counts the request.

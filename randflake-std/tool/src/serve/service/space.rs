@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use randflake_std::lease::{self, LeaseStore, Namespace, Seal, StoreError};
 use randflake_std::randflake_core::{Codec, LayoutSpec, Sparx64};
 use randflake_std::{BuildError, Builder, GenerateError, Handle, Health, Id, NodeIdCount};
-use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
@@ -16,15 +15,12 @@ use crate::output::visible;
 use crate::serve::access::Identity;
 
 use super::counters::Count;
+use super::lane::{Lane, Turns, Work};
 use super::readiness::{NotReady, cause};
 use super::refusal::{Kind, Refusal};
 
 /// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Requests to change leases that the store works on at the same time, each in a session of its own.
-const SESSIONS: usize = 4;
-/// The same of requests that only read, so that no number of them holds up a lease.
-const READERS: usize = 2;
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
 type Open = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync>;
@@ -54,12 +50,6 @@ pub(crate) struct Space {
     pub(crate) issued: Count,
 }
 
-/// Sessions of the store for one kind of requests.
-struct Lane {
-    idle: Mutex<Vec<Box<dyn LeaseStore>>>,
-    at_once: Arc<Semaphore>,
-}
-
 /// How a handle leases its node ids.
 #[derive(Clone, Debug)]
 pub(crate) struct Leasing {
@@ -81,8 +71,8 @@ impl Space {
             namespace,
             open,
             ids: OnceLock::new(),
-            changes: Lane::new(SESSIONS),
-            reads: Lane::new(READERS),
+            changes: Lane::new(Work::Change),
+            reads: Lane::new(Work::Read),
             waiting: Mutex::default(),
             logged: Mutex::default(),
             issued: Count::default(),
@@ -196,12 +186,12 @@ impl Space {
         Ok(())
     }
 
-    /// Fills the whole buffer, and waits a few seconds for that if need be.
-    pub(crate) async fn fill(&self, ids: &mut [Id]) -> Result<(), Refusal> {
+    /// Fills the whole buffer, and waits for that if need be.
+    pub(crate) async fn fill(&self, ids: &mut [Id], patience: Duration) -> Result<(), Refusal> {
         let handle = self.ready()?;
         let mut done = handle.fill(ids).unwrap_or_default();
         if done < ids.len() {
-            let limit = Instant::now() + PATIENCE;
+            let limit = Instant::now() + patience;
             while done < ids.len() {
                 let left = limit.saturating_duration_since(Instant::now());
                 let filled = handle.fill_wait_async(&mut ids[done..], left).await;
@@ -238,14 +228,16 @@ impl Space {
     /// Changes leases, in a thread that may block.
     pub(crate) async fn with_store<T: Send + 'static>(
         self: &Arc<Self>,
+        who: &Identity,
         work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.in_lane(|space| &space.changes, work).await
+        self.in_lane(who.turns(), Work::Change, work).await
     }
 
     /// As [`with_store`](Self::with_store), where only some node ids may be granted.
     pub(crate) async fn grant_within<T: Send + 'static>(
         self: &Arc<Self>,
+        who: &Identity,
         node_ids: RangeInclusive<u32>,
         work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
@@ -254,20 +246,30 @@ impl Space {
             store.lease_within(node_ids);
             work(store)
         };
-        self.with_store(within).await
+        self.with_store(who, within).await
     }
 
-    /// Looks at what the store has, in a thread that may block and in sessions of its own.
+    /// Looks at what the store has, in a thread that may block and in sessions of its own. `None`: the server itself does.
     pub(crate) async fn read_store<T: Send + 'static>(
         self: &Arc<Self>,
+        who: Option<&Identity>,
         work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.in_lane(|space| &space.reads, work).await
+        let turns = who.and_then(Identity::turns);
+        self.in_lane(turns, Work::Read, work).await
+    }
+
+    fn lane(&self, kind: Work) -> &Lane {
+        match kind {
+            Work::Change => &self.changes,
+            Work::Read => &self.reads,
+        }
     }
 
     async fn in_lane<T: Send + 'static>(
         self: &Arc<Self>,
-        lane: fn(&Self) -> &Lane,
+        turns: Option<&Turns>,
+        kind: Work,
         work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let busy = |_| {
@@ -275,17 +277,22 @@ impl Space {
             Refusal::new(Kind::Busy, told).retry_in(Duration::from_secs(1))
         };
         let limit = Instant::now() + PATIENCE;
-        let at_once = Arc::clone(&lane(self).at_once);
+        // First: who waits for its own turn holds up nobody.
+        let turn = match turns {
+            Some(turns) => timeout_at(limit, turns.take(kind)).await.map_err(busy)?,
+            None => None,
+        };
+        let at_once = Arc::clone(&self.lane(kind).at_once);
         let permit = timeout_at(limit, at_once.acquire_owned()).await;
         let permit = permit.map_err(busy)?.map_err(|_| stopping())?;
         let space = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
             // The store works on even if whoever asked has gone, or waits no longer.
-            let _permit = permit;
-            let idle = lane(&space).idle().pop();
+            let _permits = (permit, turn);
+            let idle = space.lane(kind).idle().pop();
             let mut store = idle.map_or_else(|| space.session(), Ok)?;
             let done = work(&mut *store);
-            lane(&space).idle().push(store);
+            space.lane(kind).idle().push(store);
             if let Err(Refusal {
                 detail: Some(detail),
                 ..
@@ -353,46 +360,71 @@ fn reserved(total: u64) -> u32 {
     u32::try_from(total.div_ceil(16).min(MOST)).unwrap_or_default()
 }
 
-impl Lane {
-    fn new(sessions: usize) -> Self {
-        Self {
-            idle: Mutex::default(),
-            at_once: Arc::new(Semaphore::new(sessions)),
-        }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn LeaseStore>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 fn stopping() -> Refusal {
     Refusal::new(Kind::Unavailable, "the server is stopping")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use randflake_std::lease::MemoryStore;
     use randflake_std::randflake_core::Layout as _;
     use randflake_std::{Randflake, SystemClock};
+    use tokio::task::JoinSet;
 
     use super::*;
 
-    #[tokio::test]
-    async fn work_that_panics_is_a_defect_and_leaves_the_store_to_others() {
+    fn space() -> Arc<Space> {
         let namespace = Namespace::new("orders", Randflake::SPEC).unwrap();
         let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
-        let space = Arc::new(Space::new(Configured {
+        Arc::new(Space::new(Configured {
             namespace,
             cipher: None,
             open: Box::new(move || Ok(Box::new(store.clone()) as Box<dyn LeaseStore>)),
-        }));
+        }))
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_a_defect_and_leaves_the_store_to_others() {
+        let (space, who) = (space(), Identity::anybody());
         // More often than there are sessions.
-        for _ in 0..2 * SESSIONS {
-            let panicking = space.with_store::<()>(|_| panic!("the test does"));
+        for _ in 0..10 {
+            let panicking = space.with_store::<()>(&who, |_| panic!("the test does"));
             let refusal = panicking.await.unwrap_err();
             assert_eq!((refusal.kind, refusal.kind.http()), (Kind::Internal, 500));
         }
-        space.with_store(|_| Ok(())).await.unwrap();
+        space.with_store(&who, |_| Ok(())).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn there_is_a_session_for_others_however_much_one_token_asks() {
+        let space = space();
+        let [greedy, other] = ["greedy", "other"].map(|name| {
+            let line = format!(
+                "name={name} sha256={} scopes=leases namespaces=*",
+                "0".repeat(64)
+            );
+            Arc::new(Identity::new(line.parse().unwrap(), None))
+        });
+        let (end, ended) = mpsc::channel::<()>();
+        let ended = Arc::new(Mutex::new(ended));
+        let mut working = JoinSet::new();
+        for _ in 0..20 {
+            let (space, greedy) = (Arc::clone(&space), Arc::clone(&greedy));
+            let ended = Arc::clone(&ended);
+            working.spawn(async move {
+                let until_the_end = move |_: &mut dyn LeaseStore| {
+                    _ = ended.lock().unwrap().recv();
+                    Ok(())
+                };
+                _ = space.with_store(&greedy, until_the_end).await;
+            });
+        }
+        // All of them have asked.
+        tokio::task::yield_now().await;
+        space.with_store(&other, |_| Ok(())).await.unwrap();
+        drop(end);
+        working.join_all().await;
     }
 }
