@@ -32,13 +32,13 @@ pub enum Retry {
 
 /// A number of tries, and a time limit.
 #[derive(Debug)]
-pub struct Patience {
+pub struct Backoff {
     started: Instant,
     limit: Duration,
     tries: u32,
 }
 
-impl Patience {
+impl Backoff {
     /// With a limit that begins now. Zero: only what may succeed at once is tried three times.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
@@ -65,7 +65,7 @@ impl Patience {
     ///
     /// A store knows when leases expire, but not when a holder releases one, so it is asked before that.
     pub fn pause(&mut self, retry: Retry) -> Option<Duration> {
-        let backoff = FIRST_PAUSE * 2_u32.saturating_pow(self.tries.min(16));
+        let doubled = FIRST_PAUSE * 2_u32.saturating_pow(self.tries.min(16));
         self.tries = self.tries.saturating_add(1);
         let left = self.left();
         let (latest, most) = match retry {
@@ -102,8 +102,8 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3_600);
 
     fn pauses(limit: Duration, retry: Retry) -> Vec<Option<Duration>> {
-        let mut patience = Patience::new(limit);
-        (0..20).map(|_| patience.pause(retry)).collect()
+        let mut backoff = Backoff::new(limit);
+        (0..20).map(|_| backoff.pause(retry)).collect()
     }
 
     #[test]

@@ -118,7 +118,10 @@ fn of_std() -> Vec<(&'static str, String)> {
             CounterError::Unavailable(engine()),
             "CounterError::Unavailable",
         ),
-        shown(segment::BuildError::Thread(denied()), "BuildError::Thread"),
+        shown(
+            segment::SegmentsBuildError::Thread(denied()),
+            "BuildError::Thread",
+        ),
         shown(SegmentError::Refilling, "SegmentError::Refilling"),
         shown(DeviceError::from(engine()), "DeviceError::Store"),
         shown(refusal, "Refusal"),

@@ -243,8 +243,9 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
 
 #[test]
 fn what_makes_no_handle_is_said() {
-    let said =
-        |builder: randflake_std::segment::Builder<Plain>| builder.build().unwrap_err().to_string();
+    let said = |builder: randflake_std::segment::SegmentsBuilder<Plain>| {
+        builder.build().unwrap_err().to_string()
+    };
     let builder = || Segments::builder(store());
     #[expect(clippy::reversed_empty_ranges, reason = "it is what is refused")]
     let reversed = 10..=1;

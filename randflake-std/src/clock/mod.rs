@@ -50,9 +50,9 @@ pub(crate) fn wall_exact() -> Option<Duration> {
 /// A reading of the machine's monotonic clock, in nanoseconds from a point that only this process
 /// knows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Monotonic(u64);
+pub(crate) struct MonotonicTime(u64);
 
-impl Monotonic {
+impl MonotonicTime {
     pub(crate) fn exact() -> Self {
         Self(os::monotonic_exact_ns())
     }
@@ -97,7 +97,7 @@ pub(crate) struct AnchoredClock<L> {
 impl<L: AnyLayout> AnchoredClock<L> {
     /// The clock of a store that answered `unix` to a request sent at `sent`. It is ahead of the
     /// store's by at most the time that the request took, so a lease ends here no later than there.
-    pub(crate) fn new(layout: L, unix: Duration, sent: Monotonic) -> Self {
+    pub(crate) fn new(layout: L, unix: Duration, sent: MonotonicTime) -> Self {
         let clock = Self {
             offset_ns: AtomicU64::new(0),
             layout,
@@ -107,7 +107,7 @@ impl<L: AnyLayout> AnchoredClock<L> {
     }
 
     /// Moves the clock ahead if the store's answer says so.
-    pub(crate) fn anchor(&self, unix: Duration, sent: Monotonic) {
+    pub(crate) fn anchor(&self, unix: Duration, sent: MonotonicTime) {
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
         let offset_ns = unix_ns.saturating_sub(sent.0);
         self.offset_ns.fetch_max(offset_ns, Ordering::Relaxed);
@@ -119,12 +119,12 @@ impl<L: AnyLayout> AnchoredClock<L> {
     }
 
     #[inline]
-    fn at(&self, monotonic: Monotonic) -> Duration {
+    fn at(&self, monotonic: MonotonicTime) -> Duration {
         Duration::from_nanos(self.ns_at(monotonic))
     }
 
     #[inline]
-    fn ns_at(&self, monotonic: Monotonic) -> u64 {
+    fn ns_at(&self, monotonic: MonotonicTime) -> u64 {
         let offset_ns = self.offset_ns.load(Ordering::Relaxed);
         // Both are times of the last centuries.
         monotonic.0.wrapping_add(offset_ns)
@@ -134,9 +134,9 @@ impl<L: AnyLayout> AnchoredClock<L> {
     #[inline]
     pub(crate) fn now_ns(&self) -> u64 {
         self.ns_at(if is_coarse(self.layout) {
-            Monotonic::coarse()
+            MonotonicTime::coarse()
         } else {
-            Monotonic::exact()
+            MonotonicTime::exact()
         })
     }
 }
@@ -154,7 +154,7 @@ pub(crate) struct Exact<'a, L>(&'a AnchoredClock<L>);
 
 impl<L: AnyLayout> Clock for Exact<'_, L> {
     fn now(&self) -> Option<Duration> {
-        Some(self.0.at(Monotonic::exact()))
+        Some(self.0.at(MonotonicTime::exact()))
     }
 }
 
@@ -164,7 +164,7 @@ pub(crate) struct SteadyClock(AnchoredClock<Randflake>);
 
 impl SteadyClock {
     pub(crate) fn new() -> Self {
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         let now = wall_exact().unwrap_or_default();
         Self(AnchoredClock::new(Randflake, now, sent))
     }
@@ -172,7 +172,7 @@ impl SteadyClock {
 
 impl Clock for SteadyClock {
     fn now(&self) -> Option<Duration> {
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         if let Some(wall) = wall_exact() {
             self.0.anchor(wall, sent);
         }
@@ -207,8 +207,8 @@ mod tests {
             wall_exact().unwrap().saturating_sub(HOUR),
         ] {
             let begin = Instant::now();
-            let coarse = AnchoredClock::new(Randflake, now, Monotonic::exact());
-            let exact = AnchoredClock::new(Snowflake, now, Monotonic::exact());
+            let coarse = AnchoredClock::new(Randflake, now, MonotonicTime::exact());
+            let exact = AnchoredClock::new(Snowflake, now, MonotonicTime::exact());
             for shown in [coarse.now().unwrap(), exact.now().unwrap()] {
                 assert!(shown + SECOND > now && shown < now + begin.elapsed() + SECOND);
             }
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_store_that_went_back_does_not_turn_the_clock_back() {
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         let now = wall_exact().unwrap();
         let clock = AnchoredClock::new(Snowflake, now, sent);
         clock.anchor(now.saturating_sub(HOUR), sent);
@@ -231,7 +231,7 @@ mod tests {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_millis(8) {
             let (start, now) = (Instant::now(), wall_exact().unwrap());
-            let clock = AnchoredClock::new(Randflake, now, Monotonic::exact());
+            let clock = AnchoredClock::new(Randflake, now, MonotonicTime::exact());
             let coarse = clock.now().unwrap();
             let exact = clock.exact().now().unwrap();
             assert!(coarse <= exact);

@@ -10,7 +10,7 @@ use randflake_core::{AnyLayout, Id, Permutation};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::retry::Retry;
+use super::id_wait::IdWait;
 use super::{BuildError, Builder, DROP_WAIT, Handle, tasks};
 use crate::vocabulary::StoreError;
 use randflake_core::GenerateError;
@@ -137,7 +137,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         mut attempt: impl FnMut() -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
         let shared = &*self.0.0;
-        let retry = Retry::new(shared, limit);
+        let retry = IdWait::new(shared, limit);
         loop {
             match retry.attempt(&mut attempt)? {
                 ControlFlow::Break(success) => return Ok(success),

@@ -6,7 +6,7 @@ use core::time::Duration;
 use randflake_core::internal::{Held, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
 
-use crate::clock::{AnchoredClock, Monotonic};
+use crate::clock::{AnchoredClock, MonotonicTime};
 use crate::vocabulary::Grant;
 
 /// A grant at work: its positions, and the clock of the store that granted it.
@@ -27,7 +27,7 @@ impl<L: AnyLayout> Issuer<L> {
         layout: L,
         grant: &Grant,
         now: Duration,
-        sent: Monotonic,
+        sent: MonotonicTime,
         generation: u64,
     ) -> Result<Self, LeaseError> {
         Ok(Self {

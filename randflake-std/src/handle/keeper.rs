@@ -11,7 +11,7 @@ use super::issuer::Issuer;
 use super::look_again::LookAgain;
 use super::phase::Wake;
 use super::scale::Scale;
-use super::shared::Shared;
+use super::shared::SharedHandle;
 use super::slots::Slot;
 use super::store_client::StoreClient;
 use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, with_jitter};
@@ -23,8 +23,8 @@ use crate::vocabulary::{Grant, Loss, NodeIds, StoreError};
 /// The first pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-pub(super) struct Keeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
-    pub(super) shared: Arc<Shared<L, P>>,
+pub(super) struct LeaseKeeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+    pub(super) shared: Arc<SharedHandle<L, P>>,
     pub(super) client: StoreClient,
     /// One for each slot that is not vacant.
     pub(super) holdings: Vec<Holding>,
@@ -62,9 +62,9 @@ impl Holding {
     }
 }
 
-impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     pub(super) fn new(
-        shared: Arc<Shared<L, P>>,
+        shared: Arc<SharedHandle<L, P>>,
         client: StoreClient,
         grants: Vec<Grant>,
         is_chosen: bool,
@@ -112,12 +112,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
                 break;
             }
             if wake == Wake::Copy || due <= Instant::now() || self.is_forgotten() {
-                due = Instant::now() + self.tend();
+                due = Instant::now() + self.renew_and_replace();
             }
             self.scale();
             self.shared.tally.report(self.client.namespace());
         }
-        self.forsake_copied();
+        self.drop_copied_leases();
         let released = self.release_all();
         self.report();
         metrics::expires(self.client.namespace(), Duration::ZERO);
@@ -141,8 +141,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
     }
 
     /// Renews and replaces, and says how long to wait before that is done again.
-    fn tend(&mut self) -> Duration {
-        self.forsake_copied();
+    fn renew_and_replace(&mut self) -> Duration {
+        self.drop_copied_leases();
         let outcome = self.renew().and_then(|()| {
             self.drop_lost();
             self.replace()
@@ -189,7 +189,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
 
     /// Gives up what was leased before this machine was copied, without a word to the store: whatever this copy said
     /// of these leases, another one might be using them.
-    fn forsake_copied(&mut self) {
+    fn drop_copied_leases(&mut self) {
         let generation = self.shared.generation.now();
         let slots = self.shared.read();
         let mut losses = Vec::new();
@@ -324,7 +324,7 @@ impl Holding {
     /// copy of this machine may have in use.
     pub(super) fn retire<L: AnyLayout, P: Permutation + Send + Sync + 'static>(
         &self,
-        shared: &Shared<L, P>,
+        shared: &SharedHandle<L, P>,
         issuer: &Issuer<L>,
     ) -> Option<Grant> {
         let unused_from = shared.seal(issuer)?;
@@ -346,7 +346,7 @@ pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Durat
     with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }
 
-struct EndedOnDrop<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Shared<L, P>>);
+struct EndedOnDrop<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<SharedHandle<L, P>>);
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for EndedOnDrop<L, P> {
     fn drop(&mut self) {

@@ -9,7 +9,7 @@ use crate::vocabulary::StoreError;
 
 /// How far the keeper is; every change wakes those who wait for one.
 #[derive(Debug, Default)]
-pub(super) struct Phase {
+pub(super) struct HandlePhase {
     /// The handle is being closed: the keeper shall release everything and end.
     pub(super) closing: bool,
     /// The keeper has ended.

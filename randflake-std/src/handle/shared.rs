@@ -8,18 +8,18 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use randflake_core::internal::{Run, first_ready_within};
 use randflake_core::{AnyLayout, Clock, Codec, GenerateError, Id, Permutation};
 
-use super::blocks::{Blocks, Stamp};
+use super::blocks::{Stamp, ThreadBlocks};
 use super::demand::Demand;
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
-use super::phase::{Phase, Wake};
-use super::slots::{Reading, Slot, Slots};
+use super::phase::{HandlePhase, Wake};
+use super::slots::{Slot, Slots, SlotsReader};
 use super::tasks::Tasks;
-use crate::clock::{AnchoredClock, Monotonic, is_coarse};
+use crate::clock::{AnchoredClock, MonotonicTime, is_coarse};
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
 use crate::observability::metrics::Tally;
-use crate::vocabulary::{Seal, StoreError};
+use crate::vocabulary::{KeyCheck, StoreError};
 
 const NANOS_PER_MS: u32 = 1_000_000;
 
@@ -27,7 +27,7 @@ const NANOS_PER_MS: u32 = 1_000_000;
 type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, GenerateError>;
 
 #[derive(Debug)]
-pub(super) struct Shared<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+pub(super) struct SharedHandle<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     pub(super) slots: Slots<Issuer<L>>,
     pub(super) codec: Codec<L, P>,
     pub(super) tolerance: u32,
@@ -40,34 +40,34 @@ pub(super) struct Shared<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     cursor: AtomicU64,
     /// What an elastic handle's callers tell its keeper.
     pub(super) demand: Option<Demand>,
-    blocks: Blocks,
+    blocks: ThreadBlocks,
     /// Not where there is nothing to encrypt, nor where looking for a fork costs more than encrypting.
     has_blocks: bool,
     /// How often a lease was sealed: every block is dropped then.
     seals: AtomicU64,
-    phase: Mutex<Phase>,
+    phase: Mutex<HandlePhase>,
     changed: Condvar,
     /// They wait for a change of the phase, as threads do for `changed`.
     pub(super) tasks: Tasks,
 }
 
-impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     pub(super) fn new(
         issuers: Vec<Issuer<L>>,
         count: NodeIdCount,
         codec: Codec<L, P>,
         tolerance: u32,
         generation: Generation,
-        (now, sent): (Duration, Monotonic),
+        (now, sent): (Duration, MonotonicTime),
     ) -> Self {
         let fork_guard = ForkGuard::new();
-        let is_plain = Seal::of(codec.permutation()) == Seal::Plain;
+        let is_plain = KeyCheck::of(codec.permutation()) == KeyCheck::Plain;
         let has_blocks = !is_plain && fork_guard.is_cheap();
         let most = usize::try_from(count.most).unwrap_or(usize::MAX);
         let is_elastic = count.is_elastic();
         Self {
             clock: AnchoredClock::new(codec.layout(), now, sent),
-            blocks: Blocks::new(),
+            blocks: ThreadBlocks::new(),
             seals: AtomicU64::new(0),
             slots: if is_elastic {
                 Slots::changing(issuers, most)
@@ -134,7 +134,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
             .spec()
             .tick_at(Duration::from_nanos(now_ns));
         let first = tick.and_then(|tick| {
-            self.blocks.refill(tick, |mine| {
+            self.blocks.refill(tick, |thread_block| {
                 let slots = self.slots.read();
                 let issuer = slots.get(self.last_used())?.get()?;
                 // Before anything is taken: what is sealed or copied meanwhile is dropped.
@@ -145,12 +145,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
                 let Issuer {
                     sequencer, held, ..
                 } = issuer;
-                mine.stamp = stamp;
-                let id = mine
+                thread_block.stamp = stamp;
+                let id = thread_block
                     .block
                     .refill(sequencer, held, &self.codec, now_ns)
                     .ok()?;
-                self.tally.issued(mine.handed_out_since());
+                self.tally.issued(thread_block.handed_out_since());
                 self.is_valid(stamp).then_some(id)
             })
         });
@@ -362,23 +362,27 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
     }
 
     /// The slots, to read while the result lives.
-    pub(super) fn read(&self) -> Reading<'_, Issuer<L>> {
+    pub(super) fn read(&self) -> SlotsReader<'_, Issuer<L>> {
         self.slots.read()
     }
 
-    pub(super) fn phase(&self) -> MutexGuard<'_, Phase> {
+    pub(super) fn phase(&self) -> MutexGuard<'_, HandlePhase> {
         // No code panics while it holds the lock; if it did, the phase would still be whole.
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn change(&self, change: impl FnOnce(&mut Phase)) {
+    pub(super) fn change(&self, change: impl FnOnce(&mut HandlePhase)) {
         change(&mut self.phase());
         self.changed.notify_all();
         self.tasks.wake();
     }
 
     /// Waits until the phase is as wanted, and says whether it is; `false` when the time is up first.
-    pub(super) fn wait_until(&self, time_limit: Duration, wanted: impl Fn(&Phase) -> bool) -> bool {
+    pub(super) fn wait_until(
+        &self,
+        time_limit: Duration,
+        wanted: impl Fn(&HandlePhase) -> bool,
+    ) -> bool {
         let (phase, _) = self
             .changed
             .wait_timeout_while(self.phase(), time_limit, |phase| !wanted(phase))

@@ -80,12 +80,12 @@ impl<T> Slots<T> {
 
     /// The slots, to read while this lives.
     #[inline]
-    pub(super) fn read(&self) -> Reading<'_, T> {
+    pub(super) fn read(&self) -> SlotsReader<'_, T> {
         if self.counts() {
             // Acquire: who begins after `reclaim` found nobody sees what was put in place before that.
             self.readers.fetch_add(1, Ordering::Acquire);
         }
-        Reading(self)
+        SlotsReader(self)
     }
 
     /// Puts another value in a slot.
@@ -149,7 +149,7 @@ impl<T> Slot<T> {
     pub(super) fn get(&self) -> Option<&T> {
         let current = self.0.load(Ordering::Acquire);
         // SAFETY: it is null or a box that is freed when the slots are dropped, which this borrow forbids, or by
-        // `reclaim`, which the `Reading` forbids that this borrow is of. Values are only ever borrowed shared.
+        // `reclaim`, which the `SlotsReader` forbids that this borrow is of. Values are only ever borrowed shared.
         unsafe { current.as_ref() }
     }
 }
@@ -165,9 +165,9 @@ impl<T> Drop for Slots<T> {
 
 /// A right to read slots. Values that are replaced meanwhile are not freed.
 #[derive(Debug)]
-pub(super) struct Reading<'a, T>(&'a Slots<T>);
+pub(super) struct SlotsReader<'a, T>(&'a Slots<T>);
 
-impl<T> Deref for Reading<'_, T> {
+impl<T> Deref for SlotsReader<'_, T> {
     type Target = [Slot<T>];
 
     #[inline]
@@ -176,7 +176,7 @@ impl<T> Deref for Reading<'_, T> {
     }
 }
 
-impl<T> Drop for Reading<'_, T> {
+impl<T> Drop for SlotsReader<'_, T> {
     #[inline]
     fn drop(&mut self) {
         if self.0.counts() {

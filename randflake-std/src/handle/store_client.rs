@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::LayoutSpec;
 
-use crate::clock::{Monotonic, wall_exact};
+use crate::clock::{MonotonicTime, wall_exact};
 use crate::observability::{events, metrics};
 use crate::store::LeaseStore;
 use crate::vocabulary::{
@@ -21,15 +21,15 @@ pub(super) struct StoreClient {
     /// An acquire of unknown outcome, to be repeated unchanged.
     pending: Option<Token>,
     /// The store's last answer.
-    answer: Option<Answer>,
+    answer: Option<StoreAnswer>,
 }
 
 /// When the store showed what, by this machine's monotonic clock.
 #[derive(Clone, Copy)]
-struct Answer {
+struct StoreAnswer {
     now: Duration,
-    sent: Monotonic,
-    received: Monotonic,
+    sent: MonotonicTime,
+    received: MonotonicTime,
 }
 
 /// What a store's clock may go wrong between two answers before it counts as a step.
@@ -116,7 +116,7 @@ impl StoreClient {
     pub(super) fn acquire(
         &mut self,
         nodes: NodeIds<'_>,
-    ) -> Result<(Acquired, Monotonic), StoreError> {
+    ) -> Result<(Acquired, MonotonicTime), StoreError> {
         self.ensure_own_name()?;
         let token = match self.pending {
             Some(token) => token,
@@ -129,7 +129,7 @@ impl StoreClient {
             ttl: self.ttl_ticks,
         };
         let _span = events::acquire(self.store.namespace().name(), nodes.count());
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         let outcome = self.store.acquire(&request);
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
@@ -143,9 +143,12 @@ impl StoreClient {
         Ok((acquired, sent))
     }
 
-    pub(super) fn renew(&mut self, grants: &[Grant]) -> Result<(Renewed, Monotonic), StoreError> {
+    pub(super) fn renew(
+        &mut self,
+        grants: &[Grant],
+    ) -> Result<(Renewed, MonotonicTime), StoreError> {
         let _span = events::renew(self.store.namespace().name(), grants.len());
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         let outcome = self.store.renew(grants, self.ttl_ticks);
         let renewed = outcome.inspect_err(|error| self.failed("renew", error))?;
         self.answered(renewed.now, sent);
@@ -172,9 +175,9 @@ impl StoreClient {
     }
 
     /// Notes what the store's clock showed, and tells of a step.
-    fn answered(&mut self, now: Duration, sent: Monotonic) {
-        let received = Monotonic::exact();
-        let answer = Answer {
+    fn answered(&mut self, now: Duration, sent: MonotonicTime) {
+        let received = MonotonicTime::exact();
+        let answer = StoreAnswer {
             now,
             sent,
             received,
@@ -199,7 +202,7 @@ impl StoreClient {
     }
 }
 
-impl Answer {
+impl StoreAnswer {
     /// By how many milliseconds the store's clock has stepped, if it has by more than `STEP` and more
     /// than the two calls took.
     fn step_since(&self, former: Self) -> Option<i64> {

@@ -3,7 +3,9 @@
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use super::{Asking, Decision, NodeChange, NodeRecord, Past, Standing, StoreTime, View};
+use super::{
+    Caller, Decision, HistoryLink, NamespaceState, NodeChange, NodeRecord, StoreTime, View,
+};
 use crate::vocabulary::{NodeIds, QuarantineCause, StoreError, Token};
 
 /// Nobody waits longer for a lease that a wrong clock has granted.
@@ -37,8 +39,8 @@ impl Acquire<'_> {
 /// A node id is free when its last lease has ended by the store's clock. A lease from a try whose outcome was not
 /// known is claimed by a further write, which only one of two copies of a process can do.
 #[must_use]
-pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Asking<'_>) -> Decision<Vec<NodeRecord>> {
-    let mut standing = match Standing::of_a_holder(view, asking) {
+pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Caller<'_>) -> Decision<Vec<NodeRecord>> {
+    let mut standing = match NamespaceState::of_a_holder(view, asking) {
         Ok(standing) => standing,
         Err(refusal) => return Decision::refused(refusal),
     };
@@ -60,8 +62,8 @@ pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Asking<'_>) -> Decisio
 fn grants(
     view: &View,
     asked: &Acquire<'_>,
-    asking: &Asking<'_>,
-    standing: &mut Standing,
+    asking: &Caller<'_>,
+    standing: &mut NamespaceState,
 ) -> Result<Vec<NodeChange>, StoreError> {
     check(asked, standing)?;
     let now = standing.now;
@@ -120,7 +122,7 @@ fn grants(
                 held: true,
                 contested: false,
                 acquired: now.tick,
-                past: former.map_or_else(Past::default, Past::behind),
+                past: former.map_or_else(HistoryLink::default, HistoryLink::behind),
                 holder: asked.holder.to_owned(),
             },
         });
@@ -149,7 +151,7 @@ fn claim(
     record: &NodeRecord,
     now: StoreTime,
     asked: &Acquire<'_>,
-    asking: &Asking<'_>,
+    asking: &Caller<'_>,
 ) -> Option<NodeChange> {
     let is_ours = record.held
         && record.token == asked.token
@@ -165,7 +167,7 @@ fn claim(
     })
 }
 
-impl Standing {
+impl NamespaceState {
     /// Where a lease begins that follows on another: now, or where the last one ends and the quarantine does, if
     /// that is not further away than any lease can reach.
     fn start(&self, former: Option<&NodeRecord>) -> Result<u64, StoreError> {
@@ -199,7 +201,7 @@ impl Standing {
     }
 }
 
-fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
+fn check(asked: &Acquire<'_>, standing: &NamespaceState) -> Result<(), StoreError> {
     if !crate::vocabulary::holder::is_allowed(asked.holder) {
         return Err(StoreError::Invalid(format!(
             "a holder's name of {} bytes or with control characters: at most {} bytes without them are \

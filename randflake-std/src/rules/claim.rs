@@ -5,7 +5,7 @@
 
 use super::text::{VERSION, current};
 use super::{Change, NamespaceRecord};
-use crate::vocabulary::Seal;
+use crate::vocabulary::KeyCheck;
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
 /// The kind of claims in tables, beside those of [`Key::numbers`](super::Key::numbers). Their namespace is empty, as no
@@ -17,12 +17,12 @@ pub const CLAIM_KIND: u8 = 6;
 /// It is written before that namespace's record, and never changed. So after a crash in between the same namespace takes
 /// the secret, and of two that race one is refused. A drop keeps it: ids of the namespace stay in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct SecretClaim {
     /// The namespace's name.
     pub namespace: String,
 }
 
-impl Claim {
+impl SecretClaim {
     /// The claim of a namespace.
     #[must_use]
     pub fn of(namespace: &Namespace) -> Self {
@@ -80,13 +80,13 @@ impl Change {
         let after = after.filter(|record| !record.reason.is_dropped);
         let taken = seal(after)?;
         match taken {
-            Seal::Key(check) if seal(before) != Some(taken) => Some(check),
+            KeyCheck::Key(check) if seal(before) != Some(taken) => Some(check),
             _ => None,
         }
     }
 }
 
-fn seal(record: Option<&NamespaceRecord>) -> Option<Seal> {
+fn seal(record: Option<&NamespaceRecord>) -> Option<KeyCheck> {
     record?.terms.seal
 }
 
@@ -98,12 +98,16 @@ mod tests {
     #[test]
     fn a_claim_is_read_as_it_was_written() {
         let namespace = Namespace::new("orders", Randflake).unwrap();
-        let claim = Claim::of(&namespace);
-        assert_eq!(Claim::from_text(&claim.to_text()), Ok(claim));
+        let claim = SecretClaim::of(&namespace);
+        assert_eq!(SecretClaim::from_text(&claim.to_text()), Ok(claim));
         assert_eq!(
-            Claim::from_text("x").unwrap_err(),
+            SecretClaim::from_text("x").unwrap_err(),
             "it is another program's"
         );
-        assert!(Claim::from_text("2:orders").unwrap_err().contains("newer"));
+        assert!(
+            SecretClaim::from_text("2:orders")
+                .unwrap_err()
+                .contains("newer")
+        );
     }
 }

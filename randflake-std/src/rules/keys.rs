@@ -16,8 +16,8 @@ pub enum Key {
     Page(u32),
     /// A hint for all clients: a node id that may be free.
     Hint(u32),
-    /// An earlier lease of a node id, and its place among those: see [`Past`](super::Past).
-    Past(u32, u16),
+    /// An earlier lease of a node id, and its place among those: see [`HistoryLink`](super::HistoryLink).
+    History(u32, u16),
     /// A device that gets its leases by tickets: see [`Device`](crate::vocabulary::Device).
     Device(u64),
 }
@@ -32,7 +32,9 @@ impl Key {
             Self::Node(node_id) => (2, node_id.into()),
             Self::Page(page) => (3, page.into()),
             Self::Hint(place) => (4, place.into()),
-            Self::Past(node_id, place) => (5, u64::from(node_id) << u16::BITS | u64::from(place)),
+            Self::History(node_id, place) => {
+                (5, u64::from(node_id) << u16::BITS | u64::from(place))
+            }
             // Tables' numbers are signed, so there is a kind for each half.
             Self::Device(device) if device < HALF => (7, device),
             Self::Device(device) => (8, device - HALF),
@@ -52,7 +54,7 @@ impl Key {
             5 => {
                 let node_id = u32::try_from(number >> u16::BITS).ok()?;
                 let place = u16::try_from(number & u64::from(u16::MAX)).ok()?;
-                Some(Self::Past(node_id, place))
+                Some(Self::History(node_id, place))
             }
             7 => (number < HALF).then_some(Self::Device(number)),
             8 => (number < HALF).then(|| Self::Device(number + HALF)),
@@ -75,8 +77,8 @@ pub enum Keys {
     Pages(RangeInclusive<u32>),
     /// [`Key::Hint`] of these.
     Hints(RangeInclusive<u32>),
-    /// [`Key::Past`] of a node id and these places.
-    Past(u32, RangeInclusive<u16>),
+    /// [`Key::History`] of a node id and these places.
+    History(u32, RangeInclusive<u16>),
 }
 
 impl Keys {
@@ -88,8 +90,8 @@ impl Keys {
             Self::Nodes(nodes) => (Key::Node(*nodes.start()), Key::Node(*nodes.end())),
             Self::Pages(pages) => (Key::Page(*pages.start()), Key::Page(*pages.end())),
             Self::Hints(places) => (Key::Hint(*places.start()), Key::Hint(*places.end())),
-            Self::Past(node_id, places) => {
-                let key = |place| Key::Past(*node_id, place);
+            Self::History(node_id, places) => {
+                let key = |place| Key::History(*node_id, place);
                 (key(*places.start()), key(*places.end()))
             }
         }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::Past;
+use super::HistoryLink;
 use crate::vocabulary::Terms;
 use crate::vocabulary::{Grant, LastWrite, PresentedGrant, QuarantineCause, Token};
 
@@ -18,7 +18,7 @@ pub struct NamespaceRecord {
     /// Nothing is granted before this tick.
     pub quarantine: u64,
     /// Since when, and why.
-    pub reason: Reason,
+    pub reason: QuarantineReason,
     /// What the engine was known by when the record was written: see [`Continuity`](super::Continuity).
     pub fingerprint: String,
 }
@@ -52,7 +52,7 @@ impl NamespaceRecord {
 
 /// Why a namespace is in quarantine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reason {
+pub struct QuarantineReason {
     /// The tick at which the quarantine began.
     pub since: u64,
     /// Its cause.
@@ -86,7 +86,7 @@ pub struct NodeRecord {
     /// The tick at which it was acquired; it starts later where an earlier lease, or a quarantine, ended later.
     pub acquired: u64,
     /// The leases of the node id before it.
-    pub past: Past,
+    pub past: HistoryLink,
     /// Who acquired it.
     pub holder: String,
 }

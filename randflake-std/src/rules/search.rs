@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::base36::{self, Base36};
 use super::hints::{self, Hints};
-use super::{Before, Change, Entry, Key, Keys, NodeRecord, Seen};
+use super::{Before, Change, Entry, Key, Keys, NodeRecord, Observed};
 
 /// Node ids of a page.
 const PAGE: u32 = 64;
@@ -138,7 +138,7 @@ impl Search {
         texts: &Texts,
         now: u64,
         doubted: &BTreeSet<u32>,
-        seen: Option<&Seen>,
+        seen: Option<&Observed>,
     ) {
         self.now = now;
         if self.is_small() {

@@ -5,9 +5,11 @@ use core::str::FromStr;
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 
 use super::base36::{self, Base36};
-use super::{CounterRecord, DeviceRecord, NamespaceRecord, NodeRecord, Past, Reason};
+use super::{
+    CounterRecord, DeviceRecord, HistoryLink, NamespaceRecord, NodeRecord, QuarantineReason,
+};
 use crate::vocabulary::{Device, QuarantineCause, Token};
-use crate::vocabulary::{Seal, Terms};
+use crate::vocabulary::{KeyCheck, Terms};
 
 /// Of what is kept, in all engines: another one is a newer program's.
 pub const VERSION: u32 = 1;
@@ -89,7 +91,7 @@ impl NodeRecord {
             held,
             contested,
             acquired: start.wrapping_sub(base36::number(part()?)?),
-            past: Past {
+            past: HistoryLink {
                 count: base36::number(part()?)?,
                 end: start.wrapping_sub(base36::number(part()?)?),
                 hash: base36::long(part()?)?,
@@ -135,13 +137,13 @@ impl NamespaceRecord {
                 origin: hex(part()?)?,
                 writes: number(part()?)?,
                 quarantine: 0,
-                reason: Reason::default(),
+                reason: QuarantineReason::default(),
                 fingerprint: String::new(),
             };
             let (quarantine, reason) = part()?.split_once('-').unwrap_or_default();
             let record = Self {
                 quarantine: number(quarantine)?,
-                reason: Reason::from_text(reason)?,
+                reason: QuarantineReason::from_text(reason)?,
                 fingerprint: part()?.to_owned(),
                 ..record
             };
@@ -158,7 +160,7 @@ const ASKED: &str = "a";
 const REOPENED: &str = "d";
 const DROPPED: &str = "x";
 
-impl Reason {
+impl QuarantineReason {
     fn to_text(self) -> String {
         let cause = match (self.is_dropped, self.cause) {
             (true, _) => DROPPED,
@@ -285,8 +287,8 @@ impl Terms {
             [timestamp, node_id, sequence].map(|field| format!("{}@{}", field.bits, field.shift));
         let seal = match self.seal {
             None => "unknown".to_owned(),
-            Some(Seal::Plain) => "plain".to_owned(),
-            Some(Seal::Key(check)) => format!("{check:08x}"),
+            Some(KeyCheck::Plain) => "plain".to_owned(),
+            Some(KeyCheck::Key(check)) => format!("{check:08x}"),
         };
         format!(
             "{},{epoch_unix_ms},{tick_ms},{},{seal}",
@@ -312,8 +314,8 @@ impl Terms {
             max_ttl_ms: Some(number(part()?)?),
             seal: match part()? {
                 "unknown" => None,
-                "plain" => Some(Seal::Plain),
-                check => Some(Seal::Key(u32::from_str_radix(check, 16).ok()?)),
+                "plain" => Some(KeyCheck::Plain),
+                check => Some(KeyCheck::Key(u32::from_str_radix(check, 16).ok()?)),
             },
         })
     }
@@ -353,7 +355,7 @@ mod tests {
             held: true,
             contested: false,
             acquired: 0,
-            past: Past {
+            past: HistoryLink {
                 count: 6,
                 end: 1,
                 hash: u128::MAX,
@@ -387,8 +389,8 @@ mod tests {
     #[test]
     fn a_namespace_s_record_is_read_as_it_was_written() {
         for (spec, seal) in [
-            (Randflake::SPEC, Some(Seal::Key(1))),
-            (Sonyflake::SPEC, Some(Seal::Plain)),
+            (Randflake::SPEC, Some(KeyCheck::Key(1))),
+            (Sonyflake::SPEC, Some(KeyCheck::Plain)),
             (Sonyflake::SPEC, None),
         ] {
             let record = NamespaceRecord {
@@ -400,7 +402,7 @@ mod tests {
                 origin: 1,
                 writes: 2,
                 quarantine: 3,
-                reason: Reason {
+                reason: QuarantineReason {
                     since: 2,
                     cause: QuarantineCause::Dropped,
                     is_dropped: seal.is_none(),

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{NamespaceRecord, NodeRecord, Seen};
+use super::{NamespaceRecord, NodeRecord, Observed};
 
 /// What to read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Wanted<'a> {
     /// The first and the last node id that may be among these; all if there is none.
     pub within: Option<(u32, u32)>,
     /// What this process has seen, so that it does not follow a hint to a node id that it has leased itself meanwhile.
-    pub seen: Option<&'a Seen>,
+    pub seen: Option<&'a Observed>,
 }
 
 /// A namespace as an engine has it, at one moment.

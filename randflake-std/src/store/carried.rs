@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use crate::clock::Monotonic;
-use crate::rules::Expected;
+use crate::clock::MonotonicTime;
+use crate::rules::ClockWindow;
 
 /// By how much a store's clock may differ from what is expected of it before it counts as having leapt: what a server
 /// that slews its clock, and two clocks that drift, do between two renewals.
@@ -50,7 +50,7 @@ impl Machine {
     pub(super) fn steady(&self) -> Duration {
         match &self.steady {
             Some(clock) => clock.now().unwrap_or_default(),
-            None => Duration::from_nanos(Monotonic::exact().nanos()),
+            None => Duration::from_nanos(MonotonicTime::exact().nanos()),
         }
     }
 }
@@ -110,8 +110,8 @@ impl Carried {
     }
 
     /// What it must show in another answer, to a request sent and received at these times, unless it leapt.
-    pub(super) fn expected(&self, sent: Duration, received: Duration) -> Expected {
-        Expected {
+    pub(super) fn expected(&self, sent: Duration, received: Duration) -> ClockWindow {
+        ClockWindow {
             least: self.at(sent).saturating_sub(LEAP),
             most: self.store + received.saturating_sub(self.sent) + LEAP,
         }
@@ -128,7 +128,7 @@ impl Carried {
     }
 
     /// What it may show without being compared anew.
-    pub(super) fn near(&self, sent: Duration, received: Duration) -> Expected {
-        Expected::of_machine(self.compared.at(sent), self.compared.at(received))
+    pub(super) fn near(&self, sent: Duration, received: Duration) -> ClockWindow {
+        ClockWindow::of_machine(self.compared.at(sent), self.compared.at(received))
     }
 }

@@ -33,7 +33,7 @@ pub use self::namespace::{ASSUMED_MAX_TTL, DEFAULT_MAX_TTL, Namespace, Namespace
 pub use self::namespace_list::NamespaceList;
 pub use self::presented::{LastWrite, PresentedGrant, PresentedRenewal, RequestId};
 pub use self::quarantine::{Quarantine, QuarantineCause};
-pub use self::terms::{Seal, Terms};
+pub use self::terms::{KeyCheck, Terms};
 pub use self::token::Token;
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.

@@ -7,7 +7,7 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, LayoutSpec};
 
 use super::MAX_SKEW;
-use super::{Seal, Terms};
+use super::{KeyCheck, Terms};
 
 /// The longest TTL that a namespace allows unless it is set: 60 s, or three ticks of the layout where these are longer.
 pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(60);
@@ -159,7 +159,7 @@ impl Namespace {
     }
 
     /// Whether ids are plain or under which key.
-    pub(crate) fn set_seal(&mut self, seal: Seal) {
+    pub(crate) fn set_seal(&mut self, seal: KeyCheck) {
         self.terms.seal = Some(seal);
     }
 

@@ -17,7 +17,7 @@ pub struct Terms {
     pub spec: LayoutSpec,
     /// Plain or encrypted, and under which key; `None` from one who has no key, as a server that leases for
     /// devices.
-    pub seal: Option<Seal>,
+    pub seal: Option<KeyCheck>,
     /// The longest TTL of any lease, in milliseconds; `None` from one who names none. To lease that means
     /// [`DEFAULT_MAX_TTL`]; whoever leases nothing takes what is stored.
     pub max_ttl_ms: Option<u64>,
@@ -25,14 +25,14 @@ pub struct Terms {
 
 /// How raw ids become public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Seal {
+pub enum KeyCheck {
     /// Not at all.
     Plain,
     /// Encrypted, under the key of this check value.
     Key(u32),
 }
 
-impl Seal {
+impl KeyCheck {
     /// The seal of a permutation.
     ///
     /// A key's check value is 32 bits of a block that is encrypted under another key, which is made of two
@@ -130,8 +130,8 @@ impl Terms {
                 fields.epoch_unix_ms
             )),
             self.seal.map(|seal| match seal {
-                Seal::Plain => "plain ids".to_owned(),
-                Seal::Key(check) => format!("the secret of check value {check:08x}"),
+                KeyCheck::Plain => "plain ids".to_owned(),
+                KeyCheck::Key(check) => format!("the secret of check value {check:08x}"),
             }),
             self.max_ttl_ms
                 .map(|ms| format!("longest TTL {}", span(Duration::from_millis(ms)))),

@@ -13,7 +13,7 @@ use randflake_core::{AnyLayout, Permutation};
 use super::demand::Demand;
 use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
 use super::issuer::Issuer;
-use super::keeper::{Holding, Keeper, failure_pause};
+use super::keeper::{Holding, LeaseKeeper, failure_pause};
 use super::slots::Slot;
 use crate::clock::is_coarse;
 use crate::observability::{events, metrics};
@@ -77,7 +77,7 @@ impl Scale {
     }
 }
 
-impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     /// Looks at the load of an elastic handle, and takes or gives back what it asks for.
     pub(super) fn scale(&mut self) {
         let Some(mut scale) = self.scale.take() else {

@@ -56,7 +56,7 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{NamespaceRecord, NodeRecord, Past, Reason};
+    use crate::rules::{HistoryLink, NamespaceRecord, NodeRecord, Reason};
     use crate::store::locked;
     use crate::vocabulary::QuarantineCause;
     use crate::vocabulary::Token;
@@ -91,7 +91,7 @@ mod tests {
             held: true,
             contested: true,
             acquired: 0,
-            past: Past {
+            past: HistoryLink {
                 // One each microsecond for nine years.
                 count: 1 << 48,
                 end: 0,

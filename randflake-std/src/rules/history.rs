@@ -13,7 +13,7 @@ pub(crate) const KEPT: u64 = 1 << u16::BITS;
 
 /// The leases of a node id before one of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct HistoryLink {
     /// How many there were.
     pub count: u64,
     /// The end of the last one; 0 if there was none.
@@ -22,7 +22,7 @@ pub struct Past {
     pub hash: u128,
 }
 
-impl Past {
+impl HistoryLink {
     /// That of a lease which follows on another.
     #[must_use]
     pub fn behind(former: &NodeRecord) -> Self {
@@ -47,7 +47,7 @@ pub(crate) fn hash(node_id: u32, text: &str) -> u128 {
 
 /// Where a lease is kept that had so many before it.
 pub(crate) fn key(node_id: u32, count: u64) -> Key {
-    Key::Past(node_id, place(count))
+    Key::History(node_id, place(count))
 }
 
 pub(crate) fn place(count: u64) -> u16 {

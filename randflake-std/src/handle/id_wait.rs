@@ -6,12 +6,12 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, GenerateError, Permutation};
 
 use super::demand::Demand;
-use super::phase::{Deadline, Phase};
-use super::shared::Shared;
+use super::phase::{Deadline, HandlePhase};
+use super::shared::SharedHandle;
 
 /// Tries until it succeeds, waiting can no longer help, or the limit is reached.
-pub(super) struct Retry<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> {
-    shared: &'a Shared<L, P>,
+pub(super) struct IdWait<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+    shared: &'a SharedHandle<L, P>,
     deadline: Deadline,
 }
 
@@ -24,13 +24,13 @@ pub(super) struct Pause {
 
 impl Pause {
     /// Whether something has changed that ends it early.
-    pub(super) fn is_over(&self, phase: &Phase) -> bool {
+    pub(super) fn is_over(&self, phase: &HandlePhase) -> bool {
         phase.closing || phase.replaced != self.replaced
     }
 }
 
-impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> Retry<'a, L, P> {
-    pub(super) fn new(shared: &'a Shared<L, P>, limit: Duration) -> Self {
+impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> {
+    pub(super) fn new(shared: &'a SharedHandle<L, P>, limit: Duration) -> Self {
         Self {
             shared,
             deadline: Deadline::after(limit),

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Change, NamespaceRecord, Reason, Seen, StoreTime, View};
+use super::{Change, NamespaceRecord, Observed, QuarantineReason, StoreTime, View};
 use crate::date::span;
 use crate::vocabulary::Terms;
 use crate::vocabulary::{
@@ -11,13 +11,13 @@ use crate::vocabulary::{
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking<'a> {
+pub struct Caller<'a> {
     /// What the namespace means to them.
     pub terms: &'a Terms,
     /// What this process has seen.
-    pub seen: &'a Seen,
+    pub seen: &'a Observed,
     /// What the store's clock must show; none in simulations.
-    pub clock: Option<Expected>,
+    pub clock: Option<ClockWindow>,
     /// Two numbers that nobody else has, also no copy of this process: the origin of a record, and the nonce of a
     /// write.
     pub fresh: (u64, u64),
@@ -25,14 +25,14 @@ pub struct Asking<'a> {
 
 /// Between which times a store's clock must be.
 #[derive(Clone, Copy, Debug)]
-pub struct Expected {
+pub struct ClockWindow {
     /// The first.
     pub least: Duration,
     /// The last.
     pub most: Duration,
 }
 
-impl Expected {
+impl ClockWindow {
     /// By this machine's clock, which showed these times before and after the read, in either order: however long the
     /// request took, it was read in between.
     #[must_use]
@@ -64,7 +64,7 @@ impl Expected {
 
 /// A namespace as it should be.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct NamespaceState {
     /// The store's clock.
     pub now: StoreTime,
     /// Its record, with what follows from the view.
@@ -73,7 +73,7 @@ pub struct Standing {
     is_changed: bool,
 }
 
-impl Standing {
+impl NamespaceState {
     /// The namespace of a view, for one who looks, releases or administers: a longest TTL that they do not name is the
     /// stored one.
     ///
@@ -84,7 +84,7 @@ impl Standing {
     ///
     /// Nothing may be written then: the engine loses what it answers, the clocks of store and machine differ by more
     /// than [`MAX_SKEW`], the namespace means something else.
-    pub fn of(view: &View, asking: &Asking<'_>) -> Result<Self, StoreError> {
+    pub fn of(view: &View, asking: &Caller<'_>) -> Result<Self, StoreError> {
         Self::under(view, asking, asking.terms)
     }
 
@@ -93,15 +93,15 @@ impl Standing {
     ///
     /// # Errors
     ///
-    /// As for [`of`](Standing::of); and [`StoreError::Dropped`]: only a person opens a namespace again, by
+    /// As for [`of`](NamespaceState::of); and [`StoreError::Dropped`]: only a person opens a namespace again, by
     /// [`reopen`](super::reopen).
-    pub fn of_a_holder(view: &View, asking: &Asking<'_>) -> Result<Self, StoreError> {
+    pub fn of_a_holder(view: &View, asking: &Caller<'_>) -> Result<Self, StoreError> {
         let standing = Self::under(view, asking, &asking.terms.of_a_holder())?;
         standing.check_dropped()?;
         Ok(standing)
     }
 
-    fn under(view: &View, asking: &Asking<'_>, terms: &Terms) -> Result<Self, StoreError> {
+    fn under(view: &View, asking: &Caller<'_>, terms: &Terms) -> Result<Self, StoreError> {
         if let Some(fault) = &view.continuity.fault {
             return Err(StoreError::unusable(fault.clone()));
         }
@@ -121,7 +121,7 @@ impl Standing {
                     origin: asking.fresh.0,
                     writes: 0,
                     quarantine: 0,
-                    reason: Reason::default(),
+                    reason: QuarantineReason::default(),
                     fingerprint: view.continuity.fingerprint.clone(),
                 },
             },
@@ -196,7 +196,7 @@ impl Standing {
 
     /// Nothing is granted until all is over that may have been granted up to now and forgotten: also by a clock
     /// that differed from the true one, as this one may the other way.
-    pub fn quarantine(&mut self, view: &View, seen: &Seen, cause: QuarantineCause) {
+    pub fn quarantine(&mut self, view: &View, seen: &Observed, cause: QuarantineCause) {
         let terms = &self.record.terms;
         let before = self.before.as_ref();
         let longest = match before.filter(|record| !record.reason.is_dropped) {

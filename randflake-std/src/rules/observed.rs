@@ -6,27 +6,27 @@ use super::{NamespaceRecord, NodeRecord};
 
 /// What this process has seen.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Observed {
     /// The namespace's record.
-    namespace: Option<SeenNamespace>,
+    namespace: Option<ObservedNamespace>,
     /// It had a lease.
     has_leased: bool,
     /// For each node id that it had: the end of the last lease, cut where it was released.
     ends: BTreeMap<u32, u64>,
     /// The leases are those of others, who tell of them.
-    is_for_others: bool,
+    is_proxy: bool,
 }
 
 /// What a process remembers of a namespace's record.
 #[derive(Clone, Copy, Debug)]
-struct SeenNamespace {
+struct ObservedNamespace {
     origin: u64,
     writes: u64,
     /// The first tick after the quarantine.
     quarantine: u64,
 }
 
-impl Seen {
+impl Observed {
     /// Whether the record is one that this process cannot find after what it has seen.
     #[must_use]
     pub fn contradicts(&self, record: Option<&NamespaceRecord>) -> bool {
@@ -48,7 +48,7 @@ impl Seen {
     #[must_use]
     pub fn misses(&self, record: Option<&NamespaceRecord>) -> bool {
         let is_another =
-            |seen: SeenNamespace| record.is_none_or(|record| record.origin != seen.origin);
+            |seen: ObservedNamespace| record.is_none_or(|record| record.origin != seen.origin);
         self.namespace.is_some_and(is_another)
     }
 
@@ -80,19 +80,19 @@ impl Seen {
     }
 
     /// The ends of leases are not noted from now on: they are those of others, who go to other servers, too.
-    pub fn serve_others(&mut self) {
-        self.is_for_others = true;
+    pub fn act_as_proxy(&mut self) {
+        self.is_proxy = true;
     }
 
     /// Whether what is known of leases is what others tell, which may be wrong.
     #[must_use]
-    pub fn is_for_others(&self) -> bool {
-        self.is_for_others
+    pub fn is_proxy(&self) -> bool {
+        self.is_proxy
     }
 
     /// Notes the namespace's record as it is now.
     pub fn note_namespace(&mut self, record: &NamespaceRecord) {
-        self.namespace = Some(SeenNamespace {
+        self.namespace = Some(ObservedNamespace {
             origin: record.origin,
             writes: record.writes,
             quarantine: record.quarantine,
@@ -102,7 +102,7 @@ impl Seen {
     /// Notes a lease of this process as it was written.
     pub fn note(&mut self, record: &NodeRecord) {
         self.has_leased = true;
-        if !self.is_for_others {
+        if !self.is_proxy {
             self.ends.insert(record.node_id, record.end);
         }
     }
