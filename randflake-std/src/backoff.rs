@@ -74,7 +74,7 @@ impl Backoff {
             Retry::Later(Some(latest)) => (Some(latest.max(FIRST_PAUSE)), left),
             Retry::Never => return None,
         };
-        let pause = backoff
+        let pause = doubled
             .min(LONGEST_PAUSE)
             .min(latest.unwrap_or(Duration::MAX));
         (!most.is_zero()).then(|| with_jitter(pause).min(most))

@@ -19,7 +19,7 @@ pub(super) fn monotonic_coarse_ns() -> u64 {
 
 #[inline]
 pub(super) fn monotonic_exact_ns() -> u64 {
-    monotonic_ns(ClockId::MonotonicTime)
+    monotonic_ns(ClockId::Monotonic)
 }
 
 /// Counts from the machine's start, so it is never negative and fits for 584 years.

@@ -110,7 +110,7 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
         );
         let shared = Arc::new(shared);
         let keeper = SegmentKeeper::new(Arc::clone(&shared), self.store, length);
-        let thread = thread::SegmentsBuilder::new()
+        let thread = thread::Builder::new()
             .name("randflake-segments".to_owned())
             .spawn(move || keeper.run())
             .map_err(SegmentsBuildError::Thread)?;

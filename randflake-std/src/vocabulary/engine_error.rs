@@ -5,7 +5,7 @@ use core::fmt::{self, Display, Formatter};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::private_file::{Reason, Refusal};
+use crate::private_file::{FileRefusal, RefusalReason};
 
 /// Why an engine did not read or write: a message for people, a [kind](EngineError::kind) for programs, and the
 /// engine's own error as the [source](Error::source).
@@ -74,11 +74,11 @@ impl EngineError {
 }
 
 /// A file or directory that fails, or does not fulfil the rule of whom it may belong to.
-impl From<Refusal> for EngineError {
-    fn from(refusal: Refusal) -> Self {
+impl From<FileRefusal> for EngineError {
+    fn from(refusal: FileRefusal) -> Self {
         use ErrorKind as Kind;
         let sentence = refusal.to_string();
-        let Reason::Io(error) = refusal.reason else {
+        let RefusalReason::Io(error) = refusal.reason else {
             return Self::unusable(sentence);
         };
         let made = match error.kind() {

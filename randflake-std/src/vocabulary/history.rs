@@ -65,7 +65,7 @@ pub struct Gap {
 #[non_exhaustive]
 pub enum Explanation {
     /// This lease: an id of that node id and tick was issued under it, unless somebody else knows the secret.
-    HeldLease(PastLease),
+    Held(PastLease),
     /// Nobody: an id that says so was made under another secret or layout, in another namespace, or not by randflake.
     Nobody,
     /// Nobody yet: the tick is ahead of the store's clock, by more than clocks may differ.
@@ -109,8 +109,8 @@ impl Explanation {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::HeldLease(lease) if lease.record.contested => "contested",
-            Self::HeldLease(_) => "held",
+            Self::Held(lease) if lease.record.contested => "contested",
+            Self::Held(_) => "held",
             Self::Nobody => "nobody",
             Self::Ahead => "ahead",
             Self::Unknown { .. } => "unknown",
@@ -122,10 +122,10 @@ impl Explanation {
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::HeldLease(lease) if lease.record.contested => {
+            Self::Held(lease) if lease.record.contested => {
                 "a copy of the holder had the same lease: both may have issued the id"
             }
-            Self::HeldLease(_) => {
+            Self::Held(_) => {
                 "issued under this lease, once: a second row with the id is a repeated or replayed insert"
             }
             Self::Nobody => {
@@ -191,7 +191,7 @@ impl NodeHistory {
         // Released in the tick of its start, a lease is empty, and the one before it ended no later.
         let last = later.checked_sub(1).map(|last| &self.leases[last]);
         if let Some(lease) = last.filter(|lease| tick < lease.record.grant.end) {
-            return Explanation::HeldLease(lease.clone());
+            return Explanation::Held(lease.clone());
         }
         if is_ahead {
             return Explanation::Ahead;
@@ -277,7 +277,7 @@ impl History {
         let mut live = 0;
         for node_id in self.node_ids.keys() {
             match self.explain(*node_id, tick) {
-                Explanation::HeldLease(_) => live += 1,
+                Explanation::Held(_) => live += 1,
                 Explanation::Nobody | Explanation::Ahead => {}
                 Explanation::Unknown { .. } => return None,
             }
