@@ -56,7 +56,7 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{HistoryLink, NamespaceRecord, NodeRecord, Reason};
+    use crate::rules::{HistoryLink, NamespaceRecord, NodeRecord, QuarantineReason};
     use crate::store::locked;
     use crate::vocabulary::QuarantineCause;
     use crate::vocabulary::Token;
@@ -72,7 +72,7 @@ mod tests {
             origin: u64::MAX,
             writes: u64::MAX,
             quarantine: u64::MAX,
-            reason: Reason {
+            reason: QuarantineReason {
                 since: u64::MAX,
                 cause: QuarantineCause::Dropped,
                 is_dropped: true,
