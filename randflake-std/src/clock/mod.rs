@@ -1,4 +1,4 @@
-//! The clocks of a server.
+//! Clocks for servers: the system clock, and one anchored to the clock of a store.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -41,14 +41,13 @@ impl Clock for ExactSystemClock {
     }
 }
 
-/// `None` before 1970.
+/// Unix time by the exact wall clock; `None` before 1970.
 #[inline]
 pub(crate) fn wall_exact() -> Option<Duration> {
     SystemTime::now().duration_since(UNIX_EPOCH).ok()
 }
 
-/// A reading of the machine's monotonic clock, in nanoseconds from a point that only this process
-/// knows.
+/// A reading of the monotonic clock, in nanoseconds from a point that only this process knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MonotonicTime(u64);
 
@@ -57,7 +56,7 @@ impl MonotonicTime {
         Self(os::monotonic_exact_ns())
     }
 
-    /// Since that point.
+    /// Nanoseconds since that point.
     pub(crate) fn nanos(self) -> u64 {
         self.0
     }
@@ -67,7 +66,7 @@ impl MonotonicTime {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// Never ahead of an exact reading, and behind by some milliseconds where that is much cheaper.
+    /// Reads the coarse clock: never ahead of the exact one, some milliseconds behind where that is much cheaper.
     #[inline]
     fn coarse() -> Self {
         Self(os::monotonic_coarse_ns())
@@ -80,13 +79,13 @@ pub(crate) fn is_coarse(layout: impl AnyLayout) -> bool {
     layout.spec().tick_ms() >= 1_000
 }
 
-/// The store's time, carried on by this machine's monotonic clock: jumps of the local wall clock have
-/// no effect, and it never goes back.
+/// The time of the store, extrapolated by the local monotonic clock: steps of the local wall clock have no effect,
+/// and it never goes back.
 ///
-/// Where a tick is long it is read coarsely, so it is up to some milliseconds late: good enough to
-/// say that a tick has ids, and too late to say that it has none.
+/// For long ticks it reads the coarse clock, so it may be some milliseconds late: precise enough to say that a tick
+/// has ids, not to say that it has none.
 ///
-/// After a suspend it is behind until the next renewal. Ids carry old times then, of their own lease.
+/// After a suspend it is behind until the next renewal. Ids then have old times, within their own lease.
 #[derive(Debug)]
 pub(crate) struct AnchoredClock<L> {
     /// Unix time minus monotonic time in nanoseconds; it only grows.
@@ -95,8 +94,9 @@ pub(crate) struct AnchoredClock<L> {
 }
 
 impl<L: AnyLayout> AnchoredClock<L> {
-    /// The clock of a store that answered `unix` to a request sent at `sent`. It is ahead of the
-    /// store's by at most the time that the request took, so a lease ends here no later than there.
+    /// Creates the clock of a store that answered `unix` to a request sent at `sent`. It assumes that the answer
+    /// took no time, so it is ahead of the store by at most the request time, and a lease ends here no later than
+    /// there.
     pub(crate) fn new(layout: L, unix: Duration, sent: MonotonicTime) -> Self {
         let clock = Self {
             offset_ns: AtomicU64::new(0),
@@ -106,7 +106,7 @@ impl<L: AnyLayout> AnchoredClock<L> {
         clock
     }
 
-    /// Moves the clock ahead if the store's answer says so.
+    /// Moves the clock ahead to a later answer of the store, never back.
     pub(crate) fn anchor(&self, unix: Duration, sent: MonotonicTime) {
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
         let offset_ns = unix_ns.saturating_sub(sent.0);

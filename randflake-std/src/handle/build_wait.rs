@@ -17,15 +17,15 @@ type Tell = Box<dyn FnMut(&StoreError, Duration) + Send>;
 #[derive(Default)]
 pub(super) struct BuildWait {
     pub(super) limit: Duration,
-    /// Is told why, and for how long at most.
+    /// Called with the reason and the longest wait left.
     pub(super) tell: Option<Tell>,
 }
 
-/// Disconnected once nobody wants the handle any more.
+/// Channel that is disconnected when the caller drops the build.
 pub(super) type Cancellation = Receiver<Infallible>;
 
 impl BuildWait {
-    /// The first acquire.
+    /// Makes the first acquire, retrying within the limit.
     pub(super) fn acquire(
         mut self,
         client: &mut StoreClient,
@@ -43,7 +43,7 @@ impl BuildWait {
             let Some(pause) = backoff.pause(retry) else {
                 return Err(self.failed(retry, error, backoff.spent()));
             };
-            // Once for each reason: a store may come back, and be full.
+            // Reported once per reason: a store may come back and be full.
             if !self.limit.is_zero() && last_message.replace(error.kind()) != Some(error.kind()) {
                 self.tell(client.namespace(), &error, backoff.left());
             }

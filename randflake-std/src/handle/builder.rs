@@ -1,4 +1,4 @@
-//! How a handle is made.
+//! Builder of handles.
 
 use core::time::Duration;
 use std::sync::{Arc, mpsc};
@@ -25,11 +25,11 @@ pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
 /// The maximum tolerance of a handle, in milliseconds: no id's time is further ahead.
 pub const MAX_TOLERANCE_MS: u64 = 5_000;
 
-/// A lease shorter than a second, or than three ticks, would end between two renewals.
+/// Shortest TTL: a shorter lease could end between two renewals.
 const MIN_TTL: Duration = Duration::from_secs(1);
 const MIN_TTL_TICKS: u64 = 3;
 
-/// Makes a [`Handle`]: see [`Handle::builder`].
+/// Configures and builds a [`Handle`]: see [`Handle::builder`].
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `build`"]
 pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> {
@@ -242,10 +242,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self.build_while(&asked)
     }
 
-    /// [`build`](Builder::build), until nobody wants the handle any more.
+    /// [`build`](Builder::build), which stops when the caller cancels.
     pub(super) fn build_while(mut self, asked: &Cancellation) -> Result<Handle<L, P>, BuildError> {
         self.check()?;
-        // First of all: a lease that nobody keeps would be held until it expires.
+        // Checked first: a lease without a keeper would stay taken until it expires.
         let (keeper, received) = mpsc::channel::<LeaseKeeper<L, P>>();
         thread::Builder::new()
             .name("randflake-keeper".to_owned())

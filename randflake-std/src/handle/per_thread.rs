@@ -1,4 +1,4 @@
-//! A value for each thread and owner, which ends with the thread or the owner, whichever is first.
+//! Per-thread values of an owner, dropped with the thread or the owner, whichever ends first.
 //!
 //! The crate `thread_local` keeps a thread's value for the next thread instead, and panics where a thread that ends
 //! asks for one.
@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::blocks::ThreadBlock;
 use crate::fork_guard::ForkGuard;
 
-/// The values of an owner.
+/// The per-thread values of one owner.
 #[derive(Debug)]
 pub(super) struct PerThread {
-    /// Never another owner's, also after this one has ended.
+    /// Number of the owner, never reused.
     number: u64,
     values: Arc<Values>,
 }
@@ -51,7 +51,7 @@ impl PerThread {
         }
     }
 
-    /// This thread's value; `None` if it has none.
+    /// The value of this thread, if it has one.
     #[inline]
     pub(super) fn get(&self) -> Option<&RefCell<ThreadBlock>> {
         let (last, value) = LAST.get();
@@ -66,8 +66,8 @@ impl PerThread {
         Some(unsafe { value.as_ref() })
     }
 
-    /// Gives this thread a value, if it has none; not while it ends, nor to the handler of a signal that interrupts it
-    /// here.
+    /// Inserts a value for this thread if it has none; does nothing while the thread ends, or in a signal handler
+    /// that interrupts this function.
     #[cold]
     pub(super) fn insert(&self, value: ThreadBlock) {
         // An error is a thread that ends.
@@ -89,7 +89,7 @@ impl Values {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Frees the value of a thread that ends.
+    /// Removes and frees the value of a thread that ends.
     fn remove(&self, value: BlockPointer) {
         // In a forked child the lock may be that of a thread which is not there.
         if self.fork_guard.is_in_child() {
@@ -117,12 +117,13 @@ impl Drop for Values {
 }
 
 thread_local! {
-    /// The value that was found last, and its owner's number. It needs no drop, so looking costs as little as it can.
+    /// The value found last, with the number of its owner. It needs no destructor, so the lookup is as cheap as
+    /// possible.
     static LAST: Cell<(u64, BlockPointer)> = const { Cell::new((0, NonNull::dangling())) };
     static ALL: ValuesOfThread = const { ValuesOfThread(RefCell::new(Vec::new())) };
 }
 
-/// A thread's values, of all owners.
+/// All values of a thread.
 struct ValuesOfThread(RefCell<Vec<(u64, BlockPointer, Weak<Values>)>>);
 
 #[cold]
