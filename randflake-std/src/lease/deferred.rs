@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
     History, LeaseStore, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
-    RequestId, StoreError,
+    RequestId, StoreError, Upgrade,
 };
 use crate::ledger::{Loss, Seal};
 
@@ -215,6 +215,14 @@ where
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
         self.store()?.reopen_namespace()
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        self.store()?.upgrade_namespace(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        self.store()?.version()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

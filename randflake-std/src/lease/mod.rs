@@ -48,6 +48,7 @@ mod store;
 #[cfg(feature = "ticket")]
 mod ticket;
 mod token;
+mod upgrade;
 pub(crate) mod url;
 mod volume;
 
@@ -104,6 +105,7 @@ pub use store::LeaseStore;
 #[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
+pub use upgrade::Upgrade;
 #[doc(hidden)] // For the command line tool.
 pub use url::StoreUrl;
 #[doc(hidden)]

@@ -1,7 +1,8 @@
 //! Counters: numbers that are handed out in segments, each once. They need no layout and no clock.
 
 use super::fresh::fresh;
-use super::{Committed, Continuity, Engine, Ledger};
+use super::text::{self, Fields, Line};
+use super::{Committed, Continuity, Engine, Form, Ledger};
 use crate::lease::EngineError;
 use crate::segment::{CounterError, CounterStatus, Segment, SegmentStore};
 
@@ -18,6 +19,34 @@ pub struct CounterRecord {
     /// Of the write, which no other shares: two that reserve as many numbers would write the same, and could not
     /// tell whose it was.
     pub nonce: u64,
+    /// Versions and tail of this record.
+    pub form: Form,
+}
+
+impl CounterRecord {
+    /// The record.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let line = Line::of(&self.form).number(self.next).number(self.nonce);
+        line.text(&self.vouched).end()
+    }
+
+    /// The record of a text, for a program that knows a version.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says what it is instead.
+    pub fn from_text(text: &str, known: u8) -> Result<Self, String> {
+        let record = |fields: &mut Fields<'_>| {
+            Some(Self {
+                next: fields.number()?,
+                nonce: fields.number()?,
+                vouched: fields.text()?,
+                form: fields.form(),
+            })
+        };
+        text::read(text, known, record, Self::to_text)
+    }
 }
 
 /// What an engine has read of a counter.
@@ -83,10 +112,12 @@ impl<E: Engine> Ledger<E> {
             let (next, answer) = checked.inspect_err(|_| self.records.engine.abandon())?;
             let vouched = view.continuity.fingerprint;
             let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
+            let before = view.record.as_ref();
             let after = CounterRecord {
                 next,
                 vouched,
                 nonce,
+                form: before.map_or_else(Form::default, |before| before.form.clone()),
             };
             let committed = self.records.commit_counter(view.record.as_ref(), &after)?;
             if committed != Committed::Stale {
@@ -121,5 +152,28 @@ impl<E: Engine> SegmentStore for Ledger<E> {
             let next = status(view).next.max(number);
             Ok((next, next))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::VERSION;
+
+    #[test]
+    fn a_counter_is_read_as_it_was_written() {
+        let record = CounterRecord {
+            next: u64::MAX,
+            vouched: "run:42".to_owned(),
+            nonce: 7,
+            form: Form {
+                tail: ":later".to_owned(),
+                ..Form::default()
+            },
+        };
+        let text = record.to_text();
+        assert_eq!(CounterRecord::from_text(&text, VERSION), Ok(record));
+        let refused = |text| CounterRecord::from_text(text, VERSION).unwrap_err();
+        assert_eq!(refused("11:1:7:run"), "it is damaged");
     }
 }

@@ -1,7 +1,10 @@
 //! Devices: whose each is, and the counter of its last ticket.
 
 use super::fresh::fresh;
-use super::{Before, Committed, Engine, Entry, Key, Keys, Ledger, Reading, Write};
+use super::text::{self, Fields, Line};
+use super::{
+    Before, Committed, Engine, Entry, Form, Key, Keys, Ledger, NamespaceRecord, Reading, Write,
+};
 use crate::lease::device::{MAX_COUNTER, MAX_COUNTER_STEP, MAX_OWNER};
 use crate::lease::{Device, DeviceError, DeviceRequest, EngineError, StoreError};
 
@@ -16,6 +19,43 @@ pub struct DeviceRecord {
     /// Of the write, which no other shares: two that take the same counter would write the same, and could not tell whose
     /// it was.
     pub nonce: u64,
+    /// Versions and tail of this record.
+    pub form: Form,
+}
+
+impl DeviceRecord {
+    /// The record.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Device {
+            owner,
+            last_counter,
+        } = &self.device;
+        let line = Line::of(&self.form).number(*last_counter);
+        line.number(self.nonce).text(owner).end()
+    }
+
+    /// The record of a text, for a program that knows a version.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says what it is instead.
+    pub fn from_text(text: &str, known: u8) -> Result<Self, String> {
+        let record = |fields: &mut Fields<'_>| {
+            let last_counter = fields.number()?;
+            let nonce = fields.number()?;
+            let owner = fields.text()?;
+            Some(Self {
+                device: Device {
+                    owner,
+                    last_counter,
+                },
+                nonce,
+                form: fields.form(),
+            })
+        };
+        text::read(text, known, record, Self::to_text)
+    }
 }
 
 /// What becomes of a device, by what its record says.
@@ -102,7 +142,12 @@ impl<E: Engine> Ledger<E> {
                 return Ok(device);
             }
             let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
-            let after = DeviceRecord { device, nonce };
+            let form = before.as_ref().map(|record| record.form.clone());
+            let after = DeviceRecord {
+                device,
+                nonce,
+                form: form.unwrap_or_default(),
+            };
             let committed = self.records.engine.write(&Write {
                 fingerprint,
                 entries: vec![
@@ -145,11 +190,20 @@ impl<E: Engine> Ledger<E> {
                 self.records.namespace.name()
             ))),
             (None, Some(namespace)) => {
+                let known = self.records.knows;
+                let name = self.records.namespace.name();
                 let record = texts.remove(&Key::Device(device_id));
-                let record = record.map(|text| DeviceRecord::from_text(&text));
-                match record.transpose() {
-                    Ok(record) => Ok((namespace, record, continuity.fingerprint)),
-                    Err(why) => Err(EngineError::unusable(format!(
+                let record = record.map(|text| DeviceRecord::from_text(&text, known));
+                // Whoever may not read the namespace's record writes nothing in it.
+                match (
+                    NamespaceRecord::from_text(&namespace, known),
+                    record.transpose(),
+                ) {
+                    (Ok(_), Ok(record)) => Ok((namespace, record, continuity.fingerprint)),
+                    (Err(why), _) => Err(EngineError::unusable(format!(
+                        "{place}: the namespace {name:?}: {why}"
+                    ))),
+                    (_, Err(why)) => Err(EngineError::unusable(format!(
                         "{place}: device {device_id:016x}: {why}"
                     ))),
                 }
@@ -162,6 +216,7 @@ impl<E: Engine> Ledger<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::VERSION;
 
     fn known(last_counter: u32) -> Device {
         Device {
@@ -236,16 +291,20 @@ mod tests {
                     last_counter: 1_005,
                 },
                 nonce: 7,
+                form: Form::default(),
             };
-            assert_eq!(DeviceRecord::from_text(&record.to_text()), Ok(record));
+            let text = record.to_text();
+            assert_eq!(DeviceRecord::from_text(&text, VERSION), Ok(record));
         }
         for wrong in [
             "",
-            "1:7",
-            "1:x:0000000000000007:a",
-            "1:07:0000000000000007:a",
+            "11:7",
+            "11:-:7:1:a",
+            "11:07:7:1:a",
+            "11:7:7:2:a",
+            "11:7:7:1:ab",
         ] {
-            assert!(DeviceRecord::from_text(wrong).is_err(), "{wrong}");
+            assert!(DeviceRecord::from_text(wrong, VERSION).is_err(), "{wrong}");
         }
     }
 }

@@ -32,6 +32,7 @@ mod standing;
 mod store_time;
 mod terms;
 mod text;
+mod upgrade;
 mod view;
 
 pub use acquire::{Acquire, acquire};
@@ -46,7 +47,7 @@ pub use past::Past;
 pub use quarantine::{
     create, drop_namespace, end_quarantine, override_quarantine, quarantine, reopen,
 };
-pub use record::{NamespaceRecord, NodeRecord, Reason};
+pub use record::{NamespaceRecord, NodeRecord, Reason, Versions};
 pub use records::Records;
 pub use release::release;
 pub use renew::{Held, Loss, renew};
@@ -55,5 +56,6 @@ pub use standing::{Asking, Expected, Standing};
 pub use store_time::StoreTime;
 pub(crate) use store_time::read as read_clock;
 pub use terms::{Seal, Terms};
-pub use text::{VERSION, newer};
+pub use text::{Form, VERSION, newer};
+pub use upgrade::{announce, raise, withdraw};
 pub use view::{Continuity, Node, View, Wanted};

@@ -60,13 +60,14 @@ mod tests {
     use crate::holder::MAX_LEN;
     use crate::lease::QuarantineCause;
     use crate::lease::{Token, locked};
-    use crate::ledger::{NamespaceRecord, NodeRecord, Past, Reason};
+    use crate::ledger::{Form, NamespaceRecord, NodeRecord, Past, Reason, VERSION, Versions};
 
     #[test]
     fn the_longest_of_everything_fits() {
         let namespace = Namespace::new(&"n".repeat(64), Randflake).unwrap();
         let mut content = Content::read("", &namespace, u32::MAX).unwrap();
         let record = NamespaceRecord {
+            versions: Versions::FIRST,
             terms: *namespace.terms(),
             origin: u64::MAX,
             writes: u64::MAX,
@@ -77,6 +78,7 @@ mod tests {
                 is_dropped: true,
             },
             fingerprint: String::new(),
+            form: Form::default(),
         };
         content.namespace = Some(record.to_text());
         let record = NodeRecord {
@@ -97,6 +99,8 @@ mod tests {
                 hash: u128::MAX,
             },
             holder: "h".repeat(MAX_LEN),
+            knows: VERSION,
+            form: Form::default(),
         };
         content.node = Some(record.to_text());
         let text = content.to_text();

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::lease::EngineError;
-use crate::ledger::{Before, Entry, Key, Keys, VERSION, Write, newer};
+use crate::ledger::{Before, Entry, Key, Keys, Write, newer};
 
 /// A value of a statement. No other way leads into one: what is read from a server is as little trusted as what a user
 /// types.
@@ -13,12 +13,15 @@ pub(in crate::lease) enum Value<'v> {
     Number(u64),
 }
 
+/// Version of the tables, which is none of the records in them.
+pub(in crate::lease) const TABLES: u64 = 1;
+
 /// The version of the tables that are there.
 pub(in crate::lease) fn check_version(version: u64) -> Result<(), EngineError> {
-    if version == u64::from(VERSION) {
+    if version == TABLES {
         return Ok(());
     }
-    let newer = newer(version);
+    let newer = newer(version, TABLES);
     Err(EngineError::unusable(format!("the lease store: {newer}")))
 }
 

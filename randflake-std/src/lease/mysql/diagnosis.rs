@@ -3,8 +3,7 @@
 use super::session::{Session, never_syncs};
 use super::sql::Sql;
 use crate::lease::Finding;
-use crate::lease::database::{Failure, emptied, whole_pages};
-use crate::ledger::VERSION;
+use crate::lease::database::{Failure, TABLES, emptied, whole_pages};
 
 const QUESTION: &str = "
     SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit,
@@ -38,7 +37,7 @@ pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Fail
     let failover = Some(Finding::caution("failover", "not known here", sentence));
     Ok(Finding::of_a_store(
         server,
-        VERSION,
+        TABLES,
         settings,
         fingerprint,
         failover,

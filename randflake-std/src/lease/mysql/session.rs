@@ -16,9 +16,9 @@ use super::statements::{
     NEXT_NAMESPACE, UNLOCK,
 };
 use super::{Mysql, diagnosis};
-use crate::lease::database::{self, Failure, Only, State, Texts, Value, key, window};
+use crate::lease::database::{self, Failure, Only, State, TABLES, Texts, Value, key, window};
 use crate::lease::{EngineError, Finding};
-use crate::ledger::{Keys, VERSION, Write, read_clock};
+use crate::ledger::{Keys, Write, read_clock};
 
 /// How long a packet may become before it is sent.
 const PACKET: usize = 1 << 20;
@@ -106,7 +106,7 @@ impl database::Session for Session {
         }
         let begin = Sql::new(
             "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18)) ON DUPLICATE KEY UPDATE only_row = 1",
-            &[Value::Number(VERSION.into())],
+            &[Value::Number(TABLES)],
         );
         let tables = include_str!("schema.sql").split("\n;\n");
         let tables = tables.filter(|statement| !statement.is_empty());
@@ -191,9 +191,9 @@ impl database::Session for Session {
         Ok(now.and_then(|now| now.concat().parse().ok()))
     }
 
-    async fn clear(&mut self, begin: &str) -> Result<(), Failure> {
+    async fn clear(&mut self, namespace: &str) -> Result<(), Failure> {
         let name = Value::Text(&self.namespace);
-        let statement = Sql::new(CLEAR, &[name, name, Value::Text(begin)]);
+        let statement = Sql::new(CLEAR, &[name, name, Value::Text(namespace)]);
         Ok(self.row(statement).await.map(drop)?)
     }
 

@@ -2,8 +2,7 @@
 
 use super::session::Session;
 use crate::lease::Finding;
-use crate::lease::database::{Failure, Session as _, whole_pages};
-use crate::ledger::VERSION;
+use crate::lease::database::{Failure, Session as _, TABLES, whole_pages};
 
 const QUESTION: &str = "
     SELECT 'PostgreSQL ' || current_setting('server_version'), s.setting
@@ -30,7 +29,7 @@ pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Fail
     };
     Ok(Finding::of_a_store(
         server,
-        VERSION,
+        TABLES,
         settings,
         fingerprint,
         Some(failover),

@@ -9,7 +9,7 @@ use super::{Ledger, Pending};
 use crate::lease::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
     History, LeaseStore, Namespace, NodeIds, PresentedGrant, PresentedRenewal, Quarantine, Record,
-    Renewed, RequestId, StoreError,
+    Renewed, RequestId, StoreError, Upgrade,
 };
 use crate::ledger::{
     Acquire, Engine, Loss, NodeRecord, Seal, Wanted, acquire, create, drop_namespace,
@@ -276,6 +276,14 @@ impl<E: Engine> LeaseStore for Ledger<E> {
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
         self.administer(reopen)
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        self.upgrade(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        Ok(self.look()?.record.versions.written)
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

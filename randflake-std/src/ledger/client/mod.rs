@@ -4,6 +4,7 @@ mod attempt;
 mod catalog;
 mod leases;
 mod steps;
+mod upgrade;
 
 use core::fmt::{self, Debug, Formatter};
 use std::collections::BTreeMap;
@@ -176,6 +177,7 @@ impl<E: Engine> Ledger<E> {
             seen: &self.seen,
             clock,
             fresh,
+            knows: self.records.knows,
         }
     }
 }
