@@ -5,7 +5,8 @@ use randflake_core::LayoutSpec;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::{Form, Key, Ledger, NodeRecord, Past, VERSION};
+use randflake_std::rules::{Form, Key, NodeRecord, Past, VERSION};
+use randflake_std::store::Ledger;
 
 use super::engine::Map;
 

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::lease::Token;
-use randflake_std::ledger::{Form, Key, NodeRecord, Past, VERSION};
 use randflake_std::randflake_core::Codec;
+use randflake_std::rules::{Form, Key, NodeRecord, Past, VERSION};
 use randflake_std::{Parts, Randflake, Secret};
 use rusqlite::{Connection, params};
 

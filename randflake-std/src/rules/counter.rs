@@ -1,0 +1,118 @@
+//! Counters: numbers that are handed out in segments, each once. They need no layout and no clock.
+
+use randflake_core::segment::Segment;
+
+use super::text::{self, Fields, Line};
+use super::{Continuity, Form};
+use crate::vocabulary::{CounterError, CounterStatus};
+
+/// A counter as a store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterRecord {
+    /// The first number that was not reserved.
+    pub next: u64,
+    /// The fingerprint of the engine for which somebody vouches that no reservation was lost.
+    pub vouched: String,
+    /// Of the write, which no other shares: two that reserve as many numbers would write the same, and could not
+    /// tell whose it was.
+    pub nonce: u64,
+    /// Versions and tail of this record.
+    pub form: Form,
+}
+
+impl CounterRecord {
+    /// The record.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let line = Line::of(&self.form).number(self.next).number(self.nonce);
+        line.text(&self.vouched).end()
+    }
+
+    /// The record of a text, for a program that knows a version.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says what it is instead.
+    pub fn from_text(text: &str, known: u8) -> Result<Self, String> {
+        let record = |fields: &mut Fields<'_>| {
+            Some(Self {
+                next: fields.number()?,
+                nonce: fields.number()?,
+                vouched: fields.text()?,
+                form: fields.form(),
+            })
+        };
+        text::read(text, known, record, Self::to_text)
+    }
+}
+
+/// What an engine has read of a counter.
+#[derive(Clone, Debug)]
+pub struct CounterView {
+    /// None if there is no counter.
+    pub record: Option<CounterRecord>,
+    /// What the engine says of itself. The absence that may be certain is that of the counter.
+    pub continuity: Continuity,
+}
+
+/// No time heals a counter that may have gone back: it waits until somebody says where it goes on.
+pub(crate) fn status(view: &CounterView) -> CounterStatus {
+    match &view.record {
+        Some(record) => CounterStatus {
+            next: record.next,
+            lost: record.vouched != view.continuity.fingerprint,
+        },
+        None => CounterStatus {
+            next: 1,
+            lost: !view.continuity.is_absence_certain,
+        },
+    }
+}
+
+pub(crate) fn reserve(status: CounterStatus, count: u64) -> Result<Segment, CounterError> {
+    let segment = CounterError::segment(status.next, count)?;
+    if status.lost {
+        return Err(CounterError::Lost {
+            reached: status.next,
+        });
+    }
+    Ok(segment)
+}
+
+/// Where a counter begins that somebody says is new.
+pub(crate) fn create(view: &CounterView) -> Result<u64, CounterError> {
+    let status = status(view);
+    match &view.record {
+        Some(record) if record.next > 1 || status.lost => {
+            let next = record.next;
+            Err(CounterError::Invalid(format!(
+                "the counter is not new: as far as the store knows, {next} is its next number; if the store may have lost \
+                 numbers, resume it above every number ever reserved"
+            )))
+        }
+        _ => Ok(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::VERSION;
+
+    #[test]
+    fn a_counter_is_read_as_it_was_written() {
+        let record = CounterRecord {
+            next: u64::MAX,
+            vouched: "run:42".to_owned(),
+            nonce: 7,
+            form: Form {
+                tail: ":later".to_owned(),
+                ..Form::default()
+            },
+        };
+        let text = record.to_text();
+        assert_eq!(CounterRecord::from_text(&text, VERSION), Ok(record));
+        let refused = |text| CounterRecord::from_text(text, VERSION).unwrap_err();
+        assert_eq!(refused("11:1:7:run"), "it is damaged");
+    }
+}
