@@ -4,6 +4,7 @@ use core::fmt::Debug;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
+use super::Engine;
 use crate::vocabulary::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
     History, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId,
@@ -269,6 +270,13 @@ pub trait LeaseStore: Send + Debug {
     /// Those of the engine.
     fn version(&mut self) -> Result<u8, StoreError>;
 
+    /// What tests of fleets of two versions look behind: the engine, and the version that this client knows. `None` from a
+    /// store that has not been opened yet.
+    #[doc(hidden)]
+    fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        None
+    }
+
     /// The store's clock, as time since the Unix epoch.
     ///
     /// # Errors
@@ -400,6 +408,10 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn version(&mut self) -> Result<u8, StoreError> {
         (**self).version()
+    }
+
+    fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        (**self).internals()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -289,6 +289,10 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         Ok(self.look()?.record.versions.written)
     }
 
+    fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        Some((&mut self.records.engine, &mut self.records.knows))
+    }
+
     fn now(&mut self) -> Result<Duration, StoreError> {
         let view = self.records.read(&Wanted::default())?;
         self.records.engine.abandon();

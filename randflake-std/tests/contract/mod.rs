@@ -15,6 +15,7 @@ mod past;
 mod presented;
 pub(crate) mod referee;
 mod trouble;
+mod versions;
 
 use core::time::Duration;
 
@@ -36,6 +37,7 @@ pub(crate) use hold::*;
 pub(crate) use past::*;
 pub(crate) use presented::*;
 pub(crate) use trouble::*;
+pub(crate) use versions::*;
 
 /// A store that starts empty, and its clients.
 pub(crate) trait Backend {
@@ -130,6 +132,10 @@ macro_rules! contract {
             of_two_that_race_one_gets_the_secret,
             the_history_says_who_held_a_node_id,
             a_tick_that_nobody_held_is_told,
+            what_a_later_version_has_added_is_kept,
+            two_versions_share_a_namespace,
+            an_upgrade_waits_for_older_holders,
+            an_older_holder_in_an_upgraded_namespace_writes_nothing,
             random_histories_grant_no_tick_twice,
         }
         #[cfg(feature = "ticket")]
