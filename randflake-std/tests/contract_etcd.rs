@@ -11,8 +11,7 @@
 #[path = "etcd/continuity.rs"]
 mod continuity;
 mod contract;
-#[expect(dead_code, reason = "the tests of faults do more to servers")]
-mod engines;
+mod namespaces;
 #[path = "etcd/pages.rs"]
 mod pages;
 #[path = "etcd/replies.rs"]
@@ -27,14 +26,14 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use harness::etcd::EtcdCluster;
 use randflake_core::ManualClock;
 use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
 use randflake_std::rules::{NamespaceRecord, VERSION};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::etcd::EtcdCluster;
-use engines::namespaces::{NewCounters, declared_new};
+use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Etcd {

@@ -9,23 +9,22 @@
 )]
 
 mod contract;
-#[expect(dead_code, reason = "it starts one kind of server")]
-mod engines;
 mod mysql;
+mod namespaces;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
+use harness::Shared;
+use harness::mariadb::{Client, MariadbServer};
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::Shared;
-use engines::mariadb::{Client, MariadbServer};
-use engines::namespaces::{NewCounters, declared_new};
+use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 /// An empty one on the server that most tests share.

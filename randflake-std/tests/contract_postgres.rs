@@ -9,14 +9,15 @@
 )]
 
 mod contract;
-#[expect(dead_code, reason = "it starts one kind of server")]
-mod engines;
+mod namespaces;
 mod segment_contract;
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
+use harness::Shared;
+use harness::postgres::PostgresServer;
 use postgres::Client;
 use randflake_std::lease::{
     Database as Engine, LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError,
@@ -25,9 +26,7 @@ use randflake_std::segment::SegmentStore;
 use randflake_std::store::Ledger;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::Shared;
-use engines::namespaces::{NewCounters, declared_new};
-use engines::postgres::PostgresServer;
+use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Database {

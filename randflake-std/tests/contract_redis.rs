@@ -11,12 +11,11 @@
 #[path = "redis/continuity.rs"]
 mod continuity;
 mod contract;
-#[expect(dead_code, reason = "the tests of faults do more to servers")]
-mod engines;
 #[path = "redis/kept_connections.rs"]
 mod kept_connections;
 #[path = "redis/losses.rs"]
 mod losses;
+mod namespaces;
 #[path = "redis/replies.rs"]
 mod replies;
 #[path = "redis/rights.rs"]
@@ -26,13 +25,13 @@ mod segment_contract;
 use core::time::Duration;
 use std::sync::Arc;
 
+use harness::redis::RedisServer;
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use engines::namespaces::{NewCounters, declared_new};
-use engines::redis::RedisServer;
+use namespaces::{NewCounters, declared_new};
 use segment_contract::{Counters, segment_contract};
 
 struct Redis {

@@ -8,16 +8,13 @@
     reason = "a test fails by panicking"
 )]
 
-#[expect(dead_code, reason = "other tests do more to servers")]
-mod engines;
-
 use std::sync::Arc;
 
-use engines::certificates::{Authority, HOST};
-use engines::etcd::EtcdCluster;
-use engines::mariadb::MariadbServer;
-use engines::postgres::PostgresServer;
-use engines::redis::RedisServer;
+use harness::certificates::{Authority, HOST};
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 use randflake_core::ManualClock;
 use randflake_std::Randflake;
 use randflake_std::lease::{

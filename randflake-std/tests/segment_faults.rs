@@ -8,8 +8,6 @@
     reason = "a test fails by panicking"
 )]
 
-#[expect(dead_code, reason = "the tests of faults of leases do more to servers")]
-mod engines;
 #[path = "segment_faults/killed.rs"]
 mod killed;
 #[path = "segment_faults/outage.rs"]
@@ -18,15 +16,14 @@ mod outage;
 use std::fs::File;
 use std::path::PathBuf;
 
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 use randflake_std::Randflake;
 use randflake_std::lease::Namespace;
 use randflake_std::segment::{SegmentStore, open};
 use tempfile::TempDir;
-
-use engines::etcd::EtcdCluster;
-use engines::mariadb::MariadbServer;
-use engines::postgres::PostgresServer;
-use engines::redis::RedisServer;
 
 fn namespace() -> Namespace {
     Namespace::new("orders", Randflake).unwrap()

@@ -7,9 +7,6 @@
     reason = "a test fails by panicking"
 )]
 
-#[expect(dead_code, reason = "other tests do more to servers")]
-mod engines;
-
 use core::time::Duration;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
@@ -20,11 +17,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use engines::clock::WallClock;
-use engines::etcd::EtcdCluster;
-use engines::mariadb::MariadbServer;
-use engines::postgres::PostgresServer;
-use engines::redis::RedisServer;
+use harness::clock::WallClock;
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 
 #[test]
 fn redis_keeps_what_it_has_answered() {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::report::Report;
 use crate::setup::{self, Need};
-use crate::{bench, chaos, copies, fuzz, horizon, image, msrv, public_api, size, soak};
+use crate::{bench, chaos, copies, counts, fuzz, horizon, image, msrv, public_api, size, soak};
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -76,6 +76,12 @@ pub(crate) const APART: &[Apart] = &[
         about: "each library as it would be published, built from what is in its package",
         usage: "usage: cargo xtask package\n",
         main: public_api::package,
+    },
+    Apart {
+        name: "counts",
+        about: "lines, features, circles of modules, names with two meanings: of this clone, or of another one to compare with",
+        usage: counts::USAGE,
+        main: counts::main,
     },
     Apart {
         name: "size",

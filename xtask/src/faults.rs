@@ -18,12 +18,15 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    let mut command = separate_test("processes");
-    match report.tool(&LIBFAKETIME, NEEDS_FAKETIME) {
-        Some(library) => command.env("RANDFLAKE_LIBFAKETIME", library),
-        None => command.args(["--", "--skip", NEEDS_FAKETIME]),
-    };
-    report.tests("processes", &mut command);
+    let library = report.tool(&LIBFAKETIME, NEEDS_FAKETIME);
+    for program in ["processes", "kills"] {
+        let mut command = separate_test(program);
+        match &library {
+            Some(library) => command.env("RANDFLAKE_LIBFAKETIME", library),
+            None => command.args(["--", "--skip", NEEDS_FAKETIME]),
+        };
+        report.tests(program, &mut command);
+    }
     engines::FAULTS.run(report);
     engines::OUTAGES.run(report);
     soak::run(report);

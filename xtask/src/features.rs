@@ -1,15 +1,15 @@
-//! `features`: each library, and its programs, under each set of features that a user is likely to choose; without
+//! `features`: each library, and the tool, under each set of features that a user is likely to choose; without
 //! features its tests and benchmarks too. All features at once, integrations among them, are what `lint` looks at; each
 //! integration alone would build its crates once more, so that is left to `msrv`. Without features also by the oldest Rust.
 
 use crate::cargo::cargo;
 use crate::lint::DENY;
-use crate::matrix::{HOST_MACROS, LIBRARIES};
+use crate::matrix::{HOST_MACROS, published};
 use crate::msrv;
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
-    for library in LIBRARIES {
+    for library in published() {
         let mut sets = vec![String::new()];
         sets.extend(library.features());
         for features in &sets {

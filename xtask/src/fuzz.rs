@@ -8,18 +8,18 @@ use crate::apart;
 use crate::cargo::{cargo, nightly, output_of, root};
 use crate::report::Report;
 
-/// A file `fuzz_targets/NAME.rs` in the folder `fuzz` of a package. What is in `seeds/NAME` and `NAME.dict` beside it is where
+/// A file `fuzz_targets/NAME.rs` in the folder `fuzz` of a package's. What is in `seeds/NAME` and `NAME.dict` beside it is where
 /// it begins, and the words it puts together.
 struct Target {
-    package: &'static str,
+    folder: &'static str,
     name: &'static str,
     /// Code without `unsafe` is several times as fast without it.
     sanitizer: &'static str,
 }
 
-const fn target(package: &'static str, name: &'static str, sanitizer: &'static str) -> Target {
+const fn target(folder: &'static str, name: &'static str, sanitizer: &'static str) -> Target {
     Target {
-        package,
+        folder,
         name,
         sanitizer,
     }
@@ -32,8 +32,8 @@ const TARGETS: &[Target] = &[
     target("randflake-core", "bases", "none"),
     target("randflake-core", "fields", "none"),
     target("randflake-core", "sequencer", "none"),
-    target("randflake-std", "resp", "none"),
-    target("randflake-std", "http", "none"),
+    target("randflake-std/tool", "resp", "none"),
+    target("randflake-std/tool", "http", "none"),
 ];
 
 const SECONDS: u32 = 60;
@@ -88,7 +88,7 @@ fn run(report: &mut Report, targets: &[&Target], limit: &str) {
         return;
     }
     for target in targets {
-        let (package, name) = (target.package, target.name);
+        let (package, name) = (target.folder, target.name);
         let folder = root().join(package).join("fuzz");
         let found = folder.join("corpus").join(name);
         let made = fs::create_dir_all(&found);
@@ -132,14 +132,14 @@ mod tests {
         let [http] = named(&typed("http")).unwrap()[..] else {
             panic!("one was named");
         };
-        assert_eq!(http.package, "randflake-std");
+        assert_eq!(http.folder, "randflake-std/tool");
         assert!(named(&typed("http htpp")).is_err());
     }
 
     #[test]
     fn each_target_is_there() {
-        for Target { package, name, .. } in TARGETS {
-            let path = format!("{package}/fuzz/fuzz_targets/{name}.rs");
+        for Target { folder, name, .. } in TARGETS {
+            let path = format!("{folder}/fuzz/fuzz_targets/{name}.rs");
             assert!(root().join(&path).is_file(), "{path}");
         }
     }

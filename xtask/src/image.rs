@@ -13,7 +13,7 @@ use crate::setup::Need;
 use crate::tools::{BUILDAH, REDIS_CLI, is_root};
 
 const DOCKERFILE: &str = "docs/deploy/Dockerfile";
-const FEATURES: &str = "cli,serve,redis-tls,etcd-tls,postgres-tls,mysql-tls";
+const PACKAGE: &str = "--package randflake --bin randflake";
 const FLAGS: &str = "-C target-feature=+crt-static";
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
@@ -58,10 +58,10 @@ fn run(report: &mut Report) {
     }
 }
 
-/// The same features, linked in the same way.
+/// With all features, linked in the same way.
 fn as_in_dockerfile() -> Result<(), String> {
     let text = fs::read_to_string(root().join(DOCKERFILE)).map_err(|error| error.to_string())?;
-    for words in [FEATURES, FLAGS] {
+    for words in [PACKAGE, FLAGS] {
         if !text.contains(words) {
             return Err(format!("{DOCKERFILE} has no `{words}`"));
         }
@@ -77,10 +77,7 @@ fn static_program(report: &mut Report) -> Option<PathBuf> {
         return None;
     };
     let mut build = cargo(&["build", "--locked", "--profile", "tool", "--target", &host]);
-    build
-        .args(["--package", "randflake-std", "--bin", "randflake"])
-        .args(["--features", FEATURES])
-        .env("RUSTFLAGS", FLAGS);
+    build.args(PACKAGE.split(' ')).env("RUSTFLAGS", FLAGS);
     let is_built = report.check("a static program", &mut build);
     is_built.then(|| target().join(host).join("tool/randflake"))
 }

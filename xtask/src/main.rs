@@ -46,6 +46,7 @@ mod serve;
 mod setup;
 mod size;
 mod soak;
+mod test_counts;
 mod tidy;
 mod tools;
 mod unit;

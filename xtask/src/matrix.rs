@@ -9,6 +9,8 @@ use crate::tidy::Manifest;
 
 pub(crate) struct Library {
     pub(crate) name: &'static str,
+    /// Where it is, from the root.
+    pub(crate) folder: &'static str,
     /// Features for the traits of crates that need an operating system, or are large: checked as the others are, and
     /// tested by the part `integrations`.
     pub(crate) integrations: &'static [&'static [&'static str]],
@@ -32,7 +34,7 @@ impl Library {
     /// The other features that go together.
     pub(crate) fn features(&self) -> Vec<String> {
         // Cargo reads the same file: without it no command succeeds.
-        let text = fs::read_to_string(root().join(self.name).join("Cargo.toml"));
+        let text = fs::read_to_string(root().join(self.folder).join("Cargo.toml"));
         let manifest = Manifest::parse(&text.unwrap_or_default()).unwrap_or_default();
         let named: Vec<&str> = self.integrations().chain(self.exclusive()).collect();
         let features = manifest.features.into_iter().map(|feature| feature.name);
@@ -80,7 +82,7 @@ fn united(features: impl Fn(&Library) -> Vec<String>) -> String {
         let names = features.map(|feature| format!("{}/{feature}", library.name));
         names.collect::<Vec<_>>()
     };
-    let all: Vec<String> = LIBRARIES.iter().flat_map(names).collect();
+    let all: Vec<String> = published().flat_map(names).collect();
     all.join(",")
 }
 
@@ -146,12 +148,14 @@ pub(crate) const HOST_MACROS: &str = "host-macros";
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         name: "sparx64",
+        folder: "sparx64",
         integrations: &[],
         exclusive: &[],
         no_std: true,
     },
     Library {
         name: "randflake-core",
+        folder: "randflake-core",
         // `randflake-std` has its own feature of that name.
         integrations: &[DATABASES, FORMATS, &["redis"]],
         exclusive: &[],
@@ -159,12 +163,14 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         name: "randflake-std",
+        folder: "randflake-std",
         integrations: &[DATABASES, FORMATS],
         exclusive: &[],
         no_std: false,
     },
     Library {
         name: "randflake-embedded",
+        folder: "randflake-embedded",
         integrations: &[],
         exclusive: &[Exclusive {
             feature: "portable-atomic-unsafe-assume-single-core",
@@ -174,25 +180,40 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
 ];
 
+/// The command line tool, which is no library.
+const TOOL: Library = Library {
+    name: "randflake",
+    folder: "randflake-std/tool",
+    integrations: &[],
+    exclusive: &[],
+    no_std: false,
+};
+
+/// In the order in which they are published: none depends on a later one.
+pub(crate) fn published() -> impl Iterator<Item = &'static Library> {
+    LIBRARIES.iter().chain([&TOOL])
+}
+
 /// Test targets with `test = false` in their manifest: `cargo test` passes over them, and a part of its own runs them.
 /// (package, target, part)
 pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-core", "loom", "loom"),
     ("randflake-core", "loom_blocks", "loom"),
     ("randflake-core", "loom_segments", "loom"),
-    ("randflake-std", "interop", "interop"),
-    ("randflake-std", "serve_tools", "serve"),
-    ("randflake-std", "serve", "serve"),
-    ("randflake-std", "deployment", "deploy"),
-    ("randflake-std", "chaos", "serve"),
+    ("randflake", "interop", "interop"),
+    ("randflake", "serve_tools", "serve"),
+    ("randflake", "serve", "serve"),
+    ("randflake", "deployment", "deploy"),
+    ("randflake", "chaos", "serve"),
     ("randflake-std", "model", "model"),
+    ("randflake", "kills", "faults"),
     ("randflake-std", "processes", "faults"),
     ("randflake-std", "faults", "faults"),
     ("randflake-std", "outages", "faults"),
     ("randflake-std", "soak", "faults"),
     ("randflake-std", "copied_machines", "copies"),
     ("randflake-std", "servers", "engines"),
-    ("randflake-std", "volumes", "engines"),
+    ("randflake", "volumes", "engines"),
     ("randflake-std", "contract_redis", "engines"),
     ("randflake-std", "contract_etcd", "engines"),
     ("randflake-std", "contract_postgres", "engines"),
@@ -200,6 +221,6 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "segment_faults", "engines"),
     ("randflake-std", "contract_mysql", "engines"),
     ("randflake-std", "encryption", "engines"),
-    ("randflake-std", "doctors", "engines"),
+    ("randflake", "doctors", "engines"),
     ("randflake-std", "starters", "engines"),
 ];

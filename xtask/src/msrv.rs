@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 use crate::apart;
 use crate::cargo::{nightly, program, root};
-use crate::matrix::{LIBRARIES, all_features, all_features_but};
+use crate::matrix::{LIBRARIES, all_features, all_features_but, published};
 use crate::report::Report;
 use crate::setup::Need;
 
@@ -20,12 +20,12 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
     Ok(apart::run("msrv", &[Need::Miri], Report::new(false), run))
 }
 
-/// Of the part `features`: each library without features. Which functions of the standard library are older, clippy knows.
+/// Of the part `features`: each package without features. Which functions of the standard library are older, clippy knows.
 pub(crate) fn once(report: &mut Report) {
     let Some(version) = promised_or_said(report) else {
         return;
     };
-    for library in LIBRARIES {
+    for library in published() {
         let mut command = check(&version);
         command.args(["--package", library.name, "--no-default-features"]);
         report.check(&format!("{} by Rust {version}", library.name), &mut command);

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use crate::apart;
 use crate::cargo::{cargo, output_of, program, root, shown};
-use crate::matrix::{LIBRARIES, Library};
+use crate::matrix::{LIBRARIES, Library, published};
 use crate::report::Report;
 use crate::tools::folder;
 
@@ -137,15 +137,15 @@ fn is_error(path: &str) -> bool {
         .any(|end| path.ends_with(end))
 }
 
-/// `cargo xtask package`: what would be published of each library.
+/// `cargo xtask package`: what would be published.
 pub(crate) fn package(arguments: &[String]) -> Result<ExitCode, String> {
     apart::no_arguments(arguments)?;
     let report = Report::new(false);
     Ok(apart::run("package", &[], report, |report| {
         let mut package = cargo(&["package", "--allow-dirty"]);
-        let names = LIBRARIES.iter().map(|library| library.name);
+        let names = published().map(|library| library.name);
         report.check(
-            "the libraries",
+            "the libraries and the tool",
             package.args(names.flat_map(|name| ["--package", name])),
         );
     }))

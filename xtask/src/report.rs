@@ -6,8 +6,8 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::cargo::{is_cargo, shown};
-use crate::counts::{Counts, Ignored};
 use crate::output::Output;
+use crate::test_counts::{Counts, Ignored};
 use crate::tools::Tool;
 
 struct Tally {

@@ -15,7 +15,7 @@
 //!    head is higher than all that was seen there, so the page that was left is the lower for as long as its head
 //!    shows anything.
 //!
-//! `DESIGN.md` has why that is enough.
+//! The crate's `DESIGN.md` says why that is enough.
 
 use core::ops::Range;
 

@@ -15,7 +15,7 @@
 //!    both, that with the highest head is *kept*, and the one behind it is the next to be erased.
 //! 3. The horizon is the highest record that is seen anywhere: one in a page that was never answered from was tried.
 //!
-//! `DESIGN.md` says what that stands, and why no choice of pages stands more.
+//! The crate's `DESIGN.md` says what that stands, and why no choice of pages stands more.
 
 use core::ops::Range;
 

@@ -4,15 +4,15 @@ use core::time::Duration;
 use std::fs;
 use std::path::Path;
 
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, Namespace, open};
 use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain};
 use tempfile::TempDir;
 
-use super::engines::etcd::EtcdCluster;
-use super::engines::mariadb::MariadbServer;
-use super::engines::namespaces::declared_new;
-use super::engines::postgres::PostgresServer;
-use super::engines::redis::RedisServer;
+use super::namespaces::declared_new;
 
 /// As many node ids as Randflake has, with ticks so short that each renewal moves an end: one that changes
 /// nothing is answered by some engines without a wait for the disk.
@@ -226,9 +226,14 @@ pub(crate) struct Space<'e> {
 }
 
 impl Space<'_> {
+    /// As the first process opens it.
     pub(crate) fn open(&self) -> Box<dyn LeaseStore> {
-        let url = self.engine.url();
-        declared_new(&url, open(&url, &self.namespace).unwrap()).unwrap()
+        declared_new(&self.engine.url(), self.connect()).unwrap()
+    }
+
+    /// As a process opens it that finds the namespace there.
+    pub(crate) fn connect(&self) -> Box<dyn LeaseStore> {
+        open(&self.engine.url(), &self.namespace).unwrap()
     }
 
     pub(crate) fn node_ids(&self) -> u32 {

@@ -7,11 +7,7 @@
 //! stands what a round trip and the disk take alone.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a benchmark fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![expect(
     clippy::print_stderr,
     reason = "it takes minutes, and tells how far it is"
@@ -20,12 +16,13 @@
 mod clients;
 mod disk;
 mod engine;
-#[expect(dead_code, reason = "tests do more to servers")]
-#[path = "../../tests/engines/mod.rs"]
-mod engines;
 mod figures;
 mod leases;
 mod measure;
+#[expect(dead_code, reason = "tests have counters too")]
+#[path = "../../tests/namespaces/mod.rs"]
+mod namespaces;
+mod starters;
 mod table;
 
 use std::path::PathBuf;
@@ -40,6 +37,8 @@ const ROUNDS: u32 = 1_000;
 struct Options {
     rounds: u32,
     engines: Vec<Kind>,
+    /// Only how long starters wait: to compare two builds in a minute.
+    only_starters: bool,
     csv: Option<PathBuf>,
     json: Option<PathBuf>,
     table: Option<PathBuf>,
@@ -52,6 +51,7 @@ impl Options {
         let mut options = Self {
             rounds: ROUNDS,
             engines: Kind::ALL.to_vec(),
+            only_starters: false,
             csv: None,
             json: None,
             table: None,
@@ -63,6 +63,7 @@ impl Options {
             match name.as_str() {
                 "--rounds" => options.rounds = value().parse().unwrap(),
                 "--engine" => options.engines = vec![Kind::named(&value()).unwrap()],
+                "--only" => options.only_starters = value() == "starters",
                 "--csv" => options.csv = Some(value().into()),
                 "--json" => options.json = Some(value().into()),
                 "--table" => options.table = Some(value().into()),
@@ -87,7 +88,11 @@ fn main() {
     let caption = format!("{}; load at the beginning {load}; {disk}", options.caption);
     let mut figures = Figures::new(caption);
     for kind in options.engines {
-        measure::measure(&Engine::start(kind), options.rounds, &mut figures);
+        let engine = Engine::start(kind);
+        starters::measure(&engine, options.rounds, &mut figures);
+        if !options.only_starters {
+            measure::measure(&engine, options.rounds, &mut figures);
+        }
     }
     for (path, text) in [
         (options.csv, figures.csv()),

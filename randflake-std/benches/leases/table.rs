@@ -47,6 +47,11 @@ pub(crate) fn table(figures: &Figures) -> String {
         &["renewals of 16 clients", "acquires of 16 clients"],
         |[renewals, acquires]| format!("{:.0} / {:.0}", renewals.median, acquires.median),
     );
+    table.row(
+        "processes that start together wait for a node id: 1 / 128, ms",
+        &["starters/1", "starters/128"],
+        |[one, many]| format!("{:.1} / {:.0}", one.median, many.median),
+    );
     table.row("list of 131,072, ms", &["list of all"], |[f]| {
         format!("{:.0}", f.median)
     });

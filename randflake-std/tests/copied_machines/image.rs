@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::engines::program;
+use harness::program;
 
 const LINUX: &str = "RANDFLAKE_LINUX";
 pub(crate) const SERIAL_PORT: &str = "/dev/ttyS1";

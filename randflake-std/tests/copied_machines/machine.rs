@@ -8,8 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use crate::engines::program;
-use crate::engines::server::spawn;
+use harness::program;
+use harness::server::spawn;
+
 use crate::image::Image;
 use crate::journal::Journal;
 

@@ -10,9 +10,6 @@
     reason = "a test fails by panicking; the figures are for people"
 )]
 
-#[expect(dead_code, reason = "other tests do more to servers")]
-#[path = "../engines/mod.rs"]
-mod engines;
 mod image;
 mod journal;
 mod machine;

@@ -3,10 +3,10 @@
 use core::time::Duration;
 use std::thread;
 
+use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Record, open};
 use tempfile::TempDir;
 
-use crate::engines::redis::RedisServer;
 use crate::image::Image;
 use crate::journal::{Figures, Journal, Line, compare};
 use crate::machine::Machine;

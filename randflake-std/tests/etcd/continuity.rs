@@ -9,13 +9,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use harness::etcd::EtcdCluster;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{DEFAULT_MAX_TTL, EtcdStore, Grant, LeaseStore, StoreError, open};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, record_of};
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::namespaces::declared_new;
+use crate::namespaces::declared_new;
 
 const MAX_TTL: Duration = DEFAULT_MAX_TTL;
 

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use harness::etcd::EtcdCluster;
 use randflake_std::lease::{
     AcquireRequest, EtcdStore, Grant, LeaseStore, Loss, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::{Layout, LayoutSpec, Snowflake};
 
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::namespaces::declared_new;
+use crate::namespaces::declared_new;
 
 fn open(cluster: &EtcdCluster, namespace: &Namespace) -> EtcdStore {
     let url = cluster.url();

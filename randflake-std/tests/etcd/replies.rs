@@ -7,13 +7,13 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use harness::etcd::EtcdCluster;
 use randflake_std::lease::{EtcdStore, LeaseStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
 use crate::continuity::{Backup, assert_quarantined};
 use crate::contract::{TTL, acquire, acquire_one, eight};
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::namespaces::declared_new;
+use crate::namespaces::declared_new;
 use crate::segment_contract::segment;
 
 /// What happens to the next write: it may send the write, and returns the reply to hand on.

@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use harness::etcd::{EtcdCluster, Member};
 use randflake_std::lease::{LeaseStore, StoreError, open};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use crate::contract::{TTL, acquire, acquire_one, eight};
-use crate::engines::etcd::{EtcdCluster, Member};
-use crate::engines::namespaces::declared_new;
+use crate::namespaces::declared_new;
 
 fn asked(member: &Member, path: &str, body: &Value) -> Value {
     serde_json::from_str(&member.post(path, &body.to_string())).unwrap()

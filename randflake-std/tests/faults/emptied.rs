@@ -3,14 +3,14 @@
 use core::time::Duration;
 use std::thread;
 
+use harness::engine::{Engine, with_database};
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 use libtest_mimic::Trial;
 use randflake_std::lease::{self, QuarantineCause, StoreError};
 
-use crate::engine::{Engine, with_database};
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
-use crate::engines::redis::RedisServer;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::scenarios::{begin, end_quarantine, patiently};

@@ -5,10 +5,10 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
+use harness::etcd::EtcdCluster;
 use libtest_mimic::Trial;
 use randflake_std::lease;
 
-use crate::engines::etcd::EtcdCluster;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::scenarios::{begin, patiently};

@@ -5,9 +5,9 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use harness::server::{signal_process, spawn};
 use tempfile::TempDir;
 
-use crate::engines::server::{signal_process, spawn};
 use crate::issuer::{Issuer, Order, assert_distinct, ids};
 
 /// All processes that were ever started on a namespace, and what they have issued.

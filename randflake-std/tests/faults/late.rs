@@ -4,12 +4,12 @@ use core::time::Duration;
 use std::sync::mpsc;
 use std::thread;
 
+use harness::engine::Engine;
 use randflake_std::lease::{self, StoreErrorKind};
 use randflake_std::{Builder, Plain};
 use tokio::runtime;
 use tokio::time::sleep;
 
-use crate::engine::Engine;
 use crate::issuer::{Few, TTL, namespace};
 use crate::scenarios::{end_quarantine, has_closed, patiently};
 

@@ -11,15 +11,11 @@
     reason = "a test fails by panicking"
 )]
 
-#[expect(dead_code, reason = "other tests do more to servers")]
-#[path = "../engines/mod.rs"]
-mod engines;
 #[expect(dead_code, reason = "other tests do more to processes")]
 #[path = "../processes/issuer.rs"]
 mod issuer;
 
 mod emptied;
-mod engine;
 mod etcd;
 mod fleet;
 mod late;
@@ -30,9 +26,9 @@ mod sql;
 
 use std::process::ExitCode;
 
+use harness::engine::ENGINES;
 use libtest_mimic::{Arguments, Trial};
 
-use engine::ENGINES;
 use scenarios::SCENARIOS;
 
 /// The scenarios mostly wait.

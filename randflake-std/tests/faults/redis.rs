@@ -3,9 +3,9 @@
 use core::time::Duration;
 use std::thread;
 
+use harness::redis::RedisServer;
 use libtest_mimic::Trial;
 
-use crate::engines::redis::RedisServer;
 use crate::fleet::Fleet;
 use crate::issuer::TTL;
 use crate::proxy::{Network, Proxy};

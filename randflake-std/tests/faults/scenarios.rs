@@ -5,11 +5,11 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
+use harness::clock::WallClock;
+use harness::engine::Engine;
 use randflake_std::lease::{self, AcquireRequest, Grant, NodeIds, StoreError, Token};
 use randflake_std::{Builder, GenerateError, Handle, Parts, Plain};
 
-use crate::engine::Engine;
-use crate::engines::clock::WallClock;
 use crate::fleet::{Fleet, Holder};
 use crate::issuer::{Few, TTL, namespace};
 use crate::late;

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use harness::clock::WallClock;
+use harness::engine::{Engine, with_database};
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
 use libtest_mimic::Trial;
 use randflake_std::lease::{
     self, AcquireRequest, Grant, LeaseStore, NodeIds, PostgresStore, StoreError, Token,
 };
 
-use crate::engine::{Engine, with_database};
-use crate::engines::clock::WallClock;
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
 use crate::proxy::{Network, Proxy};

@@ -8,12 +8,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
+use harness::clock::WallClock;
+use harness::mariadb::MariadbServer;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, StoreError};
 
 use super::{Database, TTL, acquire, assert_quarantined, assert_unusable};
-use crate::engines::clock::WallClock;
-use crate::engines::mariadb::MariadbServer;
 
 const TABLES: [&str; 2] = ["store", "record"];
 

@@ -9,14 +9,14 @@ use core::fmt::Debug;
 use core::time::Duration;
 use std::sync::Arc;
 
+use harness::mariadb::{Client, MariadbServer};
+use harness::server::Server;
 use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MysqlStore, Namespace, NodeIds, StoreError, Token,
 };
 
-use crate::engines::mariadb::{Client, MariadbServer};
-use crate::engines::namespaces::declared_new;
-use crate::engines::server::Server;
+use crate::namespaces::declared_new;
 use crate::new_database;
 
 const TTL: u64 = 60;

@@ -1,10 +1,10 @@
 //! Whose tables are used, and with which rights.
 
+use harness::mariadb::MariadbServer;
 use randflake_std::lease::{LeaseStore, StoreError};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use super::{Database, TTL, acquire, assert_unusable};
-use crate::engines::mariadb::MariadbServer;
 
 const GUIDE: &str = include_str!("../../../docs/databases.md");
 

@@ -4,12 +4,12 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use harness::mariadb::MariadbServer;
 use randflake_std::lease::{Grant, LeaseStore, MysqlStore, Namespace, StoreError};
 use randflake_std::segment::SegmentStore;
 use randflake_std::{Layout, LayoutSpec, Randflake};
 
 use super::{Database, TTL, acquire, acquire_for, assert_unusable, namespace};
-use crate::engines::mariadb::MariadbServer;
 
 /// The shortest of some: a busy machine makes any of them long.
 fn shortest(mut operation: impl FnMut()) -> Duration {

@@ -12,15 +12,6 @@
 )]
 
 mod clients;
-#[expect(dead_code, reason = "other tests begin with an empty disk")]
-#[path = "../disk/mod.rs"]
-mod disk;
-#[expect(dead_code, reason = "other tests run the same on each engine")]
-#[path = "../faults/engine.rs"]
-mod engine;
-#[expect(dead_code, reason = "other tests do more to servers")]
-#[path = "../engines/mod.rs"]
-mod engines;
 mod ledger;
 mod network;
 mod power;
@@ -37,7 +28,7 @@ use libtest_mimic::{Arguments, Trial};
 const AT_ONCE: usize = 12;
 
 fn main() -> ExitCode {
-    engines::isolation::isolate();
+    harness::isolation::isolate();
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(AT_ONCE);
     let mut trials = power::trials();

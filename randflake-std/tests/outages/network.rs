@@ -5,12 +5,12 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use harness::etcd::{EtcdCluster, Place};
+use harness::isolation::ip;
 use libtest_mimic::Trial;
 use randflake_std::lease::{Acquired, LeaseStore, StoreError, Token};
 
 use crate::clients::{Clients, SHORT, acquire, open};
-use crate::engines::etcd::{EtcdCluster, Place};
-use crate::engines::isolation::ip;
 use crate::trial;
 
 const MEMBERS: usize = 3;

@@ -5,18 +5,18 @@ use core::time::Duration;
 use std::path::Path;
 use std::thread;
 
+use harness::disk::Disk;
+use harness::engine::{Engine, with_database};
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
+use harness::server::{kill, working_in};
 use libtest_mimic::Trial;
 use randflake_std::lease::{Grant, LeaseStore, StoreError, Token};
 use tempfile::TempDir;
 
 use crate::clients::{Clients, LONG, acquire, open};
-use crate::disk::Disk;
-use crate::engine::{Engine, with_database};
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
-use crate::engines::redis::RedisServer;
-use crate::engines::server::{kill, working_in};
 use crate::trial;
 
 const CLIENTS: usize = 4;

@@ -4,12 +4,12 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use harness::engine::{Engine, with_database};
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
 use libtest_mimic::Trial;
 
 use crate::clients::{Clients, SHORT, open};
-use crate::engine::{Engine, with_database};
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
 use crate::trial;
 
 const CLIENTS: usize = 4;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use harness::clock::WallClock;
+use harness::postgres::PostgresServer;
+use harness::program;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::{CounterError, SegmentStore};
 
-use crate::engines::clock::WallClock;
-use crate::engines::postgres::PostgresServer;
-use crate::engines::program;
 use crate::{acquire, as_store_error, is_quarantined, namespace, open};
 
 fn execute(server: &PostgresServer, sql: &str) {

@@ -4,11 +4,11 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use harness::postgres::PostgresServer;
 use randflake_std::LayoutSpec;
 use randflake_std::lease::{LeaseStore, Namespace, PostgresStore, StoreError};
 use randflake_std::randflake_core::{Field, LayoutFields};
 
-use crate::engines::postgres::PostgresServer;
 use crate::{acquire, namespace, open, open_at, unused};
 
 /// With the same epoch and ticks of a second.

@@ -9,12 +9,11 @@
     reason = "a test fails by panicking"
 )]
 
-#[expect(dead_code, reason = "other tests do more to servers")]
-#[path = "../engines/mod.rs"]
-mod engines;
-
 mod continuity;
 mod full;
+#[expect(dead_code, reason = "other tests have counters too")]
+#[path = "../namespaces/mod.rs"]
+mod namespaces;
 mod pooler;
 mod rights;
 
@@ -22,8 +21,8 @@ use core::time::Duration;
 
 use std::thread;
 
-use engines::namespaces::declared_new;
-use engines::postgres::PostgresServer;
+use harness::postgres::PostgresServer;
+use namespaces::declared_new;
 use randflake_std::Randflake;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{

@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
+use harness::postgres::PostgresServer;
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 
-use crate::engines::postgres::PostgresServer;
 use crate::namespace;
 
 /// A message without its kind: its length and the rest.

@@ -1,11 +1,11 @@
 //! Who may have made the tables, and with which rights they are used: nobody's code is run who is not trusted, and
 //! the roles of the guide are enough.
 
+use harness::postgres::PostgresServer;
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 use randflake_std::segment::SegmentStore;
 
-use crate::engines::namespaces::declared_new;
-use crate::engines::postgres::PostgresServer;
+use crate::namespaces::declared_new;
 use crate::{acquire, as_store_error, namespace, unused};
 
 const GUIDE: &str = include_str!("../../../docs/databases.md");

@@ -13,7 +13,7 @@ use crate::issuer::{Issuer, Order, TTL, assert_distinct, ids};
 /// The path of libfaketime's library.
 const LIBFAKETIME: &str = "RANDFLAKE_LIBFAKETIME";
 
-pub(crate) fn libfaketime() -> Result<OsString, Failed> {
+fn libfaketime() -> Result<OsString, Failed> {
     let library = std::env::var_os(LIBFAKETIME);
     library.ok_or_else(|| format!("set {LIBFAKETIME} to the path of libfaketime.so.1").into())
 }

@@ -14,8 +14,6 @@ mod assigned;
 mod clocks;
 mod elastic;
 mod issuer;
-mod kills;
-mod last_dates;
 mod suspension;
 
 use std::process::ExitCode;
@@ -31,10 +29,6 @@ fn main() -> ExitCode {
     }
     let scenarios = vec![
         Trial::test(
-            "killed_and_restarted_every_second_for_a_minute",
-            kills::minute,
-        ),
-        Trial::test(
             "an_assigned_node_id_killed_and_restarted",
             assigned::killed_and_restarted,
         ),
@@ -49,10 +43,6 @@ fn main() -> ExitCode {
         Trial::test(
             "wall_clocks_an_hour_apart_and_jumping",
             clocks::an_hour_apart,
-        ),
-        Trial::test(
-            "wall_clocks_180_days_before_each_last_date",
-            last_dates::are_announced,
         ),
     ];
     let mut arguments = Arguments::from_args();

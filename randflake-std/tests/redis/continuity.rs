@@ -4,6 +4,8 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
+use harness::free_port;
+use harness::redis::RedisServer;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{
     ASSUMED_MAX_TTL, AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, MAX_SKEW, NodeIds,
@@ -13,8 +15,6 @@ use randflake_std::rules::Seal;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
-use crate::engines::free_port;
-use crate::engines::redis::RedisServer;
 
 pub(crate) const MAX_TTL: Duration = DEFAULT_MAX_TTL;
 

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, Loss, RedisStore};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use super::continuity::{open_at_once, quarantined_for, until};
 use crate::contract::{TTL, acquire_one, eight};
-use crate::engines::redis::RedisServer;
 
 /// How long each side is listened to before the other one.
 const TURN: Duration = Duration::from_millis(2);

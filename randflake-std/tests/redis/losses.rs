@@ -1,11 +1,11 @@
 //! What comes back older than it was, and what is lost in part.
 
+use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, Loss, QuarantineCause, StoreError};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::continuity::{MAX_TTL, open_again, open_at_once, quarantined_for};
 use crate::contract::{TTL, acquire_one};
-use crate::engines::redis::RedisServer;
 
 const KEY: &str = "randflake:{orders}";
 
@@ -141,7 +141,7 @@ mod clocks {
 
     use super::*;
     use crate::contract::acquire;
-    use crate::engines::preloaded_clock::PreloadedClock;
+    use harness::preloaded_clock::PreloadedClock;
 
     /// The quarantine that follows on older data would end by the wrong clock, so it must not be written.
     #[test]

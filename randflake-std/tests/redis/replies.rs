@@ -7,12 +7,12 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
+use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, RedisStore};
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::continuity::open_at_once;
 use crate::contract::{TTL, acquire_one, eight};
-use crate::engines::redis::RedisServer;
 
 /// What the script answers when it has written.
 const WRITTEN: &[u8] = b"*2\r\n:1\r\n";

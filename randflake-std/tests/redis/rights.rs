@@ -1,11 +1,11 @@
 //! Users with the rights that the documentation lists, and with one of them missing.
 
+use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, RedisStore, StoreError, open};
 use randflake_std::rules::Seal;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, eight};
-use crate::engines::redis::RedisServer;
 
 /// The line of the documentation.
 fn documented() -> &'static str {

@@ -8,9 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
+use harness::server::spawn;
 use randflake_std::segment::{Segments, open};
 
-use crate::engines::server::spawn;
 use crate::{Engine, namespace};
 
 const URL: &str = "SEGMENT_FAULTS_URL";

@@ -10,11 +10,6 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "../faults/engine.rs"]
-mod engine;
-#[expect(dead_code, reason = "other tests do more to servers")]
-#[path = "../engines/mod.rs"]
-mod engines;
 #[expect(dead_code, reason = "other tests keep the ids in files")]
 #[path = "../processes/issuer.rs"]
 mod issuer;
@@ -30,10 +25,10 @@ use std::time::Instant;
 
 use libtest_mimic::{Arguments, Trial};
 
+use harness::engine::{ENGINES, Engine};
+use harness::server::spawn;
 use randflake_std::lease;
 
-use engine::{ENGINES, Engine};
-use engines::server::spawn;
 use issuer::{Issuer, Order, TTL, namespace};
 use record::Record;
 

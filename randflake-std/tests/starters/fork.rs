@@ -4,12 +4,12 @@
 use core::mem::MaybeUninit;
 use std::collections::BTreeSet;
 
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, Token, open};
 
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
-use crate::engines::redis::RedisServer;
 use crate::{declare_new, namespace};
 
 pub(crate) fn redis() {

@@ -6,13 +6,13 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::{env, process};
 
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
+use harness::server::spawn;
 use randflake_std::lease::{AcquireRequest, NodeIds, Token, open};
 
-use crate::engines::etcd::EtcdCluster;
-use crate::engines::mariadb::MariadbServer;
-use crate::engines::postgres::PostgresServer;
-use crate::engines::redis::RedisServer;
-use crate::engines::server::spawn;
 use crate::{declare_new, namespace};
 
 const STARTERS: usize = 100;

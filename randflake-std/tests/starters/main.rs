@@ -10,9 +10,6 @@
 )]
 #![expect(clippy::print_stdout, reason = "the processes tell what they have")]
 
-#[expect(dead_code, reason = "other tests do more to servers")]
-#[path = "../engines/mod.rs"]
-mod engines;
 mod fork;
 mod hundred;
 

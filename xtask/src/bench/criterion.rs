@@ -72,8 +72,9 @@ pub(crate) fn cli(report: &mut Report, arguments: &[String]) -> Result<(), Strin
         [flag, _] if flag == "--old" => {}
         _ => return Err("--old PROGRAM is allowed".to_owned()),
     }
-    let mut command = cargo(&["bench", "--package", "randflake-std"]);
-    command.args(["--features", "cli", "--bench", "command_line", "--"]);
+    let mut command = cargo(&["bench", "--package", "randflake"]);
+    command.args(["--no-default-features", "--features", "sqlite"]);
+    command.args(["--bench", "command_line", "--"]);
     report.check("cli", command.args(arguments));
     Ok(())
 }

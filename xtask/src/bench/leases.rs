@@ -16,7 +16,7 @@ const ENGINES: [&str; 5] = ["sqlite", "redis", "postgres", "mariadb", "etcd"];
 /// Of a whole run in the usual folder.
 const RECORD: &str = "randflake-std/benches/record/leases.csv";
 /// Has the table of that run between two marks.
-const DOCUMENT: &str = "DESIGN.md";
+const DOCUMENT: &str = "docs/performance.md";
 const MARKS: [&str; 2] = ["<!-- bench leases -->\n", "<!-- end -->\n"];
 
 pub(super) fn needs() -> Vec<Need> {
@@ -41,6 +41,8 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
             "--rounds" => return Err("--rounds N is allowed, of at least 1".to_owned()),
             "--engine" if ENGINES.contains(&value.as_str()) => value.clone(),
             "--engine" => return Err(format!("engines are {}", ENGINES.join(", "))),
+            "--only" if value == "starters" => value.clone(),
+            "--only" => return Err("--only starters is allowed".to_owned()),
             _ => return Err(format!("unknown argument {name}")),
         };
         options.extend([name.clone(), value]);
@@ -65,7 +67,8 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     if !engines::LEASES.tell(report, &mut measure) || !report.check("leases", &mut measure) {
         return Ok(());
     }
-    let is_whole = !options.contains(&"--engine".to_owned());
+    let is_part = |option: &String| ["--engine", "--only"].contains(&option.as_str());
+    let is_whole = !options.iter().any(is_part);
     if is_whole && folder.is_none() {
         report.verdict(RECORD, keep(&csv, &table));
     }

@@ -26,7 +26,7 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench index [--rows N]
        cargo xtask bench serve [--rounds N]
        cargo xtask bench memory [--bursts N]
-       cargo xtask bench leases [--rounds N] [--engine NAME] [--folder DIR] [--json FILE]
+       cargo xtask bench leases [--rounds N] [--engine NAME] [--only starters] [--folder DIR] [--json FILE]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
   peers         ids of other crates beside ours, in one process; without arguments into this machine's record,
@@ -38,7 +38,8 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
   instructions  how many instructions an id takes, counted by valgrind, into the record
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
-                folders are; unless --engine or --folder is given into the record and DESIGN.md (eight minutes)
+                folders are; unless --engine, --only or --folder is given into the record and docs/performance.md (eight
+                minutes)
   serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, and how long one
                 id takes at half of the highest rate, into the record (four minutes)
   memory        what `randflake serve` keeps of bursts of 1,000 connections: fails unless it stops growing (20 minutes)

@@ -6,6 +6,10 @@ use toml::de::{DeTable, DeValue, Error};
 
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
+    /// Of the package.
+    pub(crate) name: String,
+    /// `[workspace] members`: folders.
+    pub(crate) members: Vec<String>,
     pub(crate) dependencies: Vec<Dependency>,
     /// `[workspace.dependencies]`
     pub(crate) shared: Vec<String>,
@@ -56,8 +60,13 @@ impl Manifest {
                 manifest.dependencies_of(target);
             }
         }
-        let shared =
-            table(root, "workspace").and_then(|workspace| table(workspace, "dependencies"));
+        let package = table(root, "package");
+        let name = package.and_then(|package| package.get("name")?.get_ref().as_str());
+        manifest.name = name.unwrap_or_default().to_owned();
+        let workspace = table(root, "workspace");
+        let members = workspace.and_then(|workspace| workspace.get("members"));
+        manifest.members = strings(members);
+        let shared = workspace.and_then(|workspace| table(workspace, "dependencies"));
         manifest.shared = shared.map(names).unwrap_or_default();
         let features = table(root, "features").into_iter().flat_map(DeTable::keys);
         manifest.features = features
@@ -101,11 +110,18 @@ fn docs_rs(root: &DeTable<'_>) -> DocsRs {
     if said("all-features").and_then(DeValue::as_bool) == Some(true) {
         return DocsRs::All;
     }
-    let Some(features) = said("features").and_then(|features| features.as_array()) else {
-        return DocsRs::Unsaid;
-    };
-    let names = features.iter().filter_map(|name| name.get_ref().as_str());
-    DocsRs::These(names.map(str::to_owned).collect())
+    match docs.and_then(|docs| docs.get("features")) {
+        None => DocsRs::Unsaid,
+        features => DocsRs::These(strings(features)),
+    }
+}
+
+/// The texts of an array.
+fn strings(array: Option<&toml::Spanned<DeValue<'_>>>) -> Vec<String> {
+    let array = array.and_then(|array| array.get_ref().as_array());
+    let texts = array.into_iter().flatten();
+    let texts = texts.filter_map(|text| text.get_ref().as_str());
+    texts.map(str::to_owned).collect()
 }
 
 fn table<'a, 'i>(parent: &'a DeTable<'i>, key: &str) -> Option<&'a DeTable<'i>> {

@@ -7,6 +7,7 @@ use std::{fs, io};
 use proc_macro2::TokenStream;
 
 use super::manifest::Manifest;
+use crate::matrix::HOST_MACROS;
 
 pub(crate) struct Workspace {
     pub(crate) root: Manifest,
@@ -14,7 +15,7 @@ pub(crate) struct Workspace {
 }
 
 pub(crate) struct Member {
-    /// The folder, which is also the package's name.
+    /// The package's.
     pub(crate) name: String,
     pub(crate) manifest: Manifest,
     pub(crate) readme: String,
@@ -29,28 +30,29 @@ pub(crate) struct Source {
 
 impl Workspace {
     pub(crate) fn read(root: &Path) -> io::Result<Self> {
+        let read = |folder: &Path| {
+            let text = fs::read_to_string(folder.join("Cargo.toml"))?;
+            parsed(folder, Manifest::parse(&text))
+        };
+        let manifest = read(root)?;
         let mut members = Vec::new();
-        for entry in fs::read_dir(root)? {
-            let folder = entry?.path();
-            let Ok(manifest) = fs::read_to_string(folder.join("Cargo.toml")) else {
+        for folder in &manifest.members {
+            // It has nothing but dependencies.
+            if folder.ends_with(HOST_MACROS) {
                 continue;
-            };
+            }
+            let folder = root.join(folder);
+            let manifest = read(&folder)?;
             let mut sources = Vec::new();
             collect(&folder, &folder, &mut sources)?;
             members.push(Member {
-                name: folder
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
-                manifest: parsed(&folder, Manifest::parse(&manifest))?,
+                name: manifest.name.clone(),
+                manifest,
                 readme: fs::read_to_string(folder.join("README.md")).unwrap_or_default(),
                 sources,
             });
         }
-        members.sort_by(|one, other| one.name.cmp(&other.name));
-        let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
-        let root = parsed(root, Manifest::parse(&manifest))?;
+        let root = manifest;
         Ok(Self { root, members })
     }
 }

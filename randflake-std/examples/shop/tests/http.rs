@@ -2,9 +2,6 @@
 
 #![cfg(unix)]
 
-#[expect(dead_code, reason = "the tests of leases do more to servers")]
-mod servers;
-
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,12 +10,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
+use harness::postgres::PostgresServer;
+use harness::server::Server;
 use randflake_std::lease::{LeaseStore, Namespace, PostgresStore};
 use randflake_std::{AnyLayout, Randflake};
 use serde_json::Value;
-use servers::environment;
-use servers::postgres::PostgresServer;
-use servers::server::Server;
 use tempfile::TempDir;
 
 struct Shop {
@@ -30,7 +26,7 @@ struct Shop {
 impl Shop {
     fn open(program: &'static str) -> Self {
         let database = PostgresServer::start();
-        let port = environment::free_port();
+        let port = harness::free_port();
         let url = database.url("postgres");
         // The server is new: somebody says so once, as `randflake lease init` does.
         let mut store = PostgresStore::open(&url, &namespace()).unwrap();

@@ -93,15 +93,8 @@ fn released() -> PathBuf {
 
 /// Builds the server, and finds what loads it.
 fn prepare(report: &mut Report) -> Option<Load> {
-    let mut build = cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "randflake-std",
-        "--features",
-        "serve",
-    ]);
-    if !report.check("build", build.args(["--bin", "randflake"])) {
+    let mut build = cargo(&["build", "--release", "--package", "randflake"]);
+    if !report.check("build", &mut build) {
         return None;
     }
     let [benchmark, wrk] = [&REDIS_BENCHMARK, &WRK].map(|tool| report.tool(tool, "the benchmark"));

@@ -7,6 +7,5 @@ mod kinds;
 mod postgres_types;
 mod rusqlite;
 mod sea_orm;
-#[expect(dead_code, reason = "the tests of leases do more to servers")]
 mod servers;
 mod sqlx;

@@ -1,27 +1,12 @@
-//! Real servers: those of `randflake-std`'s tests.
-
-#[path = "../../../../../randflake-std/tests/engines/clock.rs"]
-mod clock;
-#[path = "../../../../../randflake-std/tests/engines/environment.rs"]
-mod environment;
-#[path = "../../../../../randflake-std/tests/engines/mariadb.rs"]
-mod mariadb;
-#[path = "../../../../../randflake-std/tests/engines/postgres.rs"]
-mod postgres;
-#[path = "../../../../../randflake-std/tests/engines/server.rs"]
-mod server;
-#[path = "../../../../../randflake-std/tests/engines/template.rs"]
-mod template;
-#[path = "../../../../../randflake-std/tests/engines/unprivileged.rs"]
-mod unprivileged;
+//! Databases on real servers, and in memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use environment::{Shared, free_port, program};
-use mariadb::MariadbServer;
-use postgres::PostgresServer;
+use harness::Shared;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
 
 /// An empty database, on a server that is there as long as one of its databases.
 pub(crate) struct Database<S> {

@@ -10,8 +10,6 @@ mod redis;
 mod schemars;
 mod serde;
 #[cfg(unix)]
-#[expect(dead_code, reason = "the tests of leases do more to servers")]
-mod servers;
 mod stored_raw;
 mod utoipa;
 mod uuid;

@@ -1,10 +1,10 @@
 use std::fmt::Debug;
 
+use harness::redis::RedisServer;
 use randflake_core::{Id, StoredRaw};
 use redis::{Client, Commands, Connection, FromRedisValue, RedisResult, ToSingleRedisArg};
 
 use crate::kinds::{ID, IDS, NO_USERS, Order, UserId};
-use crate::servers::RedisServer;
 
 fn connect(server: &RedisServer) -> Connection {
     Client::open(server.url())

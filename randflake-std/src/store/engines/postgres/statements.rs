@@ -112,7 +112,7 @@ pub(super) const CHANGE: &str = "
     RETURNING {now}";
 
 /// The same, and what is put elsewhere with it: an acquire keeps the lease before it in the history, a release leaves
-/// hints. It takes three fifths of the time of the general statement: see DESIGN.md.
+/// hints. It takes three fifths of the time of the general statement: see `docs/performance.md`.
 pub(super) const CHANGE_AND_PUT: &str = "
     WITH changed AS ({change} AS now), put AS (
         INSERT INTO randflake.record (namespace, kind, number, value)

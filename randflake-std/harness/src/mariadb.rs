@@ -1,0 +1,191 @@
+//! A MariaDB server.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mysql_async::prelude::{FromRow, Queryable};
+use mysql_async::{Conn, OptsBuilder, Params};
+use tempfile::TempDir;
+use tokio::runtime::{self, Runtime};
+
+use super::clock::WallClock;
+use super::server::Server;
+use super::unprivileged::Unprivileged;
+use super::{free_port, program, template};
+
+/// The server's program, and the one that makes its data directory.
+const PROGRAM: &str = "RANDFLAKE_MARIADBD";
+const INSTALL: &str = "RANDFLAKE_MARIADB_INSTALL_DB";
+
+/// Several run at once on a small machine.
+const MODEST: [&str; 3] = [
+    "--innodb-log-file-size=32M",
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-use-native-aio=0",
+];
+
+pub struct MariadbServer {
+    pub server: Server,
+    pub port: u16,
+}
+
+impl MariadbServer {
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With further settings: `["--innodb-flush-log-at-trx-commit=2"]`.
+    pub fn start_with(settings: &[&str]) -> Self {
+        Self::start_in(settings, None)
+    }
+
+    /// With a wall clock of its own, whose file everybody can read.
+    pub fn start_by(clock: Arc<WallClock>) -> Self {
+        Self::start_in(&[], Some(clock))
+    }
+
+    fn start_in(settings: &[&str], clock: Option<Arc<WallClock>>) -> Self {
+        let port = free_port();
+        let folder = fresh();
+        let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
+        let command = move |folder: &Path| {
+            let server = program(PROGRAM);
+            let mut command = match &clock {
+                Some(clock) => Unprivileged::command_by(clock, &server),
+                None => Unprivileged::command(&server),
+            };
+            command
+                .arg("--no-defaults")
+                .arg(format!("--datadir={}", data(folder).display()))
+                .arg(format!("--socket={}", folder.join("socket").display()))
+                .arg(temporary(folder))
+                .args([
+                    format!("--port={port}"),
+                    "--bind-address=127.0.0.1".to_owned(),
+                ])
+                .args(MODEST)
+                // A connection that was closed is counted for a moment longer.
+                .args(["--max-connections=500", "--skip-name-resolve"])
+                .arg(format!("--tmpdir={}", folder.display()))
+                .args(&settings);
+            command
+        };
+        let answers = move || connect(port, None).is_ok();
+        Self {
+            server: Server::start(folder, command, answers),
+            port,
+        }
+    }
+
+    pub fn url(&self, database: &str) -> String {
+        format!("mysql://root@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// A client to look behind the store with.
+    pub fn client(&self, database: Option<&str>) -> Client {
+        connect(self.port, database).unwrap()
+    }
+
+    /// The client of another user, who has no password.
+    pub fn client_as(&self, user: &str, database: &str) -> Client {
+        Client::new(options(self.port, Some(database)).user(Some(user))).unwrap()
+    }
+}
+
+fn connect(port: u16, database: Option<&str>) -> mysql_async::Result<Client> {
+    Client::new(options(port, database))
+}
+
+fn options(port: u16, database: Option<&str>) -> OptsBuilder {
+    OptsBuilder::default()
+        .ip_or_hostname("127.0.0.1")
+        .tcp_port(port)
+        .user(Some("root"))
+        .prefer_socket(false)
+        .db_name(database)
+}
+
+/// A client that blocks.
+pub struct Client {
+    connection: Conn,
+    // Its socket belongs to it.
+    runtime: Runtime,
+}
+
+impl Client {
+    pub fn new(options: OptsBuilder) -> mysql_async::Result<Self> {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        Ok(Self {
+            connection: runtime.block_on(Conn::new(options))?,
+            runtime,
+        })
+    }
+
+    pub fn query_drop(&mut self, statement: impl AsRef<str>) -> mysql_async::Result<()> {
+        let statement = statement.as_ref();
+        self.runtime.block_on(self.connection.query_drop(statement))
+    }
+
+    pub fn query_first<T: FromRow + Send + 'static>(
+        &mut self,
+        question: impl AsRef<str>,
+    ) -> mysql_async::Result<Option<T>> {
+        let question = question.as_ref();
+        self.runtime.block_on(self.connection.query_first(question))
+    }
+
+    pub fn query<T: FromRow + Send + 'static>(
+        &mut self,
+        question: &str,
+    ) -> mysql_async::Result<Vec<T>> {
+        self.runtime.block_on(self.connection.query(question))
+    }
+
+    pub fn exec_drop(
+        &mut self,
+        statement: &str,
+        parameters: impl Into<Params> + Send,
+    ) -> mysql_async::Result<()> {
+        let done = self.connection.exec_drop(statement, parameters);
+        self.runtime.block_on(done)
+    }
+
+    pub fn exec_first<T: FromRow + Send + 'static>(
+        &mut self,
+        question: &str,
+        parameters: impl Into<Params> + Send,
+    ) -> mysql_async::Result<Option<T>> {
+        let answer = self.connection.exec_first(question, parameters);
+        self.runtime.block_on(answer)
+    }
+}
+
+/// A folder with an empty data directory in it.
+fn fresh() -> TempDir {
+    template::copied(&program(PROGRAM), |folder| {
+        let mut create = Unprivileged::command(&program(INSTALL));
+        create
+            .args([
+                "--no-defaults",
+                "--skip-test-db",
+                "--auth-root-authentication-method=normal",
+            ])
+            .args(MODEST)
+            .arg(format!("--datadir={}", data(folder).display()))
+            .arg(temporary(folder));
+        let output = create.output().unwrap();
+        assert!(output.status.success(), "{create:?}: {output:?}");
+    })
+}
+
+/// A server that starts removes all temporary tables that it finds, those of others too.
+fn temporary(folder: &Path) -> String {
+    format!("--tmpdir={}", folder.display())
+}
+
+fn data(folder: &Path) -> PathBuf {
+    folder.join("data")
+}

@@ -1,0 +1,155 @@
+//! A PostgreSQL server.
+
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::{fs, thread};
+
+use postgres::{Client, NoTls};
+use tempfile::TempDir;
+
+use super::clock::WallClock;
+use super::server::{Server, working_in};
+use super::unprivileged::Unprivileged;
+use super::{free_port, program, template};
+
+/// The folder of its programs.
+const PROGRAMS: &str = "RANDFLAKE_POSTGRES";
+
+pub struct PostgresServer {
+    pub server: Server,
+    pub port: u16,
+}
+
+impl PostgresServer {
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With further settings: `["synchronous_commit=off"]`.
+    pub fn start_with(settings: &[&str]) -> Self {
+        Self::start_in(fresh(), settings, None)
+    }
+
+    /// Replaces the rules of who may connect how: lines of `pg_hba.conf`.
+    pub fn admit(&self, rules: &str) {
+        fs::write(data(self.server.folder()).join("pg_hba.conf"), rules).unwrap();
+        let mut client = self.client("postgres");
+        client.batch_execute("SELECT pg_reload_conf()").unwrap();
+    }
+
+    /// With a wall clock of its own, whose file everybody can read.
+    pub fn start_by(clock: Arc<WallClock>) -> Self {
+        Self::start_in(fresh(), &[], Some(clock))
+    }
+
+    /// A standby that follows the server on a port, asynchronously.
+    pub fn standby_of(port: u16) -> Self {
+        let folder = template::unused();
+        let port = port.to_string();
+        let mut copy = as_postgres("pg_basebackup");
+        copy.args([
+            "--host=127.0.0.1",
+            "--username=postgres",
+            "--checkpoint=fast",
+        ])
+        .args([
+            "--write-recovery-conf",
+            "--no-sync",
+            "--port",
+            &port,
+            "--pgdata",
+        ])
+        .arg(data(folder.path()));
+        succeeds(copy);
+        Self::start_in(folder, &[], None)
+    }
+
+    fn start_in(folder: TempDir, settings: &[&str], clock: Option<Arc<WallClock>>) -> Self {
+        let port = free_port();
+        let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
+        let command = move |folder: &Path| {
+            // None can be started before what is left of a killed one is gone.
+            while !working_in(&data(folder)).is_empty() {
+                thread::sleep(Duration::from_millis(10));
+            }
+            let mut command = match &clock {
+                Some(clock) => Unprivileged::command_by(clock, &program(PROGRAMS).join("postgres")),
+                None => as_postgres("postgres"),
+            };
+            command
+                .arg("-D")
+                .arg(data(folder))
+                .args(["-p", &port.to_string()])
+                .args([
+                    "-c",
+                    "listen_addresses=127.0.0.1",
+                    "-c",
+                    "unix_socket_directories=",
+                ])
+                .args(["-c", "max_connections=200"])
+                .args(settings.iter().flat_map(|setting| ["-c", setting]));
+            command
+        };
+        let answers = move || connect(port, "postgres").is_ok();
+        Self {
+            server: Server::start(folder, command, answers),
+            port,
+        }
+    }
+
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// A client to look behind the store with.
+    pub fn client(&self, database: &str) -> Client {
+        connect(self.port, database).unwrap()
+    }
+
+    /// Makes a standby the primary.
+    pub fn promote(&self) {
+        let promoted = self
+            .client("postgres")
+            .query_one("SELECT pg_promote()", &[]);
+        assert!(promoted.unwrap().get::<_, bool>(0));
+    }
+}
+
+fn connect(port: u16, database: &str) -> Result<Client, postgres::Error> {
+    let url = format!("postgres://postgres@127.0.0.1:{port}/{database}?connect_timeout=30");
+    Client::connect(&url, NoTls)
+}
+
+/// A folder with an empty cluster in it.
+fn fresh() -> TempDir {
+    template::copied(&program(PROGRAMS).join("postgres"), |folder| {
+        let mut create = as_postgres("initdb");
+        create
+            .args([
+                "--username=postgres",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--no-sync",
+                "--pgdata",
+            ])
+            .arg(data(folder));
+        succeeds(create);
+    })
+}
+
+fn data(folder: &Path) -> PathBuf {
+    folder.join("data")
+}
+
+/// A program of the server's: it refuses to be run by root.
+fn as_postgres(name: &str) -> Command {
+    Unprivileged::command(&program(PROGRAMS).join(name))
+}
+
+fn succeeds(mut command: Command) {
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {told}");
+}

@@ -1,0 +1,65 @@
+//! Any bytes as commands of the Redis protocol, in pieces of any length: the same commands as at once, and those that
+//! the crate `redis-protocol` reads.
+#![no_main]
+
+#[path = "../../src/serve/resp/parse.rs"]
+mod parse;
+
+use libfuzzer_sys::fuzz_target;
+use parse::{Limits, Parser, Violation};
+use redis_protocol::resp2::decode::decode;
+use redis_protocol::resp2::types::OwnedFrame;
+
+const LIMITS: Limits = Limits {
+    words: 64,
+    bytes: 4_096,
+};
+
+type Command = Vec<Vec<u8>>;
+
+/// All commands of which no byte comes later than it is asked for, and what ended them.
+fn read(input: &[u8], pieces: &[u8]) -> (Vec<Command>, Option<Violation>) {
+    let (mut parser, mut commands) = (Parser::default(), Vec::new());
+    let (mut begin, mut end) = (0, 0);
+    let mut pieces = pieces.iter();
+    loop {
+        match parser.command(&input[begin..end], LIMITS) {
+            Err(violation) => return (commands, Some(violation)),
+            Ok(Some(length)) => {
+                let command = &input[begin..begin + length];
+                let words = parser.words().iter();
+                let words: Command = words.map(|word| command[word.clone()].to_vec()).collect();
+                compare(command, &words);
+                commands.push(words);
+                begin += length;
+            }
+            Ok(None) if end == input.len() => return (commands, None),
+            Ok(None) => {
+                let more = pieces.next().map_or(input.len(), |&piece| piece.into());
+                end = (end + more).min(input.len());
+            }
+        }
+    }
+}
+
+/// With what a library for clients and servers reads there.
+fn compare(command: &[u8], words: &Command) {
+    if command.first() != Some(&b'*') || words.is_empty() {
+        return;
+    }
+    let (frame, length) = decode(command).unwrap().unwrap();
+    assert_eq!(length, command.len());
+    let OwnedFrame::Array(frames) = frame else {
+        panic!("{frame:?}");
+    };
+    let theirs = frames.into_iter().map(|frame| match frame {
+        OwnedFrame::BulkString(bytes) => bytes,
+        other => panic!("{other:?}"),
+    });
+    assert!(theirs.eq(words.iter().cloned()));
+}
+
+fuzz_target!(|input: (Vec<u8>, Vec<u8>)| {
+    let (bytes, pieces) = input;
+    assert_eq!(read(&bytes, &[]), read(&bytes, &pieces));
+});

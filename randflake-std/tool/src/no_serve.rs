@@ -1,0 +1,37 @@
+//! In the place of `serve` in a tool that was built without it.
+
+use std::ffi::OsString;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Not in this build
+    #[command(hide = true)]
+    Serve(Anything),
+    /// Not in this build
+    #[command(hide = true)]
+    Token(Anything),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Anything {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _arguments: Vec<OsString>,
+}
+
+impl Command {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let name = match self {
+            Self::Serve(_) => "serve",
+            Self::Token(_) => "token",
+        };
+        Err(Failure::usage(format!(
+            "this randflake was built without `{name}`: `cargo install randflake --locked` has it, and in a clone \
+             `cargo install --locked --path randflake-std/tool`"
+        )))
+    }
+}

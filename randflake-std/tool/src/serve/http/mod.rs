@@ -1,0 +1,211 @@
+//! HTTP: ids, leases and tickets as JSON, for machines; health and metrics, for operators' tools; and a page for operators.
+
+mod board;
+mod body;
+mod devices;
+mod explain;
+mod exposition;
+mod files;
+mod forecasts;
+mod format;
+#[cfg(fuzzing)]
+#[path = "../../../fuzz/fuzz_targets/http.rs"]
+mod fuzz;
+mod health;
+mod held;
+mod ids;
+mod inspect;
+mod leases;
+mod noted;
+mod problem;
+mod query;
+mod recorder;
+mod site;
+mod status;
+mod taken;
+mod tickets;
+mod who;
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use randflake_std::Secret;
+use tokio::time::timeout;
+
+use self::board::Boards;
+use self::files::FILES;
+use self::held::Holding;
+use self::noted::{Noted, Peer};
+use self::problem::{Defect, Problem};
+use self::recorder::Recorded;
+use self::taken::Taken;
+use super::listen::{Protocol, Stopping, Stream, stopped};
+use super::memory::Account;
+use super::service::Service;
+use super::service::answers::Status;
+use super::service::counters::Connections;
+use super::service::refusal::{Kind, Refusal};
+
+/// How long the head of a request may take, and the next one may be waited for.
+const HEAD: Duration = Duration::from_secs(10);
+/// The longest head.
+const MAX_HEAD: usize = 16 << 10;
+/// What a connection holds: a head that is read, one that is written, and its state.
+const COST: usize = 2 * MAX_HEAD + (4 << 10);
+/// How long an answer may take, its body received.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What handlers use.
+struct App {
+    service: Arc<Service>,
+    boards: Boards,
+    /// Where leases are kept, to show.
+    store: String,
+    ticket_key: Option<Arc<Secret>>,
+}
+
+/// What is answered.
+fn router(app: Arc<App>) -> Router {
+    let mut router = Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(exposition::metrics))
+        .route("/v1/ids", get(ids::ids))
+        .route("/v1/leases", get(leases::list).post(leases::acquire))
+        .route("/v1/leases/renew", post(leases::renew))
+        .route("/v1/leases/release", post(leases::release))
+        .route("/v1/tickets", post(tickets::tickets))
+        .route("/v1/devices", get(devices::look).post(devices::register))
+        .route("/v1/inspect", get(inspect::one).post(inspect::many))
+        .route("/v1/explain", get(explain::explain))
+        .route("/v1/status", get(status::status));
+    for file in &FILES {
+        router = router.route(file.path, file.route());
+    }
+    router
+        .fallback(no_path)
+        .method_not_allowed_fallback(no_method)
+        .layer(DefaultBodyLimit::max(body::MAX_LEN))
+        .layer(from_fn_with_state(Arc::clone(&app), around))
+        .with_state(app)
+}
+
+async fn no_path(request: Request) -> Problem {
+    let told = format!(
+        "there is nothing at {:?}: see /openapi.json",
+        request.uri().path()
+    );
+    Problem::new(Defect::NotFound, told)
+}
+
+async fn no_method(request: Request) -> Problem {
+    let told = format!(
+        "{} is not allowed here: see the header Allow",
+        request.method()
+    );
+    Problem::new(Defect::MethodNotAllowed, told)
+}
+
+/// What all requests have in common.
+async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+    let counters = &app.service.counters;
+    let begun = Instant::now();
+    let noted = Noted::begin(&app.service, &mut request);
+    let holding = Holding::of(&request);
+    let answering = async {
+        match site::check_host(&request) {
+            Ok(()) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        }
+    };
+    let answered = timeout(PATIENCE, answering).await;
+    let mut response = answered.unwrap_or_else(|_| {
+        let told = format!(
+            "the lease store did not answer within {} s: whether it did what was asked is unknown",
+            PATIENCE.as_secs()
+        );
+        Problem::from(Refusal::new(Kind::Unavailable, told)).into_response()
+    });
+    response = holding.keep(response).await;
+    if let Some(kind) = response.extensions().get::<Kind>() {
+        counters.refused(*kind);
+    }
+    let status = Status::of_http(response.status().as_u16());
+    counters.http_answers.add(status, 1);
+    counters.http_answers.times.add(begun.elapsed());
+    if let Some(noted) = noted {
+        noted.end(&app.service, &response);
+    }
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let fresh = HeaderValue::from_static("no-store");
+    headers.entry(CACHE_CONTROL).or_insert(fresh);
+    response
+}
+
+/// HTTP/1.1 on the connections of a listener.
+#[derive(Clone)]
+pub(crate) struct Http {
+    service: Arc<Service>,
+    router: Router,
+}
+
+impl Http {
+    pub(crate) fn new(service: Arc<Service>, store: String, ticket_key: Option<Secret>) -> Self {
+        // Before the handles are built that report to it.
+        Recorded::global();
+        let router = router(Arc::new(App {
+            service: Arc::clone(&service),
+            boards: Boards::of_all(&service),
+            store,
+            ticket_key: ticket_key.map(Arc::new),
+        }));
+        Self { service, router }
+    }
+}
+
+fn whole_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Protocol for Http {
+    const COST: usize = COST;
+
+    fn connections(&self) -> &Connections {
+        &self.service.counters.http
+    }
+
+    async fn speak(self, stream: Stream, account: Arc<Account>, mut stopping: Stopping) {
+        let router = TowerToHyperService::new(self.router);
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(Peer(account.peer()));
+            request.extensions_mut().insert(Arc::clone(&account));
+            router.call(request)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD)
+            .max_buf_size(MAX_HEAD)
+            .serve_connection(TokioIo::new(Taken::new(stream)), service);
+        let mut connection = core::pin::pin!(connection);
+        // What the client did wrong, or that it has gone, is its own affair.
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = stopped(&mut stopping) => connection.as_mut().graceful_shutdown(),
+        }
+        _ = connection.await;
+    }
+}

@@ -1,0 +1,219 @@
+//! Who issues, and what happens to them.
+
+use core::iter;
+use core::time::Duration;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::SystemTime;
+
+use harness::engine::Engine;
+use harness::server::Server;
+use harness::{free_port, program};
+use randflake_std::lease::{self, Explanation, Namespace};
+use randflake_std::randflake_core::Codec;
+use randflake_std::{Id, Randflake, Secret};
+use tempfile::TempDir;
+
+use crate::stream::{Client, Ids, Process};
+
+const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
+pub(crate) const TTL: Duration = Duration::from_secs(3);
+/// The kinds of faults.
+pub(crate) const EVENTS: usize = 7;
+
+const REPLICAS: usize = 3;
+const PYTHONS: usize = 4;
+
+pub(crate) struct Fleet {
+    engine: Box<dyn Engine>,
+    pub(crate) servers: Vec<Server>,
+    processes: Vec<Process>,
+    clients: Vec<Client>,
+    ids: Vec<Ids>,
+}
+
+/// What happened, when it was over, and the server that is down since.
+type Suffered = (&'static str, SystemTime, Option<usize>);
+
+fn tool(store: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
+    command
+        .args(arguments)
+        .env("RANDFLAKE_KEY", KEY)
+        .env("RANDFLAKE_STORE", store)
+        .env("RANDFLAKE_MAX_TTL", "3s")
+        .env_remove("RANDFLAKE_NAMESPACE");
+    command
+}
+
+fn server(store: &str, resp: u16, http: u16) -> Server {
+    let store = store.to_owned();
+    let command = move |_: &Path| {
+        let [resp, http] = [resp, http].map(|port| format!("127.0.0.1:{port}"));
+        let arguments = ["serve", "--resp", &resp, "--http", &http];
+        let leasing = ["--ttl", "3s", "--node-ids", "1"];
+        tool(&store, &[&arguments[..], &leasing].concat())
+    };
+    let answers = move || TcpStream::connect(("127.0.0.1", http)).is_ok();
+    Server::start(TempDir::new().unwrap(), command, answers)
+}
+
+fn namespace() -> Namespace {
+    // Redis grants nothing for the longest TTL and 20 s after a restart.
+    Namespace::new("default", Randflake)
+        .unwrap()
+        .with_max_ttl(TTL)
+}
+
+fn codec() -> Codec<Randflake> {
+    Codec::new(Randflake, Secret::from_hex(KEY).unwrap().cipher())
+}
+
+impl Fleet {
+    pub(crate) fn start(engine: Box<dyn Engine>) -> Self {
+        let store = engine.url();
+        // The first access decides on the longest TTL.
+        let mut first = lease::open(&store, &namespace()).unwrap();
+        first.end_quarantine().unwrap();
+        drop(first);
+        let ports: Vec<_> = (0..REPLICAS).map(|_| (free_port(), free_port())).collect();
+        let servers = ports
+            .iter()
+            .map(|(resp, http)| server(&store, *resp, *http));
+        let servers = servers.collect();
+        let ids: Vec<Ids> = iter::repeat_with(Ids::default).take(PYTHONS + 4).collect();
+        let urls: Vec<_> = ports
+            .iter()
+            .map(|(_, http)| format!("http://127.0.0.1:{http}"))
+            .collect();
+        let mut processes: Vec<_> = (0..PYTHONS)
+            .map(|number| {
+                let mut urls = urls.clone();
+                urls.rotate_left(number % REPLICAS);
+                let command = move || python(&urls);
+                Process::start("a process of Python", &ids[number], command)
+            })
+            .collect();
+        processes.extend((0..2).map(|number| {
+            let store = store.clone();
+            Process::start("a process of Rust", &ids[PYTHONS + number], move || {
+                let fixed = ["generate", "-n", "1000000000", "--format", "int"];
+                let leasing = ["--node-ids", "1", "--ttl", "3s", "--wait", "1m"];
+                tool(&store, &[&fixed[..], &leasing].concat())
+            })
+        }));
+        let mut resp: Vec<_> = ports.iter().map(|(resp, _)| *resp).collect();
+        let clients = (0..2).map(|number| {
+            resp.rotate_left(1);
+            Client::start(&ids[PYTHONS + 2 + number], resp.clone())
+        });
+        Self {
+            clients: clients.collect(),
+            engine,
+            servers,
+            processes,
+            ids,
+        }
+    }
+
+    pub(crate) fn suffer(&mut self, event: usize) -> Suffered {
+        let victim = event / EVENTS % self.processes.len();
+        let replica = victim % REPLICAS;
+        let mut down = None;
+        let fault = match event % EVENTS {
+            0 => {
+                self.processes[victim % PYTHONS].kill();
+                "a process of Python killed"
+            }
+            1 => {
+                let process = &self.processes[victim];
+                process.suspend();
+                // Its lease ends meanwhile, and another one may get the node id.
+                thread::sleep(TTL * 2);
+                process.resume();
+                "a process suspended"
+            }
+            2 => {
+                self.processes[PYTHONS + victim % 2].kill();
+                "a process of Rust killed"
+            }
+            3 => {
+                self.servers[replica].kill();
+                down = Some(replica);
+                "one of three servers killed"
+            }
+            4 => {
+                let server = &self.servers[replica];
+                server.suspend();
+                thread::sleep(TTL * 2);
+                server.resume();
+                "one of three servers suspended"
+            }
+            5 => {
+                self.servers.iter_mut().for_each(Server::kill);
+                self.servers.iter_mut().for_each(Server::restart);
+                "all servers killed"
+            }
+            _ => {
+                self.engine.server().restart();
+                "the engine killed"
+            }
+        };
+        (fault, SystemTime::now(), down)
+    }
+
+    /// Waits until everybody has issued an id of a later tick than that of the time.
+    pub(crate) fn go_on_after(&mut self, time: SystemTime) {
+        let codec = codec();
+        let unix_ms = time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let unix_ms = u64::try_from(unix_ms.as_millis()).unwrap();
+        let is_later = |id| codec.unix_ms(Id::from_u64(id)) > unix_ms;
+        for process in &mut self.processes {
+            process.goes_on(is_later);
+        }
+        for client in &self.clients {
+            client.goes_on(is_later);
+        }
+    }
+
+    /// All that was issued.
+    pub(crate) fn end(&mut self) -> Vec<u64> {
+        self.clients.clear();
+        self.processes.clear();
+        // What was written before the end is read.
+        thread::sleep(Duration::from_secs(1));
+        self.ids.iter().flat_map(Ids::all).collect()
+    }
+
+    /// Somebody held the lease of each.
+    pub(crate) fn explain(&self, ids: &[u64]) {
+        let codec = codec();
+        let mut store = lease::open(&self.engine.url(), &namespace()).unwrap();
+        let history = store.history(0..=u32::MAX).unwrap();
+        assert_eq!(history.gaps(), []);
+        for id in ids {
+            let parts = codec.inspect(Id::from_u64(*id));
+            let explanation = history.explain(parts.node_id, parts.tick);
+            assert!(
+                matches!(explanation, Explanation::Held(_)),
+                "{id}: {explanation:?}"
+            );
+        }
+    }
+}
+
+fn python(urls: &[String]) -> Command {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script: PathBuf = here.join("tests/chaos/python.py");
+    let mut command = Command::new(program("RANDFLAKE_SERVE_PYTHON"));
+    command
+        .arg(script)
+        .arg(here.join("../examples/clients/python"))
+        .args(urls)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("RANDFLAKE_KEY", KEY)
+        .env("RANDFLAKE_TTL_S", "3");
+    command
+}

@@ -1,0 +1,389 @@
+//! Layouts and texts of other systems
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::user::{User, objects, words};
+
+fn vectors(json: &str) -> Vec<Value> {
+    let vectors: Vec<Value> = serde_json::from_str(json).unwrap();
+    assert_eq!(vectors.len(), 40);
+    vectors
+}
+
+fn snowflakes() -> Vec<Value> {
+    vectors(include_str!(
+        "../../../../randflake-core/tests/vectors/snowflake.json"
+    ))
+}
+
+/// A column of the vectors, a line each.
+fn column(vectors: &[Value], name: &str) -> String {
+    let lines = vectors.iter().map(|vector| vector[name].as_str().unwrap());
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+#[test]
+fn the_texts_of_bwmarrin_are_converted_into_each_other() {
+    let (user, vectors) = (User::new(), snowflakes());
+    let forms = [
+        ("int", "id"),
+        ("bytes", "id"),
+        ("base2", "B2"),
+        ("base32", "B32"),
+        ("base36", "B36"),
+        ("base58", "B58"),
+        ("base64", "B64"),
+    ];
+    for (from, given) in forms {
+        for (to, expected) in forms {
+            let told = user.run_on(
+                column(&vectors, given).as_bytes(),
+                &["convert", "--from", from, "--to", to],
+            );
+            assert_eq!(told.ok(), column(&vectors, expected), "{from} to {to}");
+        }
+    }
+    let convert = words("convert --from int --to base62 61 62 -1");
+    assert_eq!(user.run(&convert).ok(), "z\n10\nLygHa16AHYF\n");
+    let inspect = words("inspect --layout snowflake --from base58 --json 2JS2rjxmEG6");
+    let told = objects(&user.run(&inspect).ok());
+    assert_eq!(told[0]["unix_ms"], 1_467_451_546_064_u64);
+}
+
+#[test]
+fn an_id_is_converted_to_a_uuid_and_back() {
+    let user = User::new();
+    let uuid = "01234567-89ab-8cde-bc00-000000000000";
+    let convert = words("convert --from hex --to uuid 0123456789abcdef");
+    assert_eq!(user.run(&convert).ok(), format!("{uuid}\n"));
+    let convert = ["convert", "--from", "uuid", "--to", "hex"];
+    let read = |value: &str| user.run(&[&convert[..], &[value]].concat());
+    assert_eq!(read(uuid).ok(), "0123456789abcdef\n");
+    for (value, problem) in [
+        (
+            "01234567-89ab-4cde-bc00-000000000000",
+            "the UUID is not of version 8: only those made of ids are allowed",
+        ),
+        (
+            "01234567-89ab-8cde-bc00-000000000001",
+            "the UUID was not made of an id: its last 58 bits must be zero",
+        ),
+    ] {
+        assert_eq!(read(value).fails(2), format!("{value:?}: {problem}"));
+    }
+    let said = read("0123").fails(2);
+    assert!(said.starts_with("\"0123\": not a UUID: "), "{said}");
+}
+
+#[test]
+fn a_number_over_64_bits_is_refused_in_each_base() {
+    let user = User::new();
+    for (base, text, problem) in [
+        (
+            "base2",
+            "1".repeat(65),
+            "the text has 65 characters: at most 64 are allowed in base2",
+        ),
+        (
+            "base32",
+            "oyyyyyyyyyyyy".to_owned(),
+            "the number is over 64 bits: at most x999999999999 is allowed in base32",
+        ),
+        (
+            "base36",
+            "3w5e11264sgsg".to_owned(),
+            "the number is over 64 bits: at most 3w5e11264sgsf is allowed in base36",
+        ),
+        (
+            "base58",
+            "ZZZZZZZZZZZ".to_owned(),
+            "the number is over 64 bits: at most JPwcyDCgEup is allowed in base58",
+        ),
+        (
+            "base62",
+            "LygHa16AHYG".to_owned(),
+            "the number is over 64 bits: at most LygHa16AHYF is allowed in base62",
+        ),
+    ] {
+        let said = user
+            .run(&["convert", "--from", base, "--to", "int", &text])
+            .fails(2);
+        assert!(said.ends_with(problem), "{said}");
+    }
+}
+
+#[test]
+fn the_vectors_of_the_originals_are_composed_and_inspected() {
+    let user = User::new();
+    let sonyflakes = vectors(include_str!(
+        "../../../../randflake-core/tests/vectors/sonyflake.json"
+    ));
+    let named = [
+        ("snowflake", snowflakes()),
+        ("sonyflake@1409529600000/10", sonyflakes),
+    ];
+    for (layout, vectors) in &named {
+        for vector in vectors.iter().step_by(8) {
+            let unix_ms = vector["unix_ms"].as_u64().unwrap();
+            let time = format!("{}.{:03}", unix_ms / 1_000, unix_ms % 1_000);
+            let [node, sequence] = ["node_id", "sequence"].map(|name| vector[name].to_string());
+            let compose = ["compose", "--layout", layout, "--format", "int"];
+            let fields = ["--time", &time, "--node", &node, "--sequence", &sequence];
+            let id = vector["id"].as_str().unwrap();
+            let told = user.run(&[&compose[..], &fields].concat()).ok();
+            assert_eq!(told, format!("{id}\n"));
+        }
+        let told = user.run_on(
+            column(vectors, "id").as_bytes(),
+            &["inspect", "--layout", layout, "--from", "int", "--json"],
+        );
+        for (told, vector) in objects(&told.ok()).iter().zip(vectors) {
+            for (ours, theirs) in [
+                ("unix_ms", "unix_ms"),
+                ("node", "node_id"),
+                ("sequence", "sequence"),
+            ] {
+                assert_eq!(told[ours], vector[theirs], "{vector}");
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_of_the_node_id_are_shown_by_name() {
+    let user = User::new();
+    let inspect = words("inspect --layout discord --from int 175928847299117063");
+    assert_eq!(
+        user.run(&inspect).ok(),
+        "text      4s86bb0g4007\n\
+         int       175928847299117063\n\
+         raw       175928847299117063\n\
+         time      1462015105.796 (2016-04-30T11:18:25.796Z)\n\
+         node      32 (worker 1, process 0)\n\
+         sequence  7\n"
+    );
+    let compose = "compose --time 1733706297.12 --node 7,1001,2 --sequence 5 --format json --layout \
+                   custom:39,region:6+type:14+machine:2,3@1577836800000/10";
+    let told = objects(&user.run(&words(compose)).ok());
+    let expected = json!({ "region": 7, "type": 1_001, "machine": 2 });
+    assert_eq!(told[0]["node_parts"], expected);
+    assert_eq!(told[0]["unix_ms"], 1_733_706_297_120_u64);
+    let wrong = compose.replace("7,1001,2", "7,1001,4");
+    assert_eq!(
+        user.run(&words(&wrong)).fails(2),
+        "invalid value '7,1001,4' for '--node <N>': machine 4 is out of range: 0 to 3 are allowed"
+    );
+}
+
+/// A time that no calendar of four digits has is said, not met with a panic.
+#[test]
+fn a_time_after_the_year_9999_is_told() {
+    let user = User::new();
+    let inspect = words("inspect --layout mastodon --from uint 18446744073709551615");
+    let told = user.run(&inspect).ok();
+    assert!(
+        told.contains("281474976710.655 (after the year 9999)"),
+        "{told}"
+    );
+}
+
+#[test]
+fn each_layout_issues_under_leases_of_its_own() {
+    let user = User::new();
+    for (layout, namespace) in [
+        ("snowflake", "snowflake"),
+        ("sonyflake", "sonyflake"),
+        ("discord", "discord"),
+        ("instagram", "instagram"),
+        ("mastodon", "mastodon"),
+        ("encrypted:snowflake", "encrypted-snowflake"),
+        (
+            "baidu@1704067200000",
+            "custom-28_35-22_13-13_0-1704067200000-1000",
+        ),
+        (
+            "custom:40,8,15@1704067200000/1",
+            "custom-40_23-8_15-15_0-1704067200000-1",
+        ),
+    ] {
+        let generate = [
+            "generate", "-n", "300", "--layout", layout, "--format", "int",
+        ];
+        let ids = user.run_keyed(&generate).ok();
+        let distinct: HashSet<_> = ids.lines().collect();
+        assert_eq!(distinct.len(), 300, "{layout}");
+        let inspect = ["inspect", "--json", "--from", "int", "--layout", layout];
+        for told in objects(&user.run_on(ids.as_bytes(), &inspect).ok()) {
+            let age_s = now_s().abs_diff(told["time"].as_u64().unwrap());
+            assert!(age_s < 600, "{layout}: {told}");
+        }
+        let status = ["lease", "status", "--json", "--namespace", namespace];
+        let status = objects(&user.run(&status).ok());
+        assert_eq!(status[0]["namespace"], namespace);
+    }
+    let list = [
+        "lease",
+        "list",
+        "--all",
+        "--json",
+        "--namespace",
+        "snowflake",
+    ];
+    let leases = objects(&user.run(&list).ok());
+    assert!(
+        leases
+            .iter()
+            .all(|lease| lease["node"].as_u64() < Some(1_024))
+    );
+    assert!(!leases.is_empty());
+    let other = [
+        "generate",
+        "--layout",
+        "discord",
+        "--namespace",
+        "snowflake",
+    ];
+    let said = user.run(&other).fails(1);
+    assert!(said.contains("the namespace has other terms: "), "{said}");
+    let doctor = user.run(&["doctor", "--layout", "sonyflake"]).ok();
+    assert!(doctor.contains("65536 node ids"), "{doctor}");
+}
+
+fn now_s() -> u64 {
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// A plain layout neither needs nor makes a secret.
+#[test]
+fn plain_ids_need_no_secret() {
+    let user = User::new();
+    let id = user
+        .run(&words("generate --layout instagram --format int"))
+        .ok();
+    assert!(!user.state("key").exists());
+    user.run(&[
+        "inspect",
+        "--layout",
+        "instagram",
+        "--from",
+        "int",
+        id.trim(),
+    ])
+    .ok();
+    let said = user
+        .run(&words("inspect --layout encrypted:instagram 0"))
+        .fails(1);
+    assert!(said.starts_with("no secret"), "{said}");
+}
+
+#[test]
+fn plain_ids_are_encrypted_and_decrypted() {
+    let (user, vectors) = (User::new(), snowflakes());
+    let plain = column(&vectors, "id");
+    let encrypt = words("convert --layout snowflake --from int --to text --encrypt");
+    let hidden = user.run_on(plain.as_bytes(), &encrypt).ok();
+    let decrypt = words("convert --layout snowflake --from text --to int --decrypt");
+    assert_eq!(user.run_on(hidden.as_bytes(), &decrypt).ok(), plain);
+    let inspect = words("inspect --layout encrypted:snowflake --json");
+    for (told, vector) in objects(&user.run_on(hidden.as_bytes(), &inspect).ok())
+        .iter()
+        .zip(&vectors)
+    {
+        assert_eq!(
+            (&told["node"], &told["raw"]),
+            (&vector["node_id"], &vector["id"])
+        );
+    }
+    let convert = words("convert --layout snowflake --from int --to text -1");
+    assert_eq!(
+        user.run(&convert).fails(2),
+        "18446744073709551615: the layout has no such id: bits outside its fields are set; is it encrypted, or of another layout?"
+    );
+}
+
+#[test]
+fn a_wrong_layout_is_refused_with_what_is_possible() {
+    let shape = "a custom layout is written custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS, such as \
+                 custom:41,10,12@2020-01-01/1";
+    let bits = "1 to 63 bits of time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 together are allowed";
+    let user = User::new();
+    for (layout, said) in [
+        (
+            "twitter",
+            &*format!(
+                "unknown layout: randflake, snowflake, sonyflake, discord, instagram, mastodon, baidu are known; {shape}"
+            ),
+        ),
+        (
+            "Snowflake",
+            "unknown layout: write snowflake, in lower case",
+        ),
+        (
+            "custom:41,10,12",
+            &format!("epoch and tick are missing: {shape}"),
+        ),
+        (
+            "custom:41,10@0/1",
+            &format!("three numbers of bits are needed: {shape}"),
+        ),
+        (
+            "custom:41,10,12@0",
+            &format!("epoch and tick are missing: {shape}"),
+        ),
+        (
+            "custom:41,x,12@0/1",
+            &format!("'x' is not a number of bits: {shape}"),
+        ),
+        (
+            "custom:41,10,14@0/1",
+            &format!("41 + 10 + 14 bits are 65: {bits}"),
+        ),
+        (
+            "custom:0,10,12@0/1",
+            &format!("0 + 10 + 12 bits are 22: {bits}"),
+        ),
+        (
+            "custom:20,10,33@0/1",
+            &format!("20 + 10 + 33 bits are 63: {bits}"),
+        ),
+        (
+            "custom:4294967295,4294967295,4294967295@0/1",
+            &format!("4294967295 + 4294967295 + 4294967295 bits are 12884901885: {bits}"),
+        ),
+        (
+            "custom:41,10,12@0/0",
+            "the tick has no length: at least 1 ms is allowed",
+        ),
+        (
+            "snowflake@yesterday",
+            "'yesterday' is not an epoch: a date such as 2025-01-01 or Unix milliseconds are allowed",
+        ),
+        (
+            "sonyflake@2025-01-01/10ms",
+            "'10ms' is not the length of a tick in milliseconds",
+        ),
+        (
+            "custom:63,1,0@18446744073709551615/1000",
+            "the last tick's time is over 64 bits of milliseconds",
+        ),
+        (
+            "custom:41,a:0+b:10,12@0/1",
+            "'a:0+b:10': NAME:BITS+NAME:BITS is allowed, with 1 to 32 bits each",
+        ),
+        (
+            "custom:41,a:20+b:20,12@0/1",
+            &format!("41 + 40 + 12 bits are 93: {bits}"),
+        ),
+    ] {
+        for command in ["generate", "inspect", "lease init"] {
+            let line = [words(command), vec!["--layout", layout]].concat();
+            assert_eq!(
+                user.run(&line).fails(2),
+                format!("invalid value '{layout}' for '--layout <LAYOUT>': {said}")
+            );
+        }
+    }
+}

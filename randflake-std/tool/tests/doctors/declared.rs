@@ -1,0 +1,147 @@
+//! `lease init` on real servers: it declares a namespace new, unless holders from before show themselves.
+
+use core::time::Duration;
+use std::thread;
+use std::time::Instant;
+
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
+use randflake_std::lease::{LeaseStore as _, Namespace, open};
+use randflake_std::{Handle, Randflake, Secret};
+
+use crate::user::{Answer, KEY, User};
+
+/// So short that a test waits for renewals.
+const TTL: Duration = Duration::from_secs(6);
+const INIT: [&str; 5] = ["lease", "init", "--max-ttl", "6s", "--store"];
+
+fn init(url: &str, options: &[&str]) -> Answer {
+    User::new().run(&[&INIT[..], &[url], options].concat())
+}
+
+fn holder(url: &str) -> Handle {
+    let namespace = Namespace::new("default", Randflake).unwrap();
+    let mut store = open(url, &namespace.with_max_ttl(TTL)).unwrap();
+    store.end_quarantine().unwrap();
+    let builder = Handle::builder(&Secret::from_hex(KEY).unwrap(), store);
+    builder.ttl(TTL).build().unwrap()
+}
+
+/// A server that forgets all under a live holder looks new; `lease init` waits, and is refused.
+fn a_live_holder_is_noticed(url: &str, forget: impl FnOnce()) {
+    let ids = holder(url);
+    ids.generate().unwrap();
+    forget();
+    let answer = init(url, &["--yes"]);
+    assert_eq!(answer.status, Some(1), "{answer:?}");
+    let said = answer.stderr.lines().last().unwrap();
+    assert!(said.contains("the namespace is not new"), "{answer:?}");
+    // Not even at once, now that it is known.
+    let said = init(url, &["--yes", "--no-wait"]).fails(1);
+    assert!(said.contains("the namespace is not new"), "{said}");
+    drop(ids);
+}
+
+#[test]
+fn a_live_holder_of_redis_is_noticed() {
+    let redis = RedisServer::start();
+    a_live_holder_is_noticed(&redis.url(), || {
+        assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
+    });
+}
+
+#[test]
+fn a_live_holder_of_postgresql_is_noticed() {
+    let server = PostgresServer::start();
+    a_live_holder_is_noticed(&server.url("postgres"), || {
+        let mut client = server.client("postgres");
+        client
+            .batch_execute("DROP SCHEMA randflake CASCADE")
+            .unwrap();
+    });
+}
+
+#[test]
+fn a_live_holder_of_mariadb_is_noticed() {
+    let server = MariadbServer::start();
+    let mut client = server.client(None);
+    client.query_drop("CREATE DATABASE ids").unwrap();
+    a_live_holder_is_noticed(&server.url("ids"), || {
+        client.query_drop("DROP DATABASE ids").unwrap();
+        client.query_drop("CREATE DATABASE ids").unwrap();
+    });
+}
+
+#[test]
+fn a_live_holder_of_etcd_is_noticed() {
+    let cluster = EtcdCluster::start(1);
+    a_live_holder_is_noticed(&cluster.url(), || {
+        // All keys: from the first possible one on.
+        let all = r#"{"key":"AA==","range_end":"AA=="}"#;
+        cluster.members[0].post("kv/deleterange", all);
+    });
+}
+
+#[test]
+fn who_waits_goes_on_when_the_namespace_is_declared_new() {
+    let redis = RedisServer::start();
+    let url = redis.url();
+    let user = User::new();
+    let generate = [
+        "generate",
+        "--max-ttl",
+        "6s",
+        "--ttl",
+        "6s",
+        "--store",
+        &url,
+    ];
+    let said = user.run_keyed(&generate).fails(3);
+    assert!(said.contains("randflake lease init"), "{said}");
+
+    let waiting = [&generate[..], &["--wait", "10m"]].concat();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| user.run_keyed(&waiting));
+        let told = init(&url, &["--yes"]);
+        assert_eq!(
+            (told.status, &*told.stdout),
+            (Some(0), "the namespace grants leases\n")
+        );
+        assert!(
+            told.stderr.contains("waiting for ") && told.stderr.contains("cut off from the store"),
+            "{told:?}"
+        );
+        let begun = Instant::now();
+        let answer = waiting.join().unwrap();
+        assert_eq!(
+            (answer.status, answer.stdout.lines().count()),
+            (Some(0), 1),
+            "{answer:?}"
+        );
+        // Far below the quarantine, on any machine.
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    });
+    // Once more changes nothing, also without a word.
+    assert_eq!(init(&url, &[]).ok(), "the namespace grants leases\n");
+}
+
+#[test]
+fn nobody_declares_it_by_mistake() {
+    let redis = RedisServer::start();
+    let said = init(&redis.url(), &[]).fails(2);
+    assert!(said.contains("add --yes"), "{said}");
+    assert_eq!(redis.ask("KEYS *"), "*0\r\n");
+    // Where nobody can be, it does not wait.
+    let told = init(&redis.url(), &["--yes", "--no-wait"]).ok();
+    assert_eq!(told, "the namespace grants leases\n");
+    // Other terms are refused, and by name.
+    let other = ["lease", "acquire", "--store", &redis.url()];
+    let said = User::new().run(&other).fails(1);
+    assert!(
+        said.contains("longest TTL 6s") && said.contains("longest TTL 1m"),
+        "{said}"
+    );
+    assert!(said.contains("fixed when a namespace is created"), "{said}");
+}

@@ -1,0 +1,189 @@
+//! What the guides say of layouts and ids is computed: dates, numbers, and what the tool prints of an id.
+
+use core::time::Duration;
+use std::fs;
+use std::process::Command;
+
+use randflake_std::randflake_core::LayoutSpec;
+use randflake_std::{
+    Baidu, Discord, Id, Instagram, Layout, Mastodon, Randflake, Snowflake, Sonyflake, date,
+};
+use tempfile::TempDir;
+
+use crate::{documents, root, sources};
+
+/// Of the examples.
+const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
+
+/// The layouts of the README's table that have a last date.
+const LAYOUTS: &[(&str, LayoutSpec)] = &[
+    ("Randflake", Randflake::SPEC),
+    ("Snowflake", Snowflake::SPEC),
+    ("Sonyflake", Sonyflake::SPEC),
+    ("Discord", Discord::SPEC),
+    ("Instagram", Instagram::SPEC),
+    ("Mastodon", Mastodon::SPEC),
+    ("Baidu", Baidu::SPEC),
+];
+
+/// Beyond the years that `date` shows.
+const MASTODON: &str = "10889-08-02";
+
+fn utc(unix_ms: u64) -> String {
+    date::utc(Duration::from_millis(unix_ms))
+}
+
+fn day(unix_ms: u64) -> String {
+    utc(unix_ms).split('T').next().unwrap().to_owned()
+}
+
+/// As in `4,096,000`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().collect();
+    String::from_utf8(groups.join(&b',')).unwrap()
+}
+
+#[test]
+fn last_dates_and_rates_of_layouts_are_computed() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let mut rustdoc = String::new();
+    sources(&root().join("randflake-core/src/layout"), &mut rustdoc);
+    for (name, spec) in LAYOUTS {
+        let begin = format!("| `{name}`");
+        let row = readme.lines().find(|line| line.starts_with(&begin));
+        let row: Vec<_> = row.unwrap().split('|').map(str::trim).collect();
+        let last_ms = spec.unix_ms(spec.max_tick());
+        let last = if *name == "Mastodon" {
+            MASTODON.to_owned()
+        } else {
+            day(last_ms)
+        };
+        assert_eq!(row[4], day(spec.epoch_unix_ms()), "{name}");
+        assert_eq!(row[5].trim_end_matches(", past"), last, "{name}");
+        let rate = (u64::from(spec.max_sequence()) + 1) * 1_000 / spec.tick_ms();
+        assert_eq!(row[6], grouped(rate), "{name}");
+        if *name != "Mastodon" {
+            let last = utc(last_ms).replace('T', " ").replace('Z', "");
+            assert!(rustdoc.contains(&last), "{name}: no {last} in its rustdoc");
+        }
+    }
+    assert!(utc(Mastodon::SPEC.unix_ms(Mastodon::SPEC.max_tick())).contains("9999"));
+}
+
+/// The lines of the examples of a console: each command, and what is printed.
+fn examples(text: &str) -> Vec<(String, String)> {
+    let mut examples = Vec::new();
+    for block in text.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        for command in block.split("$ ").skip(1) {
+            let (line, output) = command.split_once('\n').unwrap();
+            let line = line.split(" #").next().unwrap().trim();
+            examples.push((line.to_owned(), output.to_owned()));
+        }
+    }
+    examples
+}
+
+#[test]
+fn examples_of_ids_print_what_they_show() {
+    let folder = TempDir::new().unwrap();
+    let mut compared = 0;
+    for (path, text) in documents() {
+        for (line, shown) in examples(&text) {
+            let Some((_, rest)) = line.split_once("randflake ") else {
+                continue;
+            };
+            let words: Vec<_> = rest.split_whitespace().collect();
+            let is_alone = !line.contains(['|', '<', '>']);
+            if !is_alone || !["inspect", "convert", "compose"].contains(&words[0]) {
+                continue;
+            }
+            // Each guide's key is in a file of its own name.
+            let place = words.iter().position(|word| *word == "--key-file");
+            let without = |at: usize| place.is_none_or(|place| at != place && at != place + 1);
+            let words = words.iter().enumerate().filter(|(at, _)| without(*at));
+            let ran = Command::new(env!("CARGO_BIN_EXE_randflake"))
+                .args(words.map(|(_, word)| word))
+                .current_dir(&folder)
+                .env("RANDFLAKE_KEY", KEY)
+                .output()
+                .unwrap();
+            assert!(ran.status.success(), "{}: {line}: {ran:?}", path.display());
+            if !shown.trim().is_empty() {
+                let printed = String::from_utf8(ran.stdout).unwrap();
+                assert_eq!(printed, shown, "{}: {line}", path.display());
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 4, "{compared} examples");
+}
+
+/// An explanation begins with what the id itself says.
+#[test]
+fn the_explained_id_has_the_fields_that_are_shown() {
+    let guide = fs::read_to_string(root().join("docs/operations.md")).unwrap();
+    let examples = examples(&guide);
+    let explained = examples
+        .iter()
+        .find(|(line, output)| line.starts_with("randflake explain") && output.starts_with("text"));
+    let (line, shown) = explained.unwrap();
+    let field = |name: &str| {
+        let line = shown.lines().find(|line| line.starts_with(name)).unwrap();
+        line[name.len()..].trim()
+    };
+    let text = field("text");
+    assert!(line.contains(text), "{line}");
+    let id: Id = text.parse().unwrap();
+    assert_eq!(field("int"), id.to_i64().to_string());
+    let secret = randflake_std::Secret::from_hex(KEY).unwrap();
+    let codec = randflake_std::randflake_core::Codec::new(Randflake, secret.cipher());
+    assert_eq!(field("time"), utc(codec.unix_ms(id)));
+    let parts = codec.inspect(id);
+    assert_eq!(field("node"), parts.node_id.to_string());
+    assert_eq!(field("sequence"), parts.sequence.to_string());
+}
+
+/// The version that a manifest asks of a crate, if it names one.
+fn version<'a>(manifest: &'a str, name: &str) -> Option<&'a str> {
+    let begin = format!("{name} = {{ version = \"");
+    let rest = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix(&begin))?;
+    rest.split('"').next()
+}
+
+#[test]
+fn versions_of_integrated_crates_are_those_of_the_manifest() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let (core, shared) = (read("randflake-core/Cargo.toml"), read("Cargo.toml"));
+    let readme = read("randflake-core/README.md");
+    let (_, table) = readme.split_once("| feature | version |").unwrap();
+    let rows = table.lines().skip(2).take_while(|row| row.starts_with('|'));
+    let mut compared = 0;
+    for row in rows {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let feature = cells[1].split('`').nth(1).unwrap();
+        let name = match feature {
+            "serde" => "serde_core",
+            "sqlx-postgres" => "sqlx",
+            name => name,
+        };
+        let asked = version(&core, name).or_else(|| version(&shared, name));
+        let asked = asked.unwrap_or_else(|| panic!("no version of {name}"));
+        // `>=0.32, <0.43` are 0.32 to 0.42.
+        let shown = match asked
+            .strip_prefix(">=")
+            .and_then(|range| range.split_once(", <0."))
+        {
+            Some((least, beyond)) => {
+                format!("{least} to 0.{}", beyond.parse::<u32>().unwrap() - 1)
+            }
+            None => asked.to_owned(),
+        };
+        assert_eq!(cells[2], shown, "{feature}");
+        compared += 1;
+    }
+    assert_eq!(compared, 17);
+}

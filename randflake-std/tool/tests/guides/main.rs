@@ -1,0 +1,290 @@
+//! What the guides quote is what is said: messages, commands with their options, where links lead, and figures.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod figures;
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use randflake_std::SecretError;
+use randflake_std::lease::{Quarantine, QuarantineCause, StoreError};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The documents of the repository's top and of `docs`, by their paths.
+fn documents() -> Vec<(PathBuf, String)> {
+    let entries =
+        ["", "docs", "docs/deploy"].map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let paths = entries
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path());
+    let documents = paths.filter(|path| path.extension().is_some_and(|kind| kind == "md"));
+    let read = |path: PathBuf| (path.clone(), fs::read_to_string(&path).unwrap());
+    documents.map(read).collect()
+}
+
+/// What follows each occurrence of `begin`, up to `end`.
+fn between<'a>(text: &'a str, begin: &'a str, end: char) -> impl Iterator<Item = &'a str> {
+    let rests = text.split(begin).skip(1);
+    rests.map(move |rest| rest.split(end).next().unwrap_or(rest))
+}
+
+/// As GitHub names a heading in a link.
+fn anchor(heading: &str) -> String {
+    let name = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = name
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn links_lead_to_what_is_there() {
+    let documents = documents();
+    let mut links = 0;
+    for (path, text) in &documents {
+        let targets = between(text, "](", ')').filter(|target| !target.contains("://"));
+        for target in targets {
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let found = match file {
+                "" => path.clone(),
+                file => path.parent().unwrap().join(file),
+            };
+            assert!(found.exists(), "{}: no {target}", path.display());
+            if !heading.is_empty() {
+                let text = fs::read_to_string(&found).unwrap();
+                let mut headings = text.lines().filter(|line| line.starts_with('#'));
+                assert!(
+                    headings.any(|line| anchor(line) == heading),
+                    "{}: no heading of {target}",
+                    path.display()
+                );
+            }
+            links += 1;
+        }
+    }
+    assert!(links > 50, "{links} links");
+}
+
+/// The front pages: each library's is its README.
+const FRONT_PAGES: [&str; 6] = [
+    "README.md",
+    "sparx64/README.md",
+    "randflake-core/README.md",
+    "randflake-std/README.md",
+    "randflake-std/tool/README.md",
+    "randflake-embedded/README.md",
+];
+
+/// The names that hidden lines of an example declare and its visible ones use: who copies it does not have them.
+fn undeclared(example: &str) -> Vec<&str> {
+    let is_hidden = |line: &&str| line.starts_with("# ");
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let visible = example.lines().filter(|line| !is_hidden(line));
+    let used: BTreeSet<_> = visible
+        .flat_map(|line| line.split(|c| !is_part(c)))
+        .collect();
+    let declared = example.lines().filter(is_hidden).filter_map(|line| {
+        let line = line.trim_start_matches(['#', ' ']);
+        let pattern = line
+            .strip_prefix("let ")
+            .and_then(|rest| rest.split('=').next());
+        let function = line
+            .strip_prefix("fn ")
+            .and_then(|rest| rest.split('(').next());
+        pattern.or(function)
+    });
+    let names = declared.flat_map(|names| names.split(|c| !is_part(c)));
+    let names = names.filter(|name| !["", "mut", "main"].contains(name));
+    names.filter(|name| used.contains(name)).collect()
+}
+
+#[test]
+fn examples_of_front_pages_declare_what_they_use() {
+    let hidden = "# let (key, b) = f();\n# fn make() {}\n# fn main() {\nopen(&key, make());\n# }\n";
+    assert_eq!(undeclared(hidden), ["key", "make"]);
+    for page in FRONT_PAGES {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        for example in text.split("```rust").skip(1) {
+            let example = example.split("```").next().unwrap();
+            assert_eq!(undeclared(example), [""; 0], "{page}: {example}");
+        }
+    }
+}
+
+#[test]
+fn the_table_of_contents_leads_to_each_guide() {
+    let contents = fs::read_to_string(root().join("docs/README.md")).unwrap();
+    for folder in ["docs", "docs/deploy"] {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|kind| kind != "md") || path.ends_with("docs/README.md")
+            {
+                continue;
+            }
+            let link = path.strip_prefix(root().join("docs")).unwrap();
+            let link = format!("]({})", link.display());
+            assert!(contents.contains(&link), "no {link}");
+        }
+    }
+}
+
+/// The names of metrics in a text.
+fn metrics(text: &str) -> BTreeSet<&str> {
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    let words = text.split(|c| !is_name(c));
+    words
+        .filter(|word| word.starts_with("randflake_"))
+        .collect()
+}
+
+/// The sources below a folder.
+fn sources(folder: &Path, all: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            all.push_str(&fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn metrics_of_the_alerts_and_the_dashboard_are_reported() {
+    let mut program = String::new();
+    for folder in ["randflake-std/src", "randflake-std/tool/src"] {
+        sources(&root().join(folder), &mut program);
+    }
+    // Those that are quoted, and not those of documentation.
+    let reported: BTreeSet<_> = between(&program, "\"randflake_", '"').collect();
+    for file in ["alerts.yml", "alerts_test.yml", "dashboard.json"] {
+        let text = fs::read_to_string(root().join("docs/operations").join(file)).unwrap();
+        let used = metrics(&text);
+        assert!(used.len() > 10, "{file}: {used:?}");
+        for name in used {
+            // Of a histogram.
+            let name = name.strip_suffix("_bucket").unwrap_or(name);
+            let is_reported = reported.contains(name.trim_start_matches("randflake_"));
+            assert!(is_reported, "{file}: {name}");
+        }
+    }
+}
+
+#[test]
+fn messages_of_the_operations_guide_are_those_that_are_said() {
+    let guide = fs::read_to_string(root().join("docs/operations.md")).unwrap();
+    let key = |check: &str| format!("the secret of check value {check}");
+    let seconds = Duration::from_secs;
+    let noon = 1_795_348_800; // 2026-11-22
+    let quarantined = |cause, lasts| {
+        let quarantine = Quarantine {
+            since: seconds(noon),
+            until: seconds(noon + lasts),
+            cause,
+        };
+        let retry_in = seconds(lasts);
+        StoreError::Quarantined {
+            retry_in,
+            quarantine,
+        }
+        .to_string()
+    };
+    let refused = std::io::Error::from_raw_os_error(111);
+    for message in [
+        quarantined(QuarantineCause::New, 320),
+        quarantined(QuarantineCause::Lost, 80),
+        StoreError::Exhausted {
+            retry_in: seconds(42),
+        }
+        .to_string(),
+        StoreError::LeaseAhead {
+            ends: seconds(noon + 365 * 86_400),
+            ends_in: seconds(365 * 86_400),
+        }
+        .to_string(),
+        StoreError::Terms {
+            stored: key("d8353965"),
+            asked: key("990dc77e"),
+        }
+        .to_string(),
+        StoreError::ClockSkew {
+            store: seconds(noon),
+            here: seconds(noon + 15),
+        }
+        .to_string(),
+        StoreError::unavailable(format!("the Redis server at 127.0.0.1:6379: {refused}"))
+            .to_string(),
+        SecretError::Readable {
+            path: "randflake.key".into(),
+            mode: 0o644,
+        }
+        .to_string(),
+    ] {
+        let is_quoted = guide.contains(&format!("\n{message}\n"));
+        assert!(is_quoted, "not quoted: {message}");
+    }
+}
+
+/// Without it, versions are built that nobody has tested.
+#[test]
+fn installations_take_the_versions_of_the_lock_file() {
+    let mut lines = 0;
+    for (path, text) in documents() {
+        for command in text.split("cargo install ").skip(1) {
+            let line = command.split(['\n', '`']).next().unwrap();
+            assert!(
+                line.split_whitespace().any(|word| word == "--locked"),
+                "{}: cargo install {line}",
+                path.display()
+            );
+            lines += 1;
+        }
+    }
+    assert!(lines > 4);
+}
+
+#[test]
+fn commands_of_the_guides_are_there_with_their_options() {
+    let mut shown = BTreeSet::new();
+    for (path, text) in documents() {
+        if path.ends_with("CHANGELOG.md") {
+            continue;
+        }
+        let typed = text.lines().filter(|line| line.starts_with("$ "));
+        let typed = typed.filter(|line| !line.contains("cargo install "));
+        let spans = between(&text, "`randflake ", '`')
+            .chain(typed.flat_map(|line| between(line, "randflake ", '\n')));
+        let ends = ['#', '|', '>'];
+        shown.extend(spans.map(|span| span.split(ends).next().unwrap().trim().to_owned()));
+    }
+    assert!(shown.len() > 15, "{shown:?}");
+    for line in shown {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let is_group = ["lease", "segment", "token"].contains(&words[0]) && words.len() > 1;
+        let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
+        let command = words
+            .iter()
+            .take(if is_group { 2 } else { 1 })
+            .copied()
+            .filter(is_name);
+        let told = Command::new(env!("CARGO_BIN_EXE_randflake"))
+            .args(command)
+            .arg("--help")
+            .output()
+            .unwrap();
+        assert!(told.status.success(), "{line}: {told:?}");
+        let help = String::from_utf8(told.stdout).unwrap();
+        for option in words.iter().filter(|word| word.starts_with("--")) {
+            let option = option.split('=').next().unwrap();
+            assert!(help.contains(option), "{line}: no {option}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The tool as a process that is killed over and over, and under wall clocks that are far off.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod last_dates;
+mod minute;

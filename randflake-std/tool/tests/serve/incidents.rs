@@ -1,0 +1,147 @@
+//! A running server whose store fails says so, once, and what to do.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use harness::redis::RedisServer;
+use randflake_std::Randflake;
+use randflake_std::lease::{LeaseStore as _, Namespace, RedisStore};
+
+use crate::server::{Home, Server, wait_until};
+
+const TTL: &str = "4s";
+
+/// A server on a Redis server that is new.
+fn start(redis: &RedisServer) -> Server {
+    let namespace = Namespace::new("default", Randflake).unwrap();
+    let mut store = RedisStore::open(&redis.url(), &namespace).unwrap();
+    store.end_quarantine().unwrap();
+    let home = Home::new();
+    home.write("key", "dffd6021bb2bd5b0af676290809ec3a5\n");
+    std::fs::set_permissions(
+        home.path("key"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o600),
+    )
+    .unwrap();
+    let url = redis.url();
+    let arguments = [
+        "--store",
+        &url,
+        "--key-file",
+        "key",
+        "--ttl",
+        TTL,
+        "--http",
+        "127.0.0.1:0",
+    ];
+    Server::start_with(home, &arguments)
+}
+
+fn ready(server: &Server) -> String {
+    let log = server.home().log();
+    let (_, address) = log.split_once("http at ").unwrap();
+    let mut stream = TcpStream::connect(address.lines().next().unwrap()).unwrap();
+    write!(
+        stream,
+        "GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+/// How many lines say that.
+fn said(server: &Server, what: &str) -> usize {
+    let log = server.home().log();
+    log.lines().filter(|line| line.contains(what)).count()
+}
+
+#[test]
+fn a_store_that_is_away_past_the_ttl_is_said_once_and_so_is_its_return() {
+    let redis = RedisServer::start();
+    let server = start(&redis);
+    assert_eq!(ready(&server), "ready\n");
+    assert_eq!(said(&server, "from 35s on, leases outlast it"), 1);
+    redis.server.suspend();
+    server.home().wait_for("ids are issued for another");
+    server.home().wait_for("no ids are issued: ");
+    wait_until("readiness does not change", || ready(&server) != "ready\n");
+    let told = ready(&server);
+    assert!(
+        told.starts_with("not ready\ndefault: the lease store is unavailable"),
+        "{told}"
+    );
+    redis.server.resume();
+    server
+        .home()
+        .wait_for("the store answers, and ids are issued");
+    assert_eq!(ready(&server), "ready\n");
+    for what in [
+        "for another",
+        "leases lost: 1 expired",
+        "no ids are issued: the lease store is unavailable",
+    ] {
+        assert_eq!(said(&server, what), 1, "{what}: {}", server.home().log());
+    }
+}
+
+#[test]
+fn a_store_that_forgot_is_said_once_with_how_long_it_takes() {
+    let redis = RedisServer::start();
+    let server = start(&redis);
+    assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
+    server.home().wait_for("were forgotten by the store");
+    server.home().wait_for("wait: it ends by itself");
+    let told = ready(&server);
+    assert!(told.contains("nothing is granted until"), "{told}");
+    assert_eq!(
+        said(&server, "were forgotten"),
+        1,
+        "{}",
+        server.home().log()
+    );
+    assert_eq!(
+        said(&server, "no ids are issued: "),
+        1,
+        "{}",
+        server.home().log()
+    );
+}
+
+/// The log may name the store's host; a client must not learn it.
+#[test]
+fn a_client_does_not_learn_where_the_store_is() {
+    let redis = RedisServer::start();
+    let server = start(&redis);
+    let mut client = server.connect();
+    let url = redis.url();
+    let (_, place) = url
+        .rsplit_once('@')
+        .unwrap_or(("", url.trim_start_matches("redis://")));
+    let place = place.trim_end_matches('/').to_owned();
+    redis.server.suspend();
+    let told = client.ask(&["LEASE.ACQUIRE", "default"]);
+    assert!(
+        told.starts_with("-LOADING the lease store does not answer"),
+        "{told}"
+    );
+    let told = wait_for_refusal(&mut client);
+    assert!(!told.contains(&place), "{told}");
+    redis.server.resume();
+    assert!(
+        server.home().log().contains(&place),
+        "{place}: {}",
+        server.home().log()
+    );
+}
+
+/// What a client is told of ids when the lease is over.
+fn wait_for_refusal(client: &mut crate::client::Client) -> String {
+    loop {
+        let told = client.ask(&["INCR", "default"]);
+        if told.starts_with('-') {
+            return told;
+        }
+    }
+}

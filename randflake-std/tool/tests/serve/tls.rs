@@ -1,0 +1,170 @@
+//! Encrypted connections, by `redis-cli`.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use harness::certificates::{Authority, Certified, HOST};
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
+
+use crate::clients::redis_cli;
+use crate::encrypted::Encrypted;
+use crate::server::{Home, Server, wait_until};
+
+/// What a client says that trusts an authority, and has a certificate or none.
+fn ask(server: &Server, trusted: &Authority, own: Option<&Certified>, words: &[&str]) -> String {
+    let mut command: Command = redis_cli(server.port());
+    command
+        .args(["--tls", "-h", HOST, "--sni", HOST, "--cacert"])
+        .arg(trusted.file());
+    if let Some(own) = own {
+        command
+            .arg("--cert")
+            .arg(&own.certificate)
+            .arg("--key")
+            .arg(&own.key);
+    }
+    let output = command.args(words).output().unwrap();
+    let told = [output.stdout, output.stderr].concat();
+    String::from_utf8(told).unwrap().trim().to_owned()
+}
+
+/// Puts the certificate where the server looks.
+pub(crate) fn install(home: &Home, certified: &Certified) {
+    fs::copy(&certified.key, home.path("server.key")).unwrap();
+    fs::copy(&certified.certificate, home.path("server.pem")).unwrap();
+}
+
+#[test]
+fn connections_are_encrypted_and_certificates_are_read_again() {
+    let [first, second] = [Authority::new(), Authority::new()];
+    let home = Home::new();
+    install(&home, &first.server());
+    let server = Server::start_with(
+        home,
+        &["--tls-cert", "server.pem", "--tls-key", "server.key"],
+    );
+    assert_eq!(ask(&server, &first, None, &["PING"]), "PONG");
+    assert_ne!(ask(&server, &second, None, &["PING"]), "PONG");
+    // Without encryption nobody is answered.
+    let mut plain = server.connect();
+    plain.send(b"PING\r\n");
+    assert!(!plain.rest().contains("PONG"));
+
+    install(server.home(), &second.server());
+    server.signal(libc::SIGHUP);
+    wait_until("the old certificate is still used", || {
+        ask(&server, &second, None, &["PING"]) == "PONG"
+    });
+    assert_ne!(ask(&server, &first, None, &["PING"]), "PONG");
+
+    server.home().write("server.pem", "nothing");
+    server.signal(libc::SIGHUP);
+    server.home().wait_for("the certificates stay as they were");
+    assert_eq!(ask(&server, &second, None, &["PING"]), "PONG");
+}
+
+#[test]
+fn clients_may_have_to_show_certificates() {
+    let [servers, clients] = [Authority::new(), Authority::new()];
+    let home = Home::new();
+    install(&home, &servers.server());
+    let roots = clients.file();
+    let arguments = [
+        "--tls-cert",
+        "server.pem",
+        "--tls-key",
+        "server.key",
+        "--client-ca",
+    ];
+    let server = Server::start_with(home, &[&arguments[..], &[roots.to_str().unwrap()]].concat());
+    assert_eq!(
+        ask(&server, &servers, Some(&clients.client()), &["PING"]),
+        "PONG"
+    );
+    assert_ne!(
+        ask(&server, &servers, Some(&servers.client()), &["PING"]),
+        "PONG"
+    );
+    assert_ne!(ask(&server, &servers, None, &["PING"]), "PONG");
+}
+
+#[test]
+fn connections_end_when_their_authority_is_not_accepted_any_more() {
+    let [servers, former, next] = [Authority::new(), Authority::new(), Authority::new()];
+    let home = Home::new();
+    install(&home, &servers.server());
+    let roots = |authorities: &[&Authority]| {
+        let texts = authorities.iter().map(|own| fs::read_to_string(own.file()));
+        texts.collect::<Result<String, _>>().unwrap()
+    };
+    home.write("clients.pem", &roots(&[&former]));
+    let arguments = [
+        "--tls-cert",
+        "server.pem",
+        "--tls-key",
+        "server.key",
+        "--client-ca",
+        "clients.pem",
+    ];
+    let server = Server::start_with(home, &arguments);
+    let address = format!("127.0.0.1:{}", server.port());
+    let mut client = Encrypted::connect(&address, &servers, Some(&former.client()));
+    assert_eq!(client.ask(b"PING\r\n"), "+PONG\\r\\n");
+
+    // Both, while certificates are replaced.
+    server
+        .home()
+        .write("clients.pem", &roots(&[&former, &next]));
+    server.signal(libc::SIGHUP);
+    let mut other = Encrypted::connect(&address, &servers, Some(&next.client()));
+    wait_until("the next authority is not accepted", || {
+        let accepted = other
+            .try_ask(b"PING\r\n")
+            .is_ok_and(|told| told.contains("PONG"));
+        if !accepted {
+            other = Encrypted::connect(&address, &servers, Some(&next.client()));
+        }
+        accepted
+    });
+    assert_eq!(client.ask(b"PING\r\n"), "+PONG\\r\\n");
+
+    server.home().write("clients.pem", &roots(&[&next]));
+    server.signal(libc::SIGHUP);
+    wait_until("the connection is still open", || {
+        !client
+            .try_ask(b"PING\r\n")
+            .is_ok_and(|told| told.contains("PONG"))
+    });
+    assert_eq!(other.ask(b"PING\r\n"), "+PONG\\r\\n");
+}
+
+#[test]
+fn what_is_dubious_is_told() {
+    let home = Home::new();
+    let mut parameters = CertificateParams::new([HOST.to_owned()]).unwrap();
+    parameters.not_after = date_time_ymd(2021, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let certificate = parameters.self_signed(&key).unwrap();
+    home.write("server.pem", &certificate.pem());
+    home.write("server.key", &key.serialize_pem());
+    fs::set_permissions(home.path("server.key"), Permissions::from_mode(0o644)).unwrap();
+    let server = Server::start_with(
+        home,
+        &["--tls-cert", "server.pem", "--tls-key", "server.key"],
+    );
+    server
+        .home()
+        .wait_for("server.key: everybody on this machine may read it");
+    let mut parameters = CertificateParams::new([HOST.to_owned()]).unwrap();
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let certificate = parameters.self_signed(&key).unwrap();
+    server.home().write("server.pem", &certificate.pem());
+    for told in [
+        "server.pem: the certificate is not for servers: its extended key usage has to have serverAuth: clients will",
+        "server.pem: the certificate expired at 2021-01-01T00:00:00Z: clients will refuse it",
+        "server.key: everybody on this machine may read it",
+    ] {
+        server.home().wait_for(told);
+    }
+}

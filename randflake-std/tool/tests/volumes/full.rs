@@ -1,0 +1,54 @@
+//! A disk that is full: nothing is answered that is not kept, and once there is room the store goes on.
+
+use core::time::Duration;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::thread;
+use std::time::Instant;
+
+use harness::disk::Disk;
+use randflake_std::lease::{LeaseStore, SqliteStore, StoreError};
+
+use crate::{acquire, namespace};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_full_disk_loses_no_lease() {
+    let disk = Disk::new(8);
+    let path = disk.path().join("leases.db");
+    let mut store = SqliteStore::open(&path, &namespace("orders")).unwrap();
+    let mut granted = vec![acquire(&mut store).unwrap()];
+    let ballast = disk.path().join("ballast");
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(&ballast)
+        .unwrap();
+    while file.write_all(&[0; 512]).is_ok() {}
+    // What the database and its journal have is written over; one more page is not to be had.
+    let refused = loop {
+        match acquire(&mut store) {
+            Ok(grant) => granted.push(grant),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+    assert!(refused.to_string().contains("leases.db"), "{refused}");
+    drop(file);
+    fs::remove_file(ballast).unwrap();
+    // The file system has room again only a moment after it has written that down.
+    File::open(disk.path()).unwrap().sync_all().unwrap();
+    let begun = Instant::now();
+    while let Err(error) = acquire(&mut store).map(|grant| granted.push(grant)) {
+        assert!(begun.elapsed() < PATIENCE, "{error}");
+        thread::sleep(Duration::from_millis(10));
+    }
+    for _ in 0..2 {
+        granted.push(acquire(&mut store).unwrap());
+        let listed = store.list().unwrap();
+        let kept: Vec<_> = listed.into_iter().map(|record| record.grant).collect();
+        assert_eq!(kept, granted);
+        store = SqliteStore::open(&path, &namespace("orders")).unwrap();
+    }
+}

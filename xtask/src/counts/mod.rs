@@ -1,0 +1,202 @@
+//! `counts`: how large the project is and how much one must know of it, by figures that compare two states of it.
+
+mod circles;
+mod names;
+mod source;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{fs, io};
+
+use toml::de::DeTable;
+
+use self::source::{Kind, Source};
+use crate::cargo::root;
+use crate::tidy::Manifest;
+
+pub(crate) const USAGE: &str = "usage: cargo xtask counts [--list] [FOLDER]\n\n\
+     --list  also names what is counted: types with two meanings, short doc comments\n\
+     FOLDER  another clone or worktree of this project; this one unless given\n";
+
+/// Engines whose name is not also a protocol's or a format's.
+const ENGINES: [&str; 2] = ["etcd", "mysql"];
+const LIBRARY: &str = "randflake-std";
+
+struct Package {
+    name: String,
+    sources: Vec<Source>,
+    features: usize,
+    optional: usize,
+}
+
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
+    let (flags, folders): (Vec<_>, Vec<_>) = arguments
+        .iter()
+        .partition(|argument| argument.starts_with('-'));
+    if flags.iter().any(|flag| *flag != "--list") || folders.len() > 1 {
+        return Err(format!("unknown arguments {}", arguments.join(" ")));
+    }
+    let folder = folders.first().map_or_else(root, PathBuf::from);
+    let packages = packages(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    rooms(&packages);
+    figures(&packages, !flags.is_empty());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The members of the workspace, but for those that only build.
+fn packages(folder: &Path) -> io::Result<Vec<Package>> {
+    let text = fs::read_to_string(folder.join("Cargo.toml"))?;
+    let document = DeTable::parse(&text).map_err(io::Error::other)?;
+    let members = document.get_ref().get("workspace");
+    let members =
+        members.and_then(|workspace| workspace.get_ref().get("members")?.get_ref().as_array());
+    let members = members.into_iter().flatten();
+    let mut packages = Vec::new();
+    for member in members.filter_map(|member| member.get_ref().as_str()) {
+        let text = fs::read_to_string(folder.join(member).join("Cargo.toml"))?;
+        let manifest = Manifest::parse(&text).map_err(io::Error::other)?;
+        let is_program = |source: &Source| source.path.starts_with("bin");
+        let all = Source::all(&folder.join(member).join("src"))?;
+        let (programs, sources) = all.into_iter().partition::<Vec<_>, _>(is_program);
+        packages.push(Package {
+            name: member.to_owned(),
+            sources,
+            features: manifest.features.len(),
+            optional: text.matches("optional = true").count(),
+        });
+        // A program beside a library, as if it were a package.
+        if !programs.is_empty() {
+            let below = |source: Source| Source {
+                path: source.path.iter().skip(2).collect(),
+                ..source
+            };
+            packages.push(Package {
+                name: format!("{member}/src/bin"),
+                sources: programs.into_iter().map(below).collect(),
+                features: 0,
+                optional: 0,
+            });
+        }
+    }
+    Ok(packages)
+}
+
+/// Lines of each folder; the files beside the folders are together.
+fn rooms(packages: &[Package]) {
+    const KINDS: [Kind; 4] = [Kind::Code, Kind::Doc, Kind::Comment, Kind::Test];
+    println!(
+        "{:36}{:>8}{:>8}{:>10}{:>8}{:>16}",
+        "room", "code", "docs", "comments", "tests", "comments/code"
+    );
+    let row = |name: &str, counts: [usize; 4]| {
+        let [code, docs, comments, tests] = counts;
+        #[expect(clippy::cast_precision_loss, reason = "lines of code are few")]
+        let ratio = comments as f64 / code.max(1) as f64;
+        println!("{name:36}{code:>8}{docs:>8}{comments:>10}{tests:>8}{ratio:>16.3}");
+    };
+    let add = |sum: &mut [usize; 4], source: &Source| {
+        for (sum, kind) in sum.iter_mut().zip(KINDS) {
+            *sum += source.count(kind);
+        }
+    };
+    let mut all = [0; 4];
+    for package in packages {
+        let mut rooms: BTreeMap<String, [usize; 4]> = BTreeMap::new();
+        let mut whole = [0; 4];
+        for source in &package.sources {
+            let folder = source
+                .path
+                .iter()
+                .next()
+                .filter(|_| source.path.iter().count() > 1);
+            let room = folder.map_or_else(
+                || "(files)".to_owned(),
+                |folder| folder.display().to_string(),
+            );
+            for sum in [&mut all, &mut whole, rooms.entry(room).or_default()] {
+                add(sum, source);
+            }
+        }
+        row(&package.name, whole);
+        for (room, counts) in rooms {
+            row(&format!("    {room}"), counts);
+        }
+    }
+    row("all", all);
+}
+
+fn figures(packages: &[Package], lists: bool) {
+    let list = |lines: Vec<String>| {
+        for line in lines.iter().filter(|_| lists) {
+            println!("    {line}");
+        }
+    };
+    println!();
+    for package in packages.iter().filter(|package| package.features > 0) {
+        let Package {
+            name,
+            features,
+            optional,
+            ..
+        } = package;
+        println!("{name}: {features} features, {optional} optional dependencies");
+    }
+    if let Some(library) = packages.iter().find(|package| package.name == LIBRARY) {
+        let circles = circles::circles(&library.sources);
+        println!(
+            "{LIBRARY}: {} modules in circles: {}",
+            circles.len(),
+            circles.join(", ")
+        );
+    }
+    for engine in ENGINES {
+        let places = places(packages, engine);
+        println!(
+            "{engine}: named in {} files outside its folder",
+            places.len()
+        );
+        list(places);
+    }
+    let sources = packages.iter().flat_map(|package| {
+        let sources = package.sources.iter();
+        sources.map(|source| (&*package.name, source))
+    });
+    let twice = names::of_two_meanings(sources.clone());
+    println!("{} names of types with more than one meaning", twice.len());
+    let shown = |paths: Vec<PathBuf>| {
+        paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    list(
+        twice
+            .into_iter()
+            .map(|(name, paths)| format!("{name}: {}", shown(paths)))
+            .collect(),
+    );
+    let short = sources.flat_map(|(package, source)| {
+        let docs = names::short_docs(source).into_iter();
+        docs.map(move |doc| format!("{package}/{}: {doc}", source.path.display()))
+    });
+    let short: Vec<_> = short.collect();
+    println!("{} doc comments of at most three words", short.len());
+    list(short);
+}
+
+/// Files whose code names an engine, outside the folders of its name.
+fn places(packages: &[Package], engine: &str) -> Vec<String> {
+    let mut places = Vec::new();
+    for package in packages {
+        for source in &package.sources {
+            let names = |line: &str| line.to_lowercase().contains(engine);
+            let is_own = source.path.iter().any(|part| part == engine);
+            if !is_own && source.of_kind(Kind::Code).any(names) {
+                places.push(format!("{}/{}", package.name, source.path.display()));
+            }
+        }
+    }
+    places
+}

@@ -1,0 +1,94 @@
+//! Source files as lines of four kinds.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Code,
+    Doc,
+    Comment,
+    Test,
+}
+
+pub(super) struct Source {
+    /// Below the package's `src`.
+    pub(super) path: PathBuf,
+    /// Without empty ones.
+    pub(super) lines: Vec<(Kind, String)>,
+}
+
+impl Source {
+    /// All files below a folder.
+    pub(super) fn all(folder: &Path) -> io::Result<Vec<Self>> {
+        let mut sources = Vec::new();
+        collect(folder, folder, &mut sources)?;
+        sources.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(sources)
+    }
+
+    pub(super) fn of(path: &Path, text: &str) -> Self {
+        let is_test = |part| part == "tests" || part == "tests.rs";
+        let mut in_tests = path.iter().any(is_test);
+        let mut lines: Vec<(Kind, String)> = Vec::new();
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            // Unit tests stand at the foot of a file.
+            let is_marked = lines
+                .last()
+                .is_some_and(|(_, last)| last.starts_with("#[cfg(") && last.contains("test"));
+            in_tests |= is_marked && line.starts_with("mod ") && line.ends_with('{');
+            lines.push((kind(line.trim_start(), in_tests), line.to_owned()));
+        }
+        let path = path.to_owned();
+        Self { path, lines }
+    }
+
+    pub(super) fn count(&self, kind: Kind) -> usize {
+        self.of_kind(kind).count()
+    }
+
+    pub(super) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &str> {
+        let lines = self.lines.iter().filter(move |(of, _)| *of == kind);
+        lines.map(|(_, line)| line.as_str())
+    }
+}
+
+fn kind(line: &str, in_tests: bool) -> Kind {
+    if in_tests {
+        Kind::Test
+    } else if line.starts_with("///") || line.starts_with("//!") {
+        Kind::Doc
+    } else if line.starts_with("//") {
+        Kind::Comment
+    } else {
+        Kind::Code
+    }
+}
+
+fn collect(base: &Path, folder: &Path, sources: &mut Vec<Source>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(base, &path, sources)?;
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            let text = fs::read_to_string(&path)?;
+            sources.push(Source::of(path.strip_prefix(base).unwrap_or(&path), &text));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_kinds() {
+        let text = "//! Doc\nuse a;\n\n/// Doc\nfn b() {} // c\n// why\n#[cfg(test)]\nmod tests {\n// d\n}\n";
+        let source = Source::of(Path::new("a.rs"), text);
+        let counts = [Kind::Code, Kind::Doc, Kind::Comment, Kind::Test];
+        assert_eq!(counts.map(|kind| source.count(kind)), [3, 2, 1, 3]);
+        let tests = Source::of(Path::new("a/tests.rs"), "fn a() {}\n");
+        assert_eq!(tests.count(Kind::Test), 1);
+    }
+}
