@@ -1,4 +1,4 @@
-//! What the ledger asks of an etcd cluster.
+//! What a store asks of an etcd cluster.
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;

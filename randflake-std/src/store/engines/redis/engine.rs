@@ -1,4 +1,4 @@
-//! What the ledger asks of a Redis server.
+//! What a store asks of a Redis server.
 
 use core::fmt::{self, Debug, Formatter};
 use core::iter;
@@ -21,7 +21,7 @@ use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 /// What the server is asked for together: a hash's fields, its clock, and `INFO` in one part or in several.
 type Answer = Vec<RedisResult<Value>>;
 
-/// Beside the texts of the ledger: the master that the server took over from, which it forgets after a while.
+/// Beside the texts of a namespace: the master that the server took over from, which it forgets after a while.
 const PROMOTED: &str = "promoted";
 /// Fields of one reply of a list.
 const LISTED_AT_ONCE: u32 = 1_000;
