@@ -33,7 +33,11 @@ impl<E: Engine> Ledger<E> {
             if !holders.is_empty() {
                 // Also what an upgrade has left that was interrupted.
                 self.administer(withdraw)?;
-                return Ok(Upgrade::OlderHolders { before, holders });
+                return Ok(Upgrade::OlderHolders {
+                    before,
+                    version,
+                    holders,
+                });
             }
             if self.administer(|view, asking| raise(view, asking, Some(announced)))? {
                 return Ok(Upgrade::Done { before, version });

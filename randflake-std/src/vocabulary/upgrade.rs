@@ -17,6 +17,8 @@ pub enum Upgrade {
     OlderHolders {
         /// The version, which stays.
         before: u8,
+        /// The version that was asked for.
+        version: u8,
         /// Their leases, in the order of node ids.
         holders: Vec<Record>,
     },

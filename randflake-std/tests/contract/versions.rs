@@ -171,7 +171,12 @@ pub(crate) fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
     let theirs = acquire_one(old, 2);
     assert_eq!(old.upgrade_namespace(false).unwrap(), done(1, 1));
     let before = text(old, Key::Namespace);
-    let Upgrade::OlderHolders { before: 1, holders } = new.upgrade_namespace(false).unwrap() else {
+    let Upgrade::OlderHolders {
+        before: 1,
+        version: LATER,
+        holders,
+    } = new.upgrade_namespace(false).unwrap()
+    else {
         panic!("an older holder is overlooked");
     };
     let of: fn(&Record) -> _ = |record| (record.grant.node_id, record.version);
