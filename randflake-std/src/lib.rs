@@ -16,8 +16,6 @@ pub mod observability;
 pub mod patience;
 #[doc(hidden)] // For the command line tool.
 pub mod private_file;
-#[cfg(feature = "private-ip")]
-mod private_ip;
 mod secret;
 pub mod segment;
 
@@ -29,8 +27,6 @@ pub use handle::NodeIdCount;
 pub use handle::{
     BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, Losses, MAX_TOLERANCE_MS,
 };
-#[cfg(feature = "private-ip")]
-pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
     self, AnyLayout, Baidu, Border, BorderError, Discord, GenerateError, Id, Instagram, Kind,
     Layout, LayoutSpec, Lease, Mastodon, Parts, Permutation, Plain, Randflake, Snowflake,

@@ -4,7 +4,6 @@ use core::time::Duration;
 use std::time::Instant;
 
 use crate::handle::{BuildError, LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL};
-#[cfg(feature = "ticket")]
 use crate::lease::DeviceLeaseError;
 use crate::lease::{DeviceError, StoreError};
 use crate::segment::CounterError;
@@ -81,7 +80,6 @@ impl From<&DeviceError> for Retry {
     }
 }
 
-#[cfg(feature = "ticket")]
 impl From<&DeviceLeaseError> for Retry {
     fn from(error: &DeviceLeaseError) -> Self {
         match error {

@@ -45,7 +45,6 @@ mod redis;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
-#[cfg(feature = "ticket")]
 mod ticket;
 mod token;
 pub(crate) mod url;
@@ -101,7 +100,6 @@ pub use sqlite::Sqlite;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use store::LeaseStore;
-#[cfg(feature = "ticket")]
 pub use ticket::{DeviceLease, DeviceLeaseError};
 pub use token::Token;
 #[doc(hidden)] // For the command line tool.

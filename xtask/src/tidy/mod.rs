@@ -7,6 +7,7 @@ mod cfg_places;
 mod dependencies;
 mod documented;
 mod features;
+mod lean_tool;
 mod manifest;
 mod separate_tests;
 mod source;
@@ -47,6 +48,10 @@ pub(crate) fn run(report: &mut Report) {
             verdict(&arrows::unexpected(expected, &found)),
         );
     }
+    report.verdict(
+        "`cargo randflake` compiles the crates that are listed",
+        verdict(&lean_tool::check()),
+    );
 }
 
 fn verdict(violations: &[String]) -> Result<(), String> {

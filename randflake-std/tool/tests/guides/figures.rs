@@ -167,7 +167,6 @@ fn versions_of_integrated_crates_are_those_of_the_manifest() {
         let feature = cells[1].split('`').nth(1).unwrap();
         let name = match feature {
             "serde" => "serde_core",
-            "sqlx-postgres" => "sqlx",
             name => name,
         };
         let asked = version(&core, name).or_else(|| version(&shared, name));
