@@ -1,23 +1,25 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[doc(hidden)] // For the command line tool.
+pub mod backoff;
 mod clock;
 #[doc(hidden)] // For the command line tool.
 pub mod date;
 mod fork_guard;
 mod generation;
 mod handle;
-mod holder;
 pub mod lease;
-#[doc(hidden)] // For the model and the tests of this project.
-pub mod ledger;
 pub mod observability;
 #[doc(hidden)] // For the command line tool.
-pub mod patience;
-#[doc(hidden)] // For the command line tool.
 pub mod private_file;
+#[doc(hidden)] // For the model and the tests of this project.
+pub mod rules;
 mod secret;
 pub mod segment;
+#[doc(hidden)] // For the tests of this project.
+pub mod store;
+mod vocabulary;
 
 pub use clock::{ExactSystemClock, SystemClock};
 

@@ -22,8 +22,8 @@ use postgres::Client;
 use randflake_std::lease::{
     Database as Engine, LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError,
 };
-use randflake_std::ledger::Ledger;
 use randflake_std::segment::SegmentStore;
+use randflake_std::store::Ledger;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use namespaces::{NewCounters, declared_new};

@@ -10,7 +10,7 @@ use randflake_core::{Clock, ManualClock};
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::{
+use randflake_std::rules::{
     self, Acquire, Asking, Continuity, Loss, NamespaceRecord, Node, NodeRecord, Reason, Seen, View,
 };
 use randflake_std::{ExactSystemClock, Randflake};
@@ -37,7 +37,7 @@ fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
         clock: None,
         fresh: (1, 2),
     };
-    let granted = ledger::acquire(view, &asked, &asking).answer?;
+    let granted = rules::acquire(view, &asked, &asking).answer?;
     Ok(granted.iter().map(|record| record.node_id).collect())
 }
 
@@ -115,7 +115,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
                 nonce: 7,
                 held: true,
                 acquired: 0,
-                past: ledger::Past::default(),
+                past: rules::Past::default(),
                 contested: false,
                 holder: "holder".to_owned(),
             }),
@@ -123,9 +123,9 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
         is_sole: false,
         free_from: None,
     };
-    assert!(ledger::acquire(&view, &asked, &asking).answer.is_ok());
+    assert!(rules::acquire(&view, &asked, &asking).answer.is_ok());
     view.continuity.fingerprint = "another".to_owned();
-    let refused = ledger::acquire(&view, &asked, &asking).answer.unwrap_err();
+    let refused = rules::acquire(&view, &asked, &asking).answer.unwrap_err();
     assert!(
         matches!(refused, StoreError::Quarantined { .. }),
         "{refused:?}"

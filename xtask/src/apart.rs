@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use crate::report::Report;
 use crate::setup::{self, Need};
-use crate::{bench, chaos, copies, counts, fuzz, horizon, image, msrv, public_api, size, soak};
+use crate::{
+    bench, chaos, check, copies, counts, fuzz, horizon, image, msrv, public_api, size, soak,
+};
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -17,6 +19,12 @@ pub(crate) struct Apart {
 }
 
 pub(crate) const APART: &[Apart] = &[
+    Apart {
+        name: "check",
+        about: "for each edit: format, clippy and the tests of this machine, with all features, or of one crate with -p",
+        usage: check::USAGE,
+        main: check::main,
+    },
     Apart {
         name: "bench",
         about: "what things cost, beside other crates too; see `cargo xtask bench --help`",

@@ -19,26 +19,18 @@ const BESIDE: &[&[&str]] = &[
     &["faults", "interop", "serve"],
 ];
 
-/// The same for `check`: the tests mostly wait.
-const BESIDE_AT_EACH_EDIT: &[&[&str]] = &[&["unit"]];
-
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {
     let Some(scratch) = Scratch::reported(report, "output") else {
         return;
     };
     let empty = report.beside(Output::default());
-    let lanes = if report.is_at_each_edit() {
-        BESIDE_AT_EACH_EDIT
-    } else {
-        BESIDE
-    };
     let find = |name: &&str| parts.iter().find(|part| part.name == *name);
     let (beside, first): (Vec<&Part>, Vec<&Part>) = parts
         .iter()
-        .partition(|part| lanes.concat().contains(&part.name));
+        .partition(|part| BESIDE.concat().contains(&part.name));
     thread::scope(|scope| {
         let (sender, ended) = channel();
-        for lane in lanes {
+        for lane in BESIDE {
             let (sender, scratch, empty) = (sender.clone(), &scratch, &empty);
             scope.spawn(move || {
                 for part in lane.iter().filter_map(find) {
@@ -74,17 +66,17 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
 pub(crate) fn run_part(part: &Part, report: &mut Report) {
     report.begin(part.name);
     (part.run)(report);
-    report.end();
+    report.end_and_say();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PARTS, QUICK};
+    use crate::PARTS;
 
     #[test]
     fn only_parts_that_are_there_are_named() {
-        for name in BESIDE.iter().copied().flatten().chain(QUICK) {
+        for name in BESIDE.iter().copied().flatten() {
             assert!(PARTS.iter().any(|part| part.name == *name), "{name}");
         }
     }

@@ -11,6 +11,7 @@ mod boards;
 mod c_library;
 mod cargo;
 mod chaos;
+mod check;
 mod copies;
 mod counts;
 mod cpu;
@@ -204,21 +205,13 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// `cargo xtask check`: what is quick enough for each edit.
-const QUICK: &[&str] = &["lint", "unit"];
-
 const SETUP: &str = "setup";
-const CHECK: &str = "check";
 
 /// Subcommands for several parts.
-const ALL: [(&str, &str); 3] = [
+const ALL: [(&str, &str); 2] = [
     (
         "test",
         "all of the below, with a summary: the whole of what must pass",
-    ),
-    (
-        CHECK,
-        "for each edit: format, clippy and the tests of this machine, with all features",
     ),
     (
         SETUP,
@@ -255,19 +248,12 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     let is_all = ALL.iter().any(|(all, _)| *all == name);
-    let is_chosen = |part: &&Part| match name.as_str() {
-        CHECK => QUICK.contains(&part.name),
-        _ => is_all || name == part.name,
-    };
+    let is_chosen = |part: &&Part| is_all || name == part.name;
     let parts: Vec<&Part> = PARTS.iter().filter(is_chosen).collect();
     if parts.is_empty() {
         return usage_error(&format!("unknown subcommand `{name}`"));
     }
-    let mut report = Report::new(host_only);
-    if name == CHECK {
-        report = report.at_each_edit();
-    }
-    run(&parts, name == SETUP, report)
+    run(&parts, name == SETUP, Report::new(host_only))
 }
 
 fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {

@@ -2,6 +2,7 @@
 //! manifests; here stands which of them do not go with all others.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::cargo::{cargo, root};
@@ -39,6 +40,25 @@ impl Library {
         let named: Vec<&str> = self.integrations().chain(self.exclusive()).collect();
         let features = manifest.features.into_iter().map(|feature| feature.name);
         features.filter(|name| !named.contains(&&**name)).collect()
+    }
+
+    /// The programs in `tests` that no part of its own runs.
+    pub(crate) fn test_programs(&self) -> Vec<String> {
+        let entries = fs::read_dir(root().join(self.folder).join("tests"));
+        let paths = entries.into_iter().flatten().flatten();
+        let paths = paths.map(|entry| entry.path());
+        let is_program = |path: &PathBuf| {
+            path.extension().is_some_and(|kind| kind == "rs") || path.join("main.rs").is_file()
+        };
+        let names = paths.filter(is_program);
+        let names = names.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+        let is_separate = |name: &String| {
+            let mut separate = SEPARATE_TESTS.iter();
+            separate.any(|(package, target, _)| package == &self.name && target == name)
+        };
+        let mut names: Vec<String> = names.filter(|name| !is_separate(name)).collect();
+        names.sort_unstable();
+        names
     }
 
     /// The same, as `--features` takes them.

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Seek as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -38,15 +38,16 @@ impl Output {
         core::mem::take(&mut self.spent)
     }
 
-    /// Shows what was kept.
-    pub(crate) fn show(&mut self) {
-        if let Some(mut kept) = self.kept.take() {
-            let shown = kept
-                .rewind()
-                .and_then(|()| io::copy(&mut kept, &mut io::stdout().lock()));
-            if let Err(error) = shown {
-                println!("the output of this part is lost: {error}");
-            }
+    /// Shows there what was kept.
+    pub(crate) fn show(&mut self, there: &mut Self) {
+        let Some(mut kept) = self.kept.take() else {
+            return;
+        };
+        let mut bytes = Vec::new();
+        let read = kept.rewind().and_then(|()| kept.read_to_end(&mut bytes));
+        there.write(&bytes);
+        if let Err(error) = read {
+            there.say(&format!("some output is lost: {error}"));
         }
     }
 

@@ -3,10 +3,12 @@
 use core::time::Duration;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use crate::cargo::{is_cargo, shown};
 use crate::output::Output;
+use crate::scratch::Scratch;
 use crate::test_counts::{Counts, Ignored};
 use crate::tools::Tool;
 
@@ -26,7 +28,7 @@ struct Tally {
 pub(crate) struct Report {
     host_only: bool,
     /// What the compiler notes for a build after the next edit is a quarter of its work on the crates here.
-    at_each_edit: bool,
+    is_incremental: bool,
     output: Output,
     parts: Vec<Tally>,
     tests_ran: usize,
@@ -44,10 +46,10 @@ impl Report {
         }
     }
 
-    /// Of a run for each edit.
-    pub(crate) fn at_each_edit(self) -> Self {
+    /// Of a run that is repeated after each edit.
+    pub(crate) fn incremental(self) -> Self {
         Self {
-            at_each_edit: true,
+            is_incremental: true,
             ..self
         }
     }
@@ -56,18 +58,14 @@ impl Report {
     pub(crate) fn beside(&self, output: Output) -> Self {
         Self {
             host_only: self.host_only,
-            at_each_edit: self.at_each_edit,
+            is_incremental: self.is_incremental,
             output,
             ..Self::default()
         }
     }
 
-    pub(crate) fn is_at_each_edit(&self) -> bool {
-        self.at_each_edit
-    }
-
     fn prepare(&self, command: &mut Command) {
-        if !self.at_each_edit && is_cargo(command) {
+        if !self.is_incremental && is_cargo(command) {
             command.env("CARGO_INCREMENTAL", "0");
         }
     }
@@ -76,8 +74,12 @@ impl Report {
     pub(crate) fn add(&mut self, mut other: Self) {
         self.end();
         other.end();
-        other.output.show();
+        other.output.show(&mut self.output);
         self.parts.append(&mut other.parts);
+        self.add_outcome(other);
+    }
+
+    fn add_outcome(&mut self, mut other: Self) {
         self.tests_ran += other.tests_ran;
         self.failures.append(&mut other.failures);
         self.notes.append(&mut other.notes);
@@ -105,8 +107,19 @@ impl Report {
     pub(crate) fn end(&mut self) {
         if let Some(part) = self.parts.last_mut() {
             let elapsed = || part.begun.elapsed().as_secs();
-            part.seconds.get_or_insert_with(elapsed);
             part.spent += self.output.take_spent();
+            part.seconds.get_or_insert_with(elapsed);
+        }
+    }
+
+    /// Ends the last part, and says what it took: a run that is stopped has no summary.
+    pub(crate) fn end_and_say(&mut self) {
+        self.end();
+        if let Some(part) = self.parts.last() {
+            let (name, seconds) = (part.name, part.seconds.unwrap_or_default());
+            let of_cpu = part.spent.as_secs();
+            self.output
+                .say(&format!("\n{name}: {seconds} s, {of_cpu} of CPU"));
         }
     }
 
@@ -129,6 +142,50 @@ impl Report {
     /// Like [`Report::tests`], but ignored tests are only noted.
     pub(crate) fn interpreted_tests(&mut self, what: &str, command: &mut Command) {
         self.counted(what, command, Ignored::Allowed);
+    }
+
+    /// Commands that run tests, side by side; their output comes in their order.
+    pub(crate) fn tests_at_once(&mut self, commands: Vec<(String, Command)>) {
+        let (Some(part), Some(scratch)) = (
+            self.parts.last().map(|part| part.name),
+            Scratch::reported(self, "tests"),
+        ) else {
+            return;
+        };
+        let empty = self.beside(Output::default());
+        let run = |(what, mut command): (String, Command)| {
+            let output = Output::kept(&scratch.path().join(&what)).unwrap_or_default();
+            let mut report = empty.beside(output);
+            report.begin(part);
+            report.tests(&what, &mut command);
+            report.end();
+            report
+        };
+        let reports: Vec<_> = thread::scope(|scope| {
+            let run = &run;
+            let begin = |command| scope.spawn(move || run(command));
+            let running: Vec<_> = commands.into_iter().map(begin).collect();
+            running.into_iter().map(ScopedJoinHandle::join).collect()
+        });
+        for report in reports {
+            match report {
+                Ok(report) => self.add_to_part(report),
+                Err(_) => _ = self.verdict("tests", Err("a thread of xtask panicked".to_owned())),
+            }
+        }
+    }
+
+    /// Adds what ran beside this as a share of the part that runs.
+    fn add_to_part(&mut self, mut other: Self) {
+        other.output.show(&mut self.output);
+        if let Some(part) = self.parts.last_mut() {
+            for share in &other.parts {
+                part.passed += share.passed;
+                part.failed += share.failed;
+                part.spent += share.spent;
+            }
+        }
+        self.add_outcome(other);
     }
 
     fn counted(&mut self, what: &str, command: &mut Command, ignored: Ignored) {

@@ -1,18 +1,49 @@
 //! `unit`: the tests of each crate with all features, examples in the docs among them, those of the tasks, and each case
 //! of the benchmarks once.
 
+use std::process::Command;
+
 use crate::cargo::cargo;
-use crate::matrix::host_tests;
+use crate::matrix::{host_tests, published};
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
-    let mut command = host_tests();
-    command.arg("--no-fail-fast");
-    // Those of `randflake-std` mostly wait.
-    command.env("RUST_TEST_THREADS", "8");
-    report.tests("libraries", &mut command);
+    tests(report);
     // Each case once, without measuring.
     let mut benchmarks = host_tests();
     report.check("benchmarks", benchmarks.args(["--bench", "*"]));
-    report.tests("xtask", &mut cargo(&["test", "--package", "xtask"]));
+}
+
+/// All but benchmarks. What is built together runs side by side: most of these tests wait.
+pub(crate) fn tests(report: &mut Report) {
+    let mut build = host_tests();
+    if !report.check("build", build.arg("--no-run")) {
+        return;
+    }
+    let mut groups = vec![
+        ("units".to_owned(), host(&["--lib", "--bins"])),
+        ("examples in docs".to_owned(), host(&["--doc"])),
+        ("xtask".to_owned(), cargo(&["test", "--package", "xtask"])),
+    ];
+    for library in published() {
+        let programs = library.test_programs();
+        let mut tests = host(&["--no-fail-fast"]);
+        tests.args(programs.iter().flat_map(|name| ["--test", name]));
+        // Without a name cargo would run all that there is.
+        if !programs.is_empty() {
+            groups.push((library.name.to_owned(), tests));
+        }
+    }
+    report.tests_at_once(groups);
+}
+
+fn host(arguments: &[&str]) -> Command {
+    let mut command = host_tests();
+    in_threads(command.args(arguments));
+    command
+}
+
+/// More than there are processors, for tests that wait.
+pub(crate) fn in_threads(command: &mut Command) -> &mut Command {
+    command.env("RUST_TEST_THREADS", "8")
 }

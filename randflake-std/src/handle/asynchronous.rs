@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::retry::Retry;
 use super::{BuildError, Builder, DROP_WAIT, Handle, tasks};
-use crate::lease::StoreError;
+use crate::vocabulary::StoreError;
 use randflake_core::GenerateError;
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {

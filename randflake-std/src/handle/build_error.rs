@@ -7,9 +7,10 @@ use std::io;
 
 use randflake_core::LeaseError;
 
+use crate::backoff::Retry;
 use crate::date::span;
-use crate::holder::MAX_NAME_LEN;
-use crate::lease::StoreError;
+use crate::vocabulary::StoreError;
+use crate::vocabulary::holder::MAX_NAME_LEN;
 
 /// Why no handle was made.
 #[non_exhaustive]
@@ -138,6 +139,15 @@ impl Error for BuildError {
             | Self::Ttl { .. }
             | Self::Holder { .. }
             | Self::Tolerance { .. } => None,
+        }
+    }
+}
+
+impl From<&BuildError> for Retry {
+    fn from(error: &BuildError) -> Self {
+        match error {
+            BuildError::Store(error) => error.into(),
+            _ => Self::Never,
         }
     }
 }

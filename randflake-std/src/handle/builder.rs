@@ -14,10 +14,11 @@ use super::shared::Shared;
 use super::store_client::StoreClient;
 use super::waiting::{Asked, Waiting};
 use super::{Handle, Owner};
-use crate::Secret;
 use crate::generation::Generation;
-use crate::holder::is_name_allowed;
-use crate::lease::{LeaseStore, NodeIds, Seal, StoreError};
+use crate::secret::Secret;
+use crate::store::LeaseStore;
+use crate::vocabulary::holder::is_name_allowed;
+use crate::vocabulary::{NodeIds, Seal, StoreError};
 
 /// The default TTL, how long a lease lasts unless it is renewed: 60 s.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
@@ -250,8 +251,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             .name("randflake-keeper".to_owned())
             .spawn(move || received.recv().into_iter().for_each(Keeper::run))
             .map_err(BuildError::Thread)?;
-        let holder = self.holder.unwrap_or_else(crate::holder::process_name);
-        let holder = crate::holder::unique(&holder).map_err(StoreError::unavailable)?;
+        let holder = self
+            .holder
+            .unwrap_or_else(crate::vocabulary::holder::process_name);
+        let holder = crate::vocabulary::holder::unique(&holder).map_err(StoreError::unavailable)?;
         self.store.seal(Seal::of(self.codec.permutation()));
         let mut client = StoreClient::new(self.store, holder, self.ttl);
         let wanted = match &self.chosen {

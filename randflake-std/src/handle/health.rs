@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use crate::lease::StoreError;
+use crate::vocabulary::StoreError;
 
 /// Whether a handle can issue: see [`Handle::health`](super::Handle::health).
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use randflake_core::internal::{Held, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
 
 use crate::clock::{AnchoredClock, Monotonic};
-use crate::lease::Grant;
+use crate::vocabulary::Grant;
 
 /// A grant at work: its positions, and the clock of the store that granted it.
 #[derive(Debug)]

@@ -14,17 +14,14 @@ use super::scale::Scale;
 use super::shared::Shared;
 use super::slots::Slot;
 use super::store_client::StoreClient;
+use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, with_jitter};
 use crate::clock::wall_exact;
-use crate::lease::{Grant, Loss, NodeIds, StoreError};
 use crate::observability::{events, metrics};
-use crate::patience::with_jitter;
+use crate::store::forecast;
+use crate::vocabulary::{Grant, Loss, NodeIds, StoreError};
 
-/// A holder renews when this part of the TTL has passed, so that two renewals may fail.
-pub(crate) const RENEWALS_PER_TTL: u32 = 3;
 /// The first pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause after a failure is this part of the TTL.
-pub(crate) const LONGEST_PAUSE_PER_TTL: u32 = 6;
 
 pub(super) struct Keeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     pub(super) shared: Arc<Shared<L, P>>,
@@ -172,7 +169,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
             metrics::expires(namespace, wall_exact().unwrap_or_default() + *longest);
         }
         metrics::leases(namespace, live.len());
-        metrics::limits(namespace, self.client.spec(), live.len());
+        let spec = self.client.spec();
+        let end = forecast::last_date(spec, Duration::ZERO).over_at;
+        let ids_per_second = forecast::capacity(spec, live.len());
+        metrics::limits(namespace, ids_per_second, end.unwrap_or_default());
         self.shared.tally.report(namespace);
     }
 
@@ -316,8 +316,8 @@ impl Holding {
     /// Notes that a grant is not ours any more.
     fn lost(&mut self, loss: Loss, namespace: &str) {
         (self.held, self.ending) = (false, true);
-        events::lost(namespace, self.grant.node_id, loss);
-        metrics::lost(namespace, loss);
+        events::lost(namespace, self.grant.node_id, loss.name());
+        metrics::lost(namespace, loss.name());
     }
 
     /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release: not one that a

@@ -1,6 +1,6 @@
 //! How many leases were lost, and why.
 
-use crate::lease::Loss;
+use crate::vocabulary::Loss;
 
 /// How many leases a handle has lost, by reason: see [`Loss`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

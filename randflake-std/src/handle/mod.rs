@@ -33,13 +33,12 @@ pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
 pub use elastic::NodeIdCount;
 pub use health::Health;
-pub(crate) use keeper::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL};
 pub use losses::Losses;
 use retry::Retry;
 use shared::Shared;
 use slots::Slot;
 
-use crate::lease::StoreError;
+use crate::vocabulary::StoreError;
 use randflake_core::GenerateError;
 
 /// How long dropping the last clone of a handle waits for its leases to be released.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::losses::Losses;
-use crate::lease::StoreError;
+use crate::vocabulary::StoreError;
 
 /// How far the keeper is; every change wakes those who wait for one.
 #[derive(Debug, Default)]

@@ -18,8 +18,8 @@ use super::tasks::Tasks;
 use crate::clock::{AnchoredClock, Monotonic, is_coarse};
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
-use crate::lease::{Seal, StoreError};
 use crate::observability::metrics::Tally;
+use crate::vocabulary::{Seal, StoreError};
 
 const NANOS_PER_MS: u32 = 1_000_000;
 

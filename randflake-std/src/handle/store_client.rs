@@ -5,10 +5,11 @@ use core::time::Duration;
 use randflake_core::LayoutSpec;
 
 use crate::clock::{Monotonic, wall_exact};
-use crate::lease::{
-    AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, Renewed, StoreError, Token,
-};
 use crate::observability::{events, metrics};
+use crate::store::LeaseStore;
+use crate::vocabulary::{
+    AcquireRequest, Acquired, Grant, Loss, NodeIds, Renewed, StoreError, Token,
+};
 
 pub(super) struct StoreClient {
     store: Box<dyn LeaseStore>,
@@ -37,7 +38,7 @@ const STEP: Duration = Duration::from_secs(1);
 impl StoreClient {
     pub(super) fn new(store: Box<dyn LeaseStore>, holder: String, ttl: Duration) -> Self {
         let ttl_ticks = store.namespace().ticks(ttl);
-        metrics::begin(store.namespace().name(), ttl);
+        metrics::begin(store.namespace().name(), ttl, &Loss::ALL.map(Loss::name));
         Self {
             store,
             holder,
@@ -103,7 +104,8 @@ impl StoreClient {
                 .holder
                 .rsplit_once('/')
                 .map_or(&*self.holder, |(name, _)| name);
-            self.holder = crate::holder::unique(name).map_err(StoreError::unavailable)?;
+            self.holder =
+                crate::vocabulary::holder::unique(name).map_err(StoreError::unavailable)?;
             self.is_name_shared = false;
         }
         Ok(())
@@ -133,7 +135,10 @@ impl StoreClient {
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
         self.answered(acquired.now, sent);
         metrics::quarantined(self.namespace(), Duration::ZERO);
-        events::acquired(self.namespace(), &acquired.grants);
+        for grant in &acquired.grants {
+            let ticks = [grant.start, grant.end];
+            events::acquired(self.namespace(), grant.node_id, ticks, grant.fencing_token);
+        }
         metrics::acquired(self.namespace());
         Ok((acquired, sent))
     }

@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use super::build_error::BuildError;
 use super::store_client::StoreClient;
+use crate::backoff::{Patience, Retry};
 use crate::clock::Monotonic;
-use crate::lease::{Acquired, NodeIds, StoreError};
 use crate::observability::events;
-use crate::patience::{Patience, Retry};
+use crate::vocabulary::{Acquired, NodeIds, StoreError};
 
 type Tell = Box<dyn FnMut(&StoreError, Duration) + Send>;
 

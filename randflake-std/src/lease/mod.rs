@@ -9,111 +9,51 @@
 #![doc = include_str!("blocking.md")]
 #![doc = include_str!("faults.md")]
 
-mod assigned;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-mod database;
-mod deferred;
-pub(crate) mod device;
-#[cfg(any(
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "mysql"
-))]
-mod encryption;
-mod engine_error;
-mod error;
+#[doc(hidden)]
+pub use crate::store::engines::Database;
 #[cfg(feature = "etcd")]
-mod etcd;
-mod finding;
-pub mod forecast;
-mod grant;
-mod history;
-mod locked;
-mod memory;
+#[doc(hidden)]
+pub use crate::store::engines::Etcd;
+#[cfg(feature = "etcd")]
+pub use crate::store::engines::EtcdStore;
 #[cfg(feature = "mysql")]
-mod mysql;
-mod namespace;
-mod namespace_list;
-mod occupancy;
+#[doc(hidden)]
+pub use crate::store::engines::Mysql;
+#[cfg(feature = "mysql")]
+pub use crate::store::engines::MysqlStore;
 #[cfg(feature = "postgres")]
-mod postgres;
-mod presented;
-mod quarantine;
+#[doc(hidden)]
+pub use crate::store::engines::Postgres;
+#[cfg(feature = "postgres")]
+pub use crate::store::engines::PostgresStore;
 #[cfg(feature = "redis")]
-mod redis;
+#[doc(hidden)]
+pub use crate::store::engines::Redis;
+#[cfg(feature = "redis")]
+pub use crate::store::engines::RedisStore;
 #[cfg(feature = "sqlite")]
-mod sqlite;
-mod store;
-mod ticket;
-mod token;
-pub(crate) mod url;
-mod volume;
-
-use core::time::Duration;
-
+#[doc(hidden)]
+pub use crate::store::engines::Sqlite;
+#[cfg(feature = "sqlite")]
+pub use crate::store::engines::SqliteStore;
 #[doc(hidden)] // The engines under the stores.
-pub use assigned::StaticFile;
-pub use assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-#[doc(hidden)]
-pub use database::Database;
-pub use deferred::deferred;
-pub use device::{Device, DeviceError, DeviceRequest, MAX_COUNTER_STEP};
-pub use engine_error::{EngineError, EngineErrorKind};
-pub use error::{StoreError, StoreErrorKind};
-#[cfg(feature = "etcd")]
-#[doc(hidden)]
-pub use etcd::Etcd;
-#[cfg(feature = "etcd")]
-pub use etcd::EtcdStore;
-pub use finding::{Finding, Verdict};
-pub use grant::{AcquireRequest, Acquired, Grant, NodeIds, Record, Renewed};
-pub use history::{Explained, Explanation, Gap, History, PastLease, UnknownCause};
-pub(crate) use history::{HISTORY_KEPT, NodeHistory};
-#[doc(hidden)]
-pub use memory::Memory;
-pub use memory::MemoryStore;
-#[cfg(feature = "mysql")]
-#[doc(hidden)]
-pub use mysql::Mysql;
-#[cfg(feature = "mysql")]
-pub use mysql::MysqlStore;
-pub use namespace::{ASSUMED_MAX_TTL, DEFAULT_MAX_TTL, Namespace, NamespaceError};
-pub use namespace_list::NamespaceList;
-pub use occupancy::{Occupancy, occupancy};
-#[cfg(feature = "postgres")]
-#[doc(hidden)]
-pub use postgres::Postgres;
-#[cfg(feature = "postgres")]
-pub use postgres::PostgresStore;
-pub use presented::{LastWrite, PresentedGrant, PresentedRenewal, RequestId};
-pub use quarantine::{Quarantine, QuarantineCause};
-#[cfg(feature = "redis")]
-#[doc(hidden)]
-pub use redis::Redis;
-#[cfg(feature = "redis")]
-pub use redis::RedisStore;
-#[cfg(feature = "sqlite")]
-#[doc(hidden)]
-pub use sqlite::Sqlite;
-#[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
-pub use store::LeaseStore;
-pub use ticket::{DeviceLease, DeviceLeaseError};
-pub use token::Token;
+pub use crate::store::engines::{Memory, StaticFile};
+pub use crate::store::engines::{MemoryStore, NODE_ID_VARIABLE, NodeIdSource, StaticStore};
+pub use crate::store::{DeviceLease, DeviceLeaseError};
+pub use crate::store::{
+    LeaseStore, Occupancy, deferred, find, forecast, namespaces, occupancy, open,
+};
 #[doc(hidden)] // For the command line tool.
-pub use url::StoreUrl;
-#[doc(hidden)]
-pub use url::stored;
-pub use url::{find, namespaces, open};
-
-#[doc(hidden)] // For the command line tool.
-pub use crate::holder::holder_of_process;
-#[doc(inline)]
-pub use crate::ledger::Loss;
+pub use crate::store::{StoreUrl, stored};
 #[doc(hidden)] // What a handle tells its store of its permutation.
-pub use crate::ledger::Seal;
-
-/// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
-pub const MAX_SKEW: Duration = Duration::from_secs(10);
+pub use crate::vocabulary::Seal;
+#[doc(hidden)] // For the command line tool.
+pub use crate::vocabulary::holder::holder_of_process;
+pub use crate::vocabulary::{
+    ASSUMED_MAX_TTL, AcquireRequest, Acquired, DEFAULT_MAX_TTL, Device, DeviceError, DeviceRequest,
+    EngineError, EngineErrorKind, Explained, Explanation, Finding, Gap, Grant, History, LastWrite,
+    Loss, MAX_COUNTER_STEP, MAX_SKEW, Namespace, NamespaceError, NamespaceList, NodeIds, PastLease,
+    PresentedGrant, PresentedRenewal, Quarantine, QuarantineCause, Record, Renewed, RequestId,
+    StoreError, StoreErrorKind, Token, UnknownCause, Verdict,
+};

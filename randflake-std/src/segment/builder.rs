@@ -12,9 +12,11 @@ use randflake_core::{Permutation, Plain, Sparx64};
 
 use super::keeper::Keeper;
 use super::shared::Shared;
-use super::{CounterError, Owner, SegmentStore, Segments};
-use crate::Secret;
-use crate::patience::{Patience, Retry};
+use super::{Owner, Segments};
+use crate::backoff::{Patience, Retry};
+use crate::secret::Secret;
+use crate::store::SegmentStore;
+use crate::vocabulary::CounterError;
 
 /// How long numbers last without the store by default: 60 s.
 pub const DEFAULT_SURVIVE: Duration = Duration::from_secs(60);

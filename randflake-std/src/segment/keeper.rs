@@ -8,8 +8,9 @@ use std::time::Instant;
 use randflake_core::internal::{PutError, SegmentLength};
 
 use super::shared::Shared;
-use super::{CounterError, SegmentStore};
-use crate::lease::EngineError;
+use crate::store::SegmentStore;
+use crate::vocabulary::CounterError;
+use crate::vocabulary::EngineError;
 
 /// The first pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

@@ -10,10 +10,8 @@
 //! lost: there may be gaps, never duplicates.
 
 mod builder;
-mod error;
 mod keeper;
 mod shared;
-mod store;
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
@@ -23,12 +21,11 @@ use std::time::Instant;
 
 use randflake_core::{Id, Permutation, Plain};
 
-pub use crate::lease::url::open_counter as open;
+pub use crate::store::{SegmentStore, open_counter as open};
+pub use crate::vocabulary::{CounterError, CounterErrorKind, CounterStatus};
 pub use builder::{BuildError, Builder, DEFAULT_LENGTHS, DEFAULT_SURVIVE};
-pub use error::{CounterError, CounterErrorKind};
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
 use shared::Shared;
-pub use store::{CounterStatus, SegmentStore};
 
 /// Issues sequential numbers, from any thread. Clones are cheap and issue from the same segments.
 ///

@@ -10,8 +10,9 @@ use randflake_core::internal::{PutError, SegmentBuffer};
 use randflake_core::segment::Segment;
 use randflake_core::{Id, Permutation};
 
-use super::{CounterError, CounterErrorKind, SegmentError, SegmentsStatus};
+use super::{SegmentError, SegmentsStatus};
 use crate::fork_guard::ForkGuard;
+use crate::vocabulary::{CounterError, CounterErrorKind};
 
 /// A store that has not answered for this long is called away.
 const SLOW: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_std::lease::{LeaseStore, Namespace, QuarantineCause, StoreError};
-use randflake_std::ledger::{Loss, Seal};
+use randflake_std::rules::{Loss, Seal};
 use randflake_std::{Layout, Randflake};
 
 use super::{Backend, Eight, TTL, acquire, acquire_one, eight};

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use randflake_std::lease::{LeaseStore, Namespace, StoreError};
-use randflake_std::ledger::Seal;
+use randflake_std::rules::Seal;
 
 use super::{Backend, acquire, acquire_one, eight, patiently};
 

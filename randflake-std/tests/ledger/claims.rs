@@ -6,7 +6,8 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::{Ledger, Seal};
+use randflake_std::rules::Seal;
+use randflake_std::store::Ledger;
 
 use super::engine::Map;
 

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, StoreError, Token};
-use randflake_std::ledger::{Key, Ledger};
+use randflake_std::rules::Key;
+use randflake_std::store::Ledger;
 use randflake_std::{Layout, Randflake, Snowflake};
 
 use super::engine::Map;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use randflake_std::lease::{EngineError, Namespace};
-use randflake_std::ledger::{Committed, Continuity, Engine, Key, Keys, Ledger, Reading, Write};
+use randflake_std::rules::{Committed, Continuity, Key, Keys, Write};
+use randflake_std::store::{Engine, Ledger, Reading};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map(Arc<Mutex<State>>);
@@ -82,7 +83,7 @@ impl Engine for Map {
         if !is_so || !write.is_in_window(state.now) || write.fingerprint != state.fingerprint {
             return Ok(Committed::Stale);
         }
-        let after = |entry: &randflake_std::ledger::Entry| Some((entry.key, entry.after.clone()?));
+        let after = |entry: &randflake_std::rules::Entry| Some((entry.key, entry.after.clone()?));
         state.texts.extend(write.entries.iter().filter_map(after));
         Ok(Committed::Done { now: state.now })
     }

@@ -4,7 +4,7 @@ use randflake_std::lease::forecast::{Growth, node_ids};
 use randflake_std::lease::{
     Explanation, History, LeaseStore, NodeIds, Occupancy, PastLease, UnknownCause, Verdict,
 };
-use randflake_std::ledger::Key;
+use randflake_std::rules::Key;
 
 use super::world::{TTL, World, acquire};
 

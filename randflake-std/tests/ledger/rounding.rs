@@ -6,7 +6,7 @@ use randflake_core::LayoutSpec;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::Key;
+use randflake_std::rules::Key;
 
 use super::engine::Map;
 

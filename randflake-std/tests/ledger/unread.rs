@@ -8,7 +8,8 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::{Key, Ledger, Loss};
+use randflake_std::rules::{Key, Loss};
+use randflake_std::store::Ledger;
 
 use super::engine::Map;
 

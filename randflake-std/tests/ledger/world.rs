@@ -5,7 +5,8 @@ use randflake_core::LayoutSpec;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::ledger::{Key, Ledger, NodeRecord, Past};
+use randflake_std::rules::{Key, NodeRecord, Past};
+use randflake_std::store::Ledger;
 
 use super::engine::Map;
 

@@ -2,7 +2,7 @@
 //! what it says is changed.
 
 use randflake_std::lease::{MAX_SKEW, StoreError};
-use randflake_std::ledger::{Asking, Change, Loss, Terms, View};
+use randflake_std::rules::{Asking, Change, Loss, Terms, View};
 
 use crate::holder::Process;
 use crate::operation::{Answer, Asked};

@@ -2,8 +2,8 @@
 //!
 //! # What is run
 //!
-//! Each operation reads the store, hands what it holds to `ledger::acquire`, `renew` or `release`, and sends the
-//! [`Change`](randflake_std::ledger::Change) that they return, which the store applies if what was read is still so.
+//! Each operation reads the store, hands what it holds to `rules::acquire`, `renew` or `release`, and sends the
+//! [`Change`](randflake_std::rules::Change) that they return, which the store applies if what was read is still so.
 //! What is issued comes from core's `Sequencer`. So there is no second version of a rule here: the store only compares
 //! and writes. What is written anew is the memory of `Ledger` (its tries, what it has seen, the carried clock), in a
 //! few bytes, so that millions of states fit.
@@ -29,7 +29,7 @@
 //! In the order of the histories' lengths, 20 million states in all; each search prints its states and its depth. Not
 //! checked: more than two processes, two node ids and one loss; several node ids in one request; a process that
 //! holds a lease while it acquires the next; a store that forgets while clocks of machines differ; the store's failure
-//! to do what [`Backend`](randflake_std::ledger::Backend) asks of it. That larger worlds add nothing is likely, not
+//! to do what [`Backend`](randflake_std::store::Engine) asks of it. That larger worlds add nothing is likely, not
 //! proven: each rule left out shows within these.
 
 #![expect(

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_std::lease::{self, NodeIds, StoreError};
-use randflake_std::ledger::{
+use randflake_std::rules::{
     self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Past,
     Reason, Seen, View,
 };
@@ -219,7 +219,7 @@ impl Process {
         view: &View,
         asking: &Asking<'_>,
         place: &Place,
-    ) -> (ledger::Change, Result<Answer, StoreError>) {
+    ) -> (rules::Change, Result<Answer, StoreError>) {
         let ttl = ttl_of(place.terms());
         match asked {
             Asked::Acquire {
@@ -239,7 +239,7 @@ impl Process {
                     tried: &lies::tried(numbers(tried), view, place.rules),
                     within: (0, u32::MAX),
                 };
-                let Decision { change, answer } = ledger::acquire(view, &request, asking);
+                let Decision { change, answer } = rules::acquire(view, &request, asking);
                 let granted = |records: Vec<NodeRecord>| {
                     Answer::Granted(small(records[0].node_id.into()), Lease::of(&records[0]))
                 };
@@ -247,7 +247,7 @@ impl Process {
             }
             Asked::Renew => {
                 let held = self.held(self.holding.map(|holding| holding.grant), place.rules);
-                let Decision { change, answer } = ledger::renew(view, &held, ttl.into(), asking);
+                let Decision { change, answer } = rules::renew(view, &held, ttl.into(), asking);
                 let renewed = |ends: Vec<Result<NodeRecord, Loss>>| match &ends[0] {
                     Ok(record) => Answer::Renewed(Lease::of(record)),
                     Err(loss) => Answer::Lost(*loss),
@@ -256,7 +256,7 @@ impl Process {
             }
             Asked::Release(grant) => {
                 let held = self.held(Some(grant), place.rules);
-                let Decision { change, answer } = ledger::release(view, &held, asking);
+                let Decision { change, answer } = rules::release(view, &held, asking);
                 let released = |outcomes: Vec<Result<NodeRecord, Loss>>| {
                     let first = outcomes.iter().flatten().next();
                     Answer::Released(
@@ -347,7 +347,7 @@ fn numbers(bits: u32) -> Vec<u64> {
 }
 
 /// What is compared is what was read, whatever a lie made of it.
-fn compact(change: &ledger::Change, store: &Store, apart: u8) -> Change {
+fn compact(change: &rules::Change, store: &Store, apart: u8) -> Change {
     assert!(change.nodes.len() <= 1);
     Change {
         losses: store.losses,

@@ -5,7 +5,7 @@ use core::time::Duration;
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
 use randflake_std::lease::Token;
-use randflake_std::ledger::{
+use randflake_std::rules::{
     Continuity, NamespaceRecord, Node, NodeRecord, Past, Reason, Seal, Terms, View,
 };
 

@@ -11,7 +11,7 @@ use randflake_std::lease::{
     ASSUMED_MAX_TTL, AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, MAX_SKEW, NodeIds,
     RedisStore, StoreError, open,
 };
-use randflake_std::ledger::Seal;
+use randflake_std::rules::Seal;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};

@@ -2,14 +2,14 @@
 
 use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, RedisStore, StoreError, open};
-use randflake_std::ledger::Seal;
+use randflake_std::rules::Seal;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, eight};
 
 /// The line of the documentation.
 fn documented() -> &'static str {
-    let docs = include_str!("../../src/lease/redis/mod.rs");
+    let docs = include_str!("../../src/store/engines/redis/mod.rs");
     let line = docs
         .lines()
         .find_map(|line| line.strip_prefix("/// ACL SETUSER "));

@@ -5,8 +5,8 @@ use core::mem::discriminant;
 use core::time::Duration;
 use std::thread;
 
+use randflake_std::backoff::{Patience, Retry};
 use randflake_std::date::span;
-use randflake_std::patience::{Patience, Retry};
 
 use crate::date;
 use crate::failure::{Failure, say};

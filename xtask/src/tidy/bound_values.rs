@@ -7,10 +7,10 @@ use super::workspace::Workspace;
 
 /// Where statements are.
 const FOLDERS: [&str; 4] = [
-    "src/lease/database",
-    "src/lease/mysql",
-    "src/lease/postgres",
-    "src/lease/sqlite",
+    "src/store/engines/database",
+    "src/store/engines/mysql",
+    "src/store/engines/postgres",
+    "src/store/engines/sqlite",
 ];
 
 /// Macros that put values into text.
@@ -98,8 +98,12 @@ mod tests {
             r#"SETTINGS.replace("{owner}", &owner)"#,
         ] {
             let text = format!("fn a() {{\n    {planted}\n}}\n");
-            let found = violations("src/lease/postgres/session.rs", &text);
-            assert_eq!(found, ["m/src/lease/postgres/session.rs:2"], "{planted}");
+            let found = violations("src/store/engines/postgres/session.rs", &text);
+            assert_eq!(
+                found,
+                ["m/src/store/engines/postgres/session.rs:2"],
+                "{planted}"
+            );
             assert_eq!(violations("src/bin/a.rs", &text), [""; 0]);
         }
     }
@@ -112,7 +116,10 @@ mod tests {
             "fn a() { text.replace(name, part) }",
             r#"// format!("SELECT {a} FROM b")"#,
         ] {
-            assert_eq!(violations("src/lease/mysql/session.rs", text), [""; 0]);
+            assert_eq!(
+                violations("src/store/engines/mysql/session.rs", text),
+                [""; 0]
+            );
         }
     }
 }

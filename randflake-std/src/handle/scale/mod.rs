@@ -16,8 +16,8 @@ use super::issuer::Issuer;
 use super::keeper::{Holding, Keeper, failure_pause};
 use super::slots::Slot;
 use crate::clock::is_coarse;
-use crate::lease::{NodeIds, StoreError};
 use crate::observability::{events, metrics};
+use crate::vocabulary::{NodeIds, StoreError};
 
 /// Node ids of one acquire: fewer than any store grants at once.
 const MOST_AT_ONCE: u32 = 64;

@@ -9,11 +9,13 @@ use randflake_core::{
 };
 
 use super::*;
-use crate::ExactSystemClock;
+use crate::clock::ExactSystemClock;
 use crate::generation::Generation;
 use crate::handle::shared::Shared;
 use crate::handle::store_client::StoreClient;
-use crate::lease::{LeaseStore, MemoryStore, Namespace};
+use crate::store::LeaseStore;
+use crate::store::engines::MemoryStore;
+use crate::vocabulary::Namespace;
 
 const TTL: Duration = Duration::from_secs(60);
 

@@ -3,9 +3,6 @@
 use core::fmt::Display;
 use core::time::Duration;
 
-use crate::lease::Grant;
-use crate::lease::Loss;
-
 /// In the place of a span.
 pub(crate) struct NoSpan;
 
@@ -21,7 +18,7 @@ pub(crate) fn release(_: &str, _: usize) -> NoSpan {
     NoSpan
 }
 
-pub(crate) fn acquired(_: &str, _: &[Grant]) {}
+pub(crate) fn acquired(_: &str, _: u32, _: [u64; 2], _: u64) {}
 
 pub(crate) fn waiting(_: &str, _: Duration, _: &impl Display) {}
 
@@ -29,7 +26,7 @@ pub(crate) fn short_ttl(_: &str, _: Duration, _: Duration) {}
 
 pub(crate) fn renewed(_: &str, _: usize) {}
 
-pub(crate) fn lost(_: &str, _: u32, _: Loss) {}
+pub(crate) fn lost(_: &str, _: u32, _: &str) {}
 
 pub(crate) fn scaled(_: &str, _: u32, _: u32) {}
 

@@ -6,9 +6,6 @@ use core::time::Duration;
 use tracing::span::EnteredSpan;
 use tracing::{debug, info, info_span, warn};
 
-use crate::lease::Grant;
-use crate::lease::Loss;
-
 const TARGET: &str = "randflake_std";
 
 pub(crate) fn acquire(namespace: &str, count: u32) -> EnteredSpan {
@@ -23,17 +20,8 @@ pub(crate) fn release(namespace: &str, count: usize) -> EnteredSpan {
     info_span!(target: TARGET, "release", namespace, count).entered()
 }
 
-pub(crate) fn acquired(namespace: &str, grants: &[Grant]) {
-    for grant in grants {
-        let Grant {
-            node_id,
-            start,
-            end,
-            fencing_token,
-            ..
-        } = *grant;
-        info!(target: TARGET, namespace, node_id, start, end, fencing_token, "lease acquired");
-    }
+pub(crate) fn acquired(namespace: &str, node_id: u32, [start, end]: [u64; 2], fencing_token: u64) {
+    info!(target: TARGET, namespace, node_id, start, end, fencing_token, "lease acquired");
 }
 
 pub(crate) fn waiting(namespace: &str, left: Duration, error: &impl Display) {
@@ -50,8 +38,8 @@ pub(crate) fn renewed(namespace: &str, count: usize) {
     debug!(target: TARGET, namespace, count, "leases renewed");
 }
 
-pub(crate) fn lost(namespace: &str, node_id: u32, loss: Loss) {
-    warn!(target: TARGET, namespace, node_id, reason = loss.name(), "lease lost");
+pub(crate) fn lost(namespace: &str, node_id: u32, reason: &str) {
+    warn!(target: TARGET, namespace, node_id, reason, "lease lost");
 }
 
 pub(crate) fn scaled(namespace: &str, held: u32, wanted: u32) {

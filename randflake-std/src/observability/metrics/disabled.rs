@@ -2,13 +2,12 @@
 
 use core::time::Duration;
 
-use crate::lease::Loss;
-use randflake_core::{GenerateError, LayoutSpec};
+use randflake_core::GenerateError;
 
 /// Nothing is reported.
 pub(crate) const REPORT_EVERY: Option<Duration> = None;
 
-pub(crate) fn begin(_: &str, _: Duration) {}
+pub(crate) fn begin(_: &str, _: Duration, _: &[&'static str]) {}
 
 /// In the place of counters.
 #[derive(Debug)]
@@ -33,7 +32,7 @@ pub(crate) fn acquired(_: &str) {}
 
 pub(crate) fn renewed(_: &str) {}
 
-pub(crate) fn lost(_: &str, _: Loss) {}
+pub(crate) fn lost(_: &str, _: &'static str) {}
 
 pub(crate) fn failed(_: &str, _: &'static str) {}
 
@@ -43,7 +42,7 @@ pub(crate) fn expires(_: &str, _: Duration) {}
 
 pub(crate) fn quarantined(_: &str, _: Duration) {}
 
-pub(crate) fn limits(_: &str, _: LayoutSpec, _: usize) {}
+pub(crate) fn limits(_: &str, _: f64, _: Duration) {}
 
 pub(crate) fn wanted(_: &str, _: u32) {}
 

@@ -4,18 +4,16 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 use ::metrics::{counter, gauge};
-use randflake_core::{GenerateError, LayoutSpec};
-
-use crate::lease::{Loss, forecast};
+use randflake_core::GenerateError;
 
 /// How often the keeper reports what was issued.
 pub(crate) const REPORT_EVERY: Option<Duration> = Some(Duration::from_secs(1));
 
 /// Every counter at zero: an increase is noticed only from what was there before it.
-pub(crate) fn begin(namespace: &str, ttl: Duration) {
+pub(crate) fn begin(namespace: &str, ttl: Duration, reasons: &[&'static str]) {
     let label = || namespace.to_owned();
-    for loss in Loss::ALL {
-        counter!("randflake_leases_lost_total", "namespace" => label(), "reason" => loss.name())
+    for reason in reasons {
+        counter!("randflake_leases_lost_total", "namespace" => label(), "reason" => *reason)
             .increment(0);
     }
     for operation in ["acquire", "renew", "release"] {
@@ -83,10 +81,9 @@ pub(crate) fn renewed(namespace: &str) {
     counter!("randflake_renewals_total", "namespace" => namespace.to_owned()).increment(1);
 }
 
-pub(crate) fn lost(namespace: &str, loss: Loss) {
+pub(crate) fn lost(namespace: &str, reason: &'static str) {
     let label = namespace.to_owned();
-    counter!("randflake_leases_lost_total", "namespace" => label, "reason" => loss.name())
-        .increment(1);
+    counter!("randflake_leases_lost_total", "namespace" => label, "reason" => reason).increment(1);
 }
 
 pub(crate) fn failed(namespace: &str, operation: &'static str) {
@@ -114,14 +111,11 @@ pub(crate) fn quarantined(namespace: &str, until: Duration) {
         .set(until.as_secs_f64());
 }
 
-/// What the layout allows: ids a second by so many leases, and until when.
-pub(crate) fn limits(namespace: &str, spec: LayoutSpec, held: usize) {
+/// What the layout allows: ids a second by the leases held, and until when, as Unix time.
+pub(crate) fn limits(namespace: &str, ids_per_second: f64, end: Duration) {
     let label = namespace.to_owned();
-    gauge!("randflake_capacity_ids_per_second", "namespace" => label.clone())
-        .set(forecast::capacity(spec, held));
-    let over_at = forecast::last_date(spec, Duration::ZERO).over_at;
-    gauge!("randflake_layout_end_timestamp_seconds", "namespace" => label)
-        .set(over_at.unwrap_or_default().as_secs_f64());
+    gauge!("randflake_capacity_ids_per_second", "namespace" => label.clone()).set(ids_per_second);
+    gauge!("randflake_layout_end_timestamp_seconds", "namespace" => label).set(end.as_secs_f64());
 }
 
 pub(crate) fn wanted(namespace: &str, wanted: u32) {

@@ -3,9 +3,9 @@
 use core::time::Duration;
 use std::thread;
 
+use randflake_std::backoff::renewed_within;
 use randflake_std::date::span;
 use randflake_std::lease::{LeaseStore, QuarantineCause};
-use randflake_std::patience::renewed_within;
 
 use super::confirm::confirm;
 use crate::failure::{Failure, say};

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-use randflake_std::ledger::NodeRecord;
+use randflake_std::rules::NodeRecord;
 
 use crate::user::{Answer, KEY, User, objects, words};
 

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::lease::Token;
-use randflake_std::ledger::{Key, NodeRecord, Past};
 use randflake_std::randflake_core::Codec;
+use randflake_std::rules::{Key, NodeRecord, Past};
 use randflake_std::{Parts, Randflake, Secret};
 use rusqlite::{Connection, params};
 

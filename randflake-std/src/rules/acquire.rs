@@ -1,0 +1,240 @@
+//! Granting node ids.
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+
+use super::{Asking, Decision, NodeChange, NodeRecord, Past, Standing, StoreTime, View};
+use crate::vocabulary::{NodeIds, QuarantineCause, StoreError, Token};
+
+/// Nobody waits longer for a lease that a wrong clock has granted.
+const WORTH_WAITING: Duration = Duration::from_secs(24 * 3_600);
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Acquire<'a> {
+    /// Names the acquire; a repetition after a lost reply has the same.
+    pub token: Token,
+    /// Who asks.
+    pub holder: &'a str,
+    /// Which node ids.
+    pub nodes: NodeIds<'a>,
+    /// For how many ticks.
+    pub ttl: u64,
+    /// The nonces of earlier tries whose outcome is not known.
+    pub tried: &'a [u64],
+    /// The first and the last node id that may be granted.
+    pub within: (u32, u32),
+}
+
+impl Acquire<'_> {
+    fn allows(&self, node_id: u32) -> bool {
+        self.nodes.allow(node_id) && (self.within.0..=self.within.1).contains(&node_id)
+    }
+}
+
+/// Grants all that is asked for or nothing.
+///
+/// A node id is free when its last lease has ended by the store's clock. A lease from a try whose outcome was not
+/// known is claimed by a further write, which only one of two copies of a process can do.
+#[must_use]
+pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Asking<'_>) -> Decision<Vec<NodeRecord>> {
+    let mut standing = match Standing::of_a_holder(view, asking) {
+        Ok(standing) => standing,
+        Err(refusal) => return Decision::refused(refusal),
+    };
+    match grants(view, asked, asking, &mut standing) {
+        Ok(changes) => {
+            let granted = changes.iter().map(|change| change.after.clone()).collect();
+            let mut change = standing.into_change();
+            change.nodes = changes;
+            let answer = Ok(granted);
+            Decision { change, answer }
+        }
+        Err(refusal) => Decision {
+            change: standing.into_change(),
+            answer: Err(refusal),
+        },
+    }
+}
+
+fn grants(
+    view: &View,
+    asked: &Acquire<'_>,
+    asking: &Asking<'_>,
+    standing: &mut Standing,
+) -> Result<Vec<NodeChange>, StoreError> {
+    check(asked, standing)?;
+    let now = standing.now;
+    let wanted = asked.nodes.count() as usize;
+    // An engine may offer what was tried before.
+    let mut known = BTreeSet::new();
+    let mut nodes: Vec<_> = view.nodes.iter().collect();
+    nodes.retain(|node| known.insert(node.node_id));
+    if view.is_sole && nodes.len() < wanted {
+        // No release and no end of a lease ever makes another one free.
+        let why = "this store has one node id, which is assigned to it: no other and no more can be leased";
+        return Err(StoreError::Invalid(why.to_owned()));
+    }
+    let mut changes: Vec<_> = nodes
+        .iter()
+        .filter_map(|node| claim(node.record.as_ref()?, now, asked, asking))
+        .collect();
+    if !view.is_sole && !changes.is_empty() {
+        // The store may have forgotten that a copy has claimed it.
+        standing.check_quarantine()?;
+    }
+    if changes.len() >= wanted {
+        changes.truncate(wanted);
+        return Ok(changes);
+    }
+    changes.clear();
+    if !view.is_sole {
+        standing.check_quarantine()?;
+    }
+    let free = nodes.iter().filter(|node| {
+        let has_ended = node
+            .record
+            .as_ref()
+            .is_none_or(|record| record.end <= now.tick);
+        let is_free = has_ended || (view.is_sole && asking.seen.end_of(node.node_id) <= now.tick);
+        asked.allows(node.node_id) && is_free
+    });
+    for node in free.take(wanted) {
+        let former = node.record.as_ref();
+        if now.tick < asking.seen.end_of(node.node_id) && !view.is_sole {
+            // The store has forgotten a lease of this very process.
+            standing.quarantine(view, asking.seen, QuarantineCause::Lost);
+            standing.check_quarantine()?;
+        }
+        let start = standing.start(former)?;
+        changes.push(NodeChange {
+            before: node.record.clone(),
+            after: NodeRecord {
+                node_id: node.node_id,
+                start,
+                end: now.end_after(start - now.tick + asked.ttl)?,
+                fencing_token: start.max(former.map_or(0, |former| former.fencing_token + 1)),
+                serial: 1,
+                token: asked.token,
+                nonce: asking.fresh.1,
+                held: true,
+                contested: false,
+                acquired: now.tick,
+                past: former.map_or_else(Past::default, Past::behind),
+                holder: asked.holder.to_owned(),
+            },
+        });
+    }
+    if changes.len() < wanted {
+        let ends = nodes
+            .iter()
+            .filter_map(|node| Some(node.record.as_ref()?.end));
+        let ends = ends.filter(|end| now.tick < *end);
+        let free_from = match asked.nodes {
+            NodeIds::Any(_) => view.free_from.or(ends.min()),
+            NodeIds::These(_) => ends.max(),
+        };
+        let free_from = free_from.unwrap_or(now.tick);
+        return Err(StoreError::Exhausted {
+            retry_in: now.until(free_from),
+        });
+    }
+    changes.sort_unstable_by_key(|change| change.after.node_id);
+    Ok(changes)
+}
+
+/// The lease of an earlier try, if it is there: with another nonce, so that no copy of this process can do the
+/// same.
+fn claim(
+    record: &NodeRecord,
+    now: StoreTime,
+    asked: &Acquire<'_>,
+    asking: &Asking<'_>,
+) -> Option<NodeChange> {
+    let is_ours = record.held
+        && record.token == asked.token
+        && asked.tried.contains(&record.nonce)
+        && now.tick < record.end;
+    is_ours.then(|| NodeChange {
+        before: Some(record.clone()),
+        after: NodeRecord {
+            serial: record.serial + 1,
+            nonce: asking.fresh.1,
+            ..record.clone()
+        },
+    })
+}
+
+impl Standing {
+    /// Where a lease begins that follows on another: now, or where the last one ends and the quarantine does, if
+    /// that is not further away than any lease can reach.
+    fn start(&self, former: Option<&NodeRecord>) -> Result<u64, StoreError> {
+        let now = self.now;
+        let free_from = former
+            .map_or(0, |former| former.end)
+            .max(self.record.quarantine);
+        let span = self.span();
+        // A lease may also follow on one that waits for the end of a quarantine.
+        let begins = now
+            .tick
+            .max(self.record.quarantine.min(now.tick.saturating_add(span)));
+        let furthest = begins.saturating_add(span);
+        if free_from > furthest {
+            // A quarantine that lasts longer than a span lets a lease begin two spans ahead, until it is nearer.
+            let ahead = if free_from <= self.record.quarantine.saturating_add(span) {
+                span.saturating_mul(2)
+            } else {
+                span
+            };
+            let near = free_from.saturating_sub(ahead);
+            let retry_in = now.until(near);
+            if retry_in > WORTH_WAITING && former.is_some_and(|former| former.end == free_from) {
+                let ends_in = now.until(free_from);
+                let ends = now.unix.saturating_add(ends_in);
+                return Err(StoreError::LeaseAhead { ends, ends_in });
+            }
+            return Err(StoreError::Exhausted { retry_in });
+        }
+        Ok(now.tick.max(free_from))
+    }
+}
+
+fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
+    if !crate::vocabulary::holder::is_allowed(asked.holder) {
+        return Err(StoreError::Invalid(format!(
+            "a holder's name of {} bytes or with control characters: at most {} bytes without them are \
+             allowed",
+            asked.holder.len(),
+            crate::vocabulary::holder::MAX_LEN
+        )));
+    }
+    let max = standing.record.terms.spec.max_node_id();
+    let (first, last) = (asked.within.0, asked.within.1.min(max));
+    let most = (u64::from(last) + 1).saturating_sub(first.into());
+    let count = asked.nodes.count();
+    if count == 0 || u64::from(count) > most {
+        return Err(StoreError::Invalid(format!(
+            "{count} node ids asked for: 1 to {most} are allowed"
+        )));
+    }
+    if let NodeIds::These(chosen) = asked.nodes {
+        let is_within = |node_id: &u32| (first..=last).contains(node_id);
+        if let Some(node_id) = chosen.iter().find(|id| **id <= max && !is_within(id)) {
+            return Err(StoreError::Invalid(format!(
+                "node id {node_id} is not one of those that may be leased here: {first} to {last} are"
+            )));
+        }
+        if let Some(node_id) = chosen.iter().find(|node_id| **node_id > max) {
+            return Err(StoreError::Invalid(format!(
+                "node id {node_id} is out of range: 0 to {max} are allowed"
+            )));
+        }
+        let mut known = BTreeSet::new();
+        if let Some(node_id) = chosen.iter().find(|node_id| !known.insert(**node_id)) {
+            return Err(StoreError::Invalid(format!(
+                "node id {node_id} is asked for twice: once is allowed"
+            )));
+        }
+    }
+    standing.check_ttl(asked.ttl)
+}

@@ -1,0 +1,109 @@
+//! Which namespace of a store took a secret first.
+//!
+//! Leases keep node ids apart within a namespace. Under one secret two namespaces issue equal ids, whatever their leases
+//! are, so a store refuses the second one unless that is asked for by name.
+
+use super::text::{VERSION, current};
+use super::{Change, NamespaceRecord};
+use crate::vocabulary::Seal;
+use crate::vocabulary::{EngineError, Namespace, StoreError};
+
+/// The kind of claims in tables, beside those of [`Key::numbers`](super::Key::numbers). Their namespace is empty, as no
+/// namespace's name is.
+pub const CLAIM_KIND: u8 = 6;
+
+/// What a store keeps of a secret, by its check value: the namespace that took it first.
+///
+/// It is written before that namespace's record, and never changed. So after a crash in between the same namespace takes
+/// the secret, and of two that race one is refused. A drop keeps it: ids of the namespace stay in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The namespace's name.
+    pub namespace: String,
+}
+
+impl Claim {
+    /// The claim of a namespace.
+    #[must_use]
+    pub fn of(namespace: &Namespace) -> Self {
+        Self {
+            namespace: namespace.name().to_owned(),
+        }
+    }
+
+    /// The claim as a store keeps it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        format!("{VERSION}:{}", self.namespace)
+    }
+
+    /// The claim of a text.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says what it is instead.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        let namespace = current(text)?.to_owned();
+        Ok(Self { namespace })
+    }
+
+    /// Whether a namespace may take the secret, once this claim is what the store has.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::SecretTaken`] if it is another namespace's.
+    pub fn check(&self, namespace: &Namespace) -> Result<(), StoreError> {
+        if self.namespace == namespace.name() || namespace.shares_secret() {
+            return Ok(());
+        }
+        Err(StoreError::SecretTaken {
+            namespace: self.namespace.clone(),
+            asked: namespace.name().to_owned(),
+        })
+    }
+
+    /// What is wrong with a claim that cannot be read.
+    pub(crate) fn refused(place: &str, check: u32, why: &str) -> StoreError {
+        let what = format!("{place}: the claim of the secret of check value {check:08x}: {why}");
+        EngineError::unusable(what).into()
+    }
+}
+
+impl Change {
+    /// The check value of the secret that the namespace takes by this change: when its record is made, when it is opened
+    /// again after a drop, and when somebody without the secret has made it.
+    #[must_use]
+    pub fn taken_secret(&self) -> Option<u32> {
+        let before = self.namespace_before.as_ref();
+        let before = before.filter(|record| !record.reason.is_dropped);
+        let after = self.namespace_after.as_ref();
+        let after = after.filter(|record| !record.reason.is_dropped);
+        let taken = seal(after)?;
+        match taken {
+            Seal::Key(check) if seal(before) != Some(taken) => Some(check),
+            _ => None,
+        }
+    }
+}
+
+fn seal(record: Option<&NamespaceRecord>) -> Option<Seal> {
+    record?.terms.seal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use randflake_core::Randflake;
+
+    #[test]
+    fn a_claim_is_read_as_it_was_written() {
+        let namespace = Namespace::new("orders", Randflake).unwrap();
+        let claim = Claim::of(&namespace);
+        assert_eq!(Claim::from_text(&claim.to_text()), Ok(claim));
+        assert_eq!(
+            Claim::from_text("x").unwrap_err(),
+            "it is another program's"
+        );
+        assert!(Claim::from_text("2:orders").unwrap_err().contains("newer"));
+    }
+}

@@ -1,0 +1,171 @@
+//! Devices: whose each is, and the counter of its last ticket.
+
+use crate::vocabulary::device::{MAX_COUNTER, MAX_COUNTER_STEP, MAX_OWNER};
+use crate::vocabulary::{Device, DeviceError, DeviceRequest, StoreError};
+
+/// A device as a store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceRecord {
+    /// What is known of it.
+    pub device: Device,
+    /// Of the write, which no other shares: two that take the same counter would write the same, and could not tell whose
+    /// it was.
+    pub nonce: u64,
+}
+
+/// What becomes of a device, by what its record says.
+pub(crate) fn decide(
+    device_id: u64,
+    record: Option<&Device>,
+    asked: &DeviceRequest<'_>,
+) -> Result<Device, DeviceError> {
+    match (*asked, record) {
+        (DeviceRequest::Register { owner, reported }, record) => {
+            let owner = owner.or(record.map(|device| &*device.owner));
+            let counter = reported.or(record.map(|device| device.last_counter));
+            Ok(Device {
+                owner: checked_owner(owner.unwrap_or_default())?.to_owned(),
+                last_counter: checked_report(counter.ok_or(DeviceError::Unknown { device_id })?)?,
+            })
+        }
+        // An owner is not told whether it is there.
+        (
+            DeviceRequest::NextTicket {
+                owner: Some(owner), ..
+            },
+            record,
+        ) if record.is_none_or(|device| device.owner != owner) => Err(DeviceError::NotOwned {
+            device_id,
+            owner: owner.to_owned(),
+        }),
+        (_, None) => Err(DeviceError::Unknown { device_id }),
+        (DeviceRequest::Look, Some(device)) => Ok(device.clone()),
+        (DeviceRequest::NextTicket { counter, .. }, Some(device)) => {
+            let last = device.last_counter;
+            if last >= MAX_COUNTER {
+                return Err(DeviceError::Exhausted { device_id });
+            }
+            let counter = counter.unwrap_or(last + 1);
+            let most = last.saturating_add(MAX_COUNTER_STEP).min(MAX_COUNTER);
+            if !(last + 1..=most).contains(&counter) {
+                return Err(DeviceError::Counter {
+                    device_id,
+                    counter,
+                    last,
+                });
+            }
+            Ok(Device {
+                last_counter: counter,
+                ..device.clone()
+            })
+        }
+    }
+}
+
+fn checked_owner(owner: &str) -> Result<&str, StoreError> {
+    if owner.len() <= MAX_OWNER && !owner.contains(char::is_control) {
+        return Ok(owner);
+    }
+    Err(StoreError::Invalid(format!(
+        "the device's owner {owner:?} is not allowed: at most {MAX_OWNER} bytes without control characters are"
+    )))
+}
+
+fn checked_report(counter: u32) -> Result<u32, StoreError> {
+    if counter <= MAX_COUNTER {
+        return Ok(counter);
+    }
+    Err(StoreError::Invalid(format!(
+        "the device's counter is {counter}: 0 to {MAX_COUNTER} are allowed"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(last_counter: u32) -> Device {
+        Device {
+            owner: "a".to_owned(),
+            last_counter,
+        }
+    }
+
+    fn next(last: u32, owner: Option<&str>, counter: Option<u32>) -> Result<u32, String> {
+        let asked = DeviceRequest::NextTicket { owner, counter };
+        let device = decide(7, Some(&known(last)), &asked);
+        device
+            .map(|device| device.last_counter)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_counter_rises_by_a_step_at_most() {
+        assert_eq!(next(0, None, None), Ok(1));
+        assert_eq!(next(5, Some("a"), Some(6)), Ok(6));
+        assert_eq!(next(5, None, Some(5 + MAX_COUNTER_STEP)), Ok(1_005));
+        for counter in [0, 5, 1_006, MAX_COUNTER, u32::MAX] {
+            let told = next(5, Some("a"), Some(counter)).unwrap_err();
+            assert!(told.contains("6 to 1005 are allowed after 5"), "{told}");
+        }
+        assert_eq!(next(MAX_COUNTER - 1, None, None), Ok(MAX_COUNTER));
+        let told = next(MAX_COUNTER, None, None).unwrap_err();
+        assert!(told.contains("another key of tickets"), "{told}");
+    }
+
+    #[test]
+    fn an_owner_is_told_the_same_of_another_s_device_and_of_none() {
+        let other = next(5, Some("b"), None).unwrap_err();
+        let asked = DeviceRequest::NextTicket {
+            owner: Some("b"),
+            counter: None,
+        };
+        let none = decide(7, None, &asked).unwrap_err();
+        assert_eq!(none.to_string(), other);
+        assert!(!other.contains("\"a\""), "{other}");
+    }
+
+    #[test]
+    fn a_device_is_registered_with_what_it_reports() {
+        let register = |record: Option<&Device>, owner, reported| {
+            decide(7, record, &DeviceRequest::Register { owner, reported })
+        };
+        assert!(matches!(
+            register(None, Some("a"), None),
+            Err(DeviceError::Unknown { device_id: 7 })
+        ));
+        assert_eq!(register(None, Some("a"), Some(9)).unwrap(), known(9));
+        let moved = register(Some(&known(9)), Some("b"), None).unwrap();
+        assert_eq!((&*moved.owner, moved.last_counter), ("b", 9));
+        assert_eq!(register(Some(&known(9)), None, Some(3)).unwrap(), known(3));
+        assert!(register(None, None, Some(MAX_COUNTER + 1)).is_err());
+        assert!(register(None, Some("a\nb"), Some(0)).is_err());
+    }
+
+    #[test]
+    fn the_end_is_that_of_tickets() {
+        assert_eq!(MAX_COUNTER, randflake_core::Ticket::MAX_COUNTER);
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        for owner in ["", "shop", "a:b/c@d"] {
+            let record = DeviceRecord {
+                device: Device {
+                    owner: owner.to_owned(),
+                    last_counter: 1_005,
+                },
+                nonce: 7,
+            };
+            assert_eq!(DeviceRecord::from_text(&record.to_text()), Ok(record));
+        }
+        for wrong in [
+            "",
+            "1:7",
+            "1:x:0000000000000007:a",
+            "1:07:0000000000000007:a",
+        ] {
+            assert!(DeviceRecord::from_text(wrong).is_err(), "{wrong}");
+        }
+    }
+}

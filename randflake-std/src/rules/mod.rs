@@ -1,0 +1,51 @@
+//! The rules of leases, once: pure functions over what a store holds.
+//!
+//! A store keeps texts under [`Key`]s, and writes them *if what was read has not changed*. All else is here: how texts
+//! become records and free node ids are found, what a namespace means ([`Terms`](crate::vocabulary::Terms)), who gets a
+//! node id (`acquire`), how long it lasts (`renew`), how it ends (`release`), and when nothing is granted ([`Standing`]).
+//! None of it uses a clock, a random source or an engine's type, so the model checker runs exactly this.
+//!
+//! The promise: **for one node id, all granted intervals of ticks are disjoint**, over all holders and restarts,
+//! under any clock.
+
+mod acquire;
+mod base36;
+mod change;
+mod claim;
+pub(crate) mod counter;
+pub(crate) mod device;
+mod hints;
+mod keys;
+pub(crate) mod past;
+mod quarantine;
+mod record;
+mod release;
+mod renew;
+pub(crate) mod search;
+mod seen;
+mod standing;
+mod store_time;
+mod text;
+mod view;
+
+pub use acquire::{Acquire, acquire};
+pub use change::{Change, Committed, Decision, NodeChange};
+pub use claim::{CLAIM_KIND, Claim};
+pub use counter::{CounterRecord, CounterView};
+pub use device::DeviceRecord;
+pub use keys::{Before, Entry, Key, Keys, Write};
+pub use past::Past;
+pub use quarantine::{
+    create, drop_namespace, end_quarantine, override_quarantine, quarantine, reopen,
+};
+pub use record::{NamespaceRecord, NodeRecord, Reason};
+pub use release::release;
+pub use renew::{Held, renew};
+pub use seen::Seen;
+pub use standing::{Asking, Expected, Standing};
+pub use store_time::StoreTime;
+pub(crate) use store_time::read as read_clock;
+pub use text::{VERSION, newer};
+pub use view::{Continuity, Node, View, Wanted};
+
+pub use crate::vocabulary::{Loss, Seal, Terms};

@@ -1,0 +1,130 @@
+//! What a store keeps.
+
+use core::time::Duration;
+
+use super::Past;
+use crate::vocabulary::Terms;
+use crate::vocabulary::{Grant, LastWrite, PresentedGrant, QuarantineCause, Token};
+
+/// What a store keeps of a namespace.
+#[derive(Clone, Debug)]
+pub struct NamespaceRecord {
+    /// What it means.
+    pub terms: Terms,
+    /// A random number, made with the record: a record made anew has another.
+    pub origin: u64,
+    /// How often the record was written.
+    pub writes: u64,
+    /// Nothing is granted before this tick.
+    pub quarantine: u64,
+    /// Since when, and why.
+    pub reason: Reason,
+    /// What the engine was known by when the record was written: see [`Continuity`](super::Continuity).
+    pub fingerprint: String,
+}
+
+impl NamespaceRecord {
+    /// The record with a quarantine at least until a time, because a lease that it knows nothing of may be in use until
+    /// then; both are times since the Unix epoch. `None` if that time is past, or the record says so already.
+    pub(super) fn fenced(&self, now: Duration, until: Duration) -> Option<Self> {
+        let spec = &self.terms.spec;
+        let tick = spec.tick_at(now).filter(|_| now < until)?;
+        // In ticks of this record's layout, of which the last one may have begun by then.
+        let end = spec.tick_at(until.saturating_sub(Duration::from_millis(1)))? + 1;
+        let mut reason = self.reason;
+        if tick >= self.quarantine {
+            reason.since = tick;
+            reason.cause = QuarantineCause::Lost;
+        } else if reason.cause == QuarantineCause::New {
+            // A namespace in which leases are in use is not new.
+            reason.cause = QuarantineCause::Lost;
+        }
+        let quarantine = self.quarantine.max(end);
+        let is_changed = reason != self.reason || quarantine != self.quarantine;
+        is_changed.then(|| Self {
+            writes: self.writes.saturating_add(1),
+            quarantine,
+            reason,
+            ..self.clone()
+        })
+    }
+}
+
+/// Why a namespace is in quarantine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reason {
+    /// The tick at which the quarantine began.
+    pub since: u64,
+    /// Its cause.
+    pub cause: QuarantineCause,
+    /// The namespace was dropped, and nobody has opened it since: it may be opened with any terms.
+    pub is_dropped: bool,
+}
+
+/// What a store keeps of a node id, from its first lease on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRecord {
+    /// Which.
+    pub node_id: u32,
+    /// The first tick of the lease.
+    pub start: u64,
+    /// The first tick after it.
+    pub end: u64,
+    /// Higher than that of any earlier lease of the node id, and at least `start`.
+    pub fencing_token: u64,
+    /// How often the lease was written: 1 by the acquire, one more by each renewal. Who renews brings the number
+    /// that the last write gave; a copy of the holder brings one that is too low.
+    pub serial: u64,
+    /// Names the acquire.
+    pub token: Token,
+    /// Names the last write, so that its repetition is told from that of a copy.
+    pub nonce: u64,
+    /// Not released.
+    pub held: bool,
+    /// A copy of the holder has tried to renew.
+    pub contested: bool,
+    /// The tick at which it was acquired; it starts later where an earlier lease, or a quarantine, ended later.
+    pub acquired: u64,
+    /// The leases of the node id before it.
+    pub past: Past,
+    /// Who acquired it.
+    pub holder: String,
+}
+
+impl NodeRecord {
+    /// What its holder knows.
+    #[must_use]
+    pub fn grant(&self) -> Grant {
+        Grant {
+            node_id: self.node_id,
+            start: self.start,
+            end: self.end,
+            fencing_token: self.fencing_token,
+            token: self.token,
+        }
+    }
+
+    /// The write that made it.
+    #[must_use]
+    pub fn last_write(&self) -> LastWrite {
+        LastWrite {
+            serial: self.serial,
+            nonce: self.nonce,
+        }
+    }
+
+    /// What a holder elsewhere presents at the next renewal.
+    #[must_use]
+    pub fn presented(&self) -> PresentedGrant {
+        PresentedGrant {
+            grant: self.grant(),
+            last_write: self.last_write(),
+        }
+    }
+
+    /// Whether it is the record of this grant, and not of an earlier or a later one of the node id.
+    #[must_use]
+    pub fn is_of(&self, grant: &Grant) -> bool {
+        self.fencing_token == grant.fencing_token && self.token == grant.token
+    }
+}

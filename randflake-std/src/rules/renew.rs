@@ -1,0 +1,241 @@
+//! Moving the ends of leases.
+
+use core::iter;
+use core::time::Duration;
+
+use super::{
+    Asking, Change, Decision, NamespaceRecord, NodeChange, NodeRecord, Standing, StoreTime, View,
+};
+use crate::vocabulary::{Grant, Loss, MAX_SKEW, QuarantineCause, StoreError};
+
+/// A lease as its holder knows it.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Node id, interval and tokens.
+    pub grant: Grant,
+    /// Serial and nonce of this holder's last write; `None` from one who has not written it, as a server that goes
+    /// on for another.
+    pub written: Option<(u64, u64)>,
+    /// The nonces of writes after that whose outcome is not known.
+    pub tried: Vec<u64>,
+    /// The nonce of the next write, where a request of the holder names it; else a fresh one. It is among the `tried`: a
+    /// repetition of the request finds what it wrote, and gets the same answer.
+    pub next: Option<u64>,
+}
+
+impl Held {
+    /// Whether this holder made the record's last write.
+    pub(super) fn wrote(&self, record: &NodeRecord) -> bool {
+        let Some((serial, nonce)) = self.written else {
+            return true;
+        };
+        // A store that has forgotten a renewal may have given its serial to a copy.
+        (record.serial, record.nonce) == (serial, nonce)
+            || (record.serial > serial && self.tried.contains(&record.nonce))
+    }
+
+    /// Whether the record's last write is the one that this request asks for.
+    pub(super) fn repeats(&self, record: &NodeRecord) -> bool {
+        self.next == Some(record.nonce) && self.wrote(record)
+    }
+
+    /// Why it is lost, where that takes no clock to say.
+    pub(super) fn loss(&self, view: &View) -> Option<Loss> {
+        let (grant, record) = (&self.grant, view.record(self.grant.node_id)?);
+        let is_another_s = |(serial, _)| record.serial >= serial && !self.wrote(record);
+        if record.is_of(grant) {
+            if !record.held {
+                return Some(Loss::Released);
+            }
+            return self
+                .written
+                .is_some_and(is_another_s)
+                .then_some(Loss::Contested);
+        }
+        // Granted to another at a time when it was ours.
+        let is_later = record.fencing_token > grant.fencing_token && record.start >= grant.end;
+        is_later.then_some(Loss::Released)
+    }
+}
+
+/// Moves the end of each lease to `ttl` ticks from now, never back.
+#[must_use]
+pub fn renew(
+    view: &View,
+    leases: &[Held],
+    ttl: u64,
+    asking: &Asking<'_>,
+) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    if view.is_dropped() {
+        // To open it anew is for who acquires.
+        return Decision {
+            change: Change::none(view),
+            answer: Ok(vec![Err(Loss::Released); leases.len()]),
+        };
+    }
+    let is_missed = asking.seen.misses(view.namespace.as_ref());
+    if let Some(another) = view.namespace.as_ref().filter(|_| is_missed) {
+        return superseded(view, another, leases, asking);
+    }
+    let mut standing = match Standing::of_a_holder(view, asking) {
+        Ok(standing) => standing,
+        // Nothing is written by a wrong clock. The leases are lost by any.
+        Err(StoreError::ClockSkew { .. }) if is_missed => {
+            return Decision {
+                change: Change::none(view),
+                answer: Ok(vec![Err(Loss::Forgotten); leases.len()]),
+            };
+        }
+        // The clock of a resumed machine is late until somebody sets it. By a wrong clock no end is written.
+        Err(refusal @ StoreError::ClockSkew { .. }) => return lost(view, leases, refusal),
+        Err(refusal) => return Decision::refused(refusal),
+    };
+    if let Err(refusal) = standing.check_ttl(ttl) {
+        return Decision::refused(refusal);
+    }
+    let mut changes: Vec<NodeChange> = Vec::with_capacity(leases.len());
+    let mut outcomes = Vec::with_capacity(leases.len());
+    for lease in leases {
+        let found = look(view, lease, &standing);
+        let found = found.and_then(|record| {
+            // What is left of a namespace that is gone is nobody's: it may be made anew with other terms.
+            let loss = forgotten(standing.now.tick < lease.grant.end);
+            if is_missed {
+                Err((loss, Some(record)))
+            } else {
+                Ok(record)
+            }
+        });
+        let outcome = match found {
+            Ok(record) if lease.repeats(record) => Ok(record.clone()),
+            Ok(record) => {
+                let after = NodeRecord {
+                    end: record.end.max(standing.now.extended(ttl)),
+                    serial: record.serial + 1,
+                    nonce: lease.next.unwrap_or(asking.fresh.1),
+                    ..record.clone()
+                };
+                let before = Some(record.clone());
+                changes.push(NodeChange {
+                    before,
+                    after: after.clone(),
+                });
+                Ok(after)
+            }
+            Err((loss, record)) => {
+                // Otherwise whoever may renew could stop all grants, with a lease that never was.
+                if loss == Loss::Forgotten && !asking.seen.is_for_others() {
+                    standing.quarantine(view, asking.seen, QuarantineCause::Lost);
+                }
+                changes.extend(mark(loss, record));
+                Err(loss)
+            }
+        };
+        outcomes.push(outcome);
+    }
+    let mut change = standing.into_change();
+    change.nodes = changes;
+    Decision {
+        change,
+        answer: Ok(outcomes),
+    }
+}
+
+/// The namespace that the leases are of was lost, and another one is in its place, with any terms. They are lost, whatever is
+/// there under their node ids. The quarantine of the other one lasts until they end: nothing else of it is changed, and
+/// nothing for leases that others present, who could close a namespace by leases that never were.
+fn superseded(
+    view: &View,
+    another: &NamespaceRecord,
+    leases: &[Held],
+    asking: &Asking<'_>,
+) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    let mut change = Change::none(view);
+    if !asking.seen.is_for_others() {
+        let ends = leases.iter().map(|lease| lease.grant.end);
+        let end = ends.fold(asking.seen.latest_end(), u64::max);
+        let until = asking.terms.spec.unix_ms(end);
+        change.namespace_after = another.fenced(view.now, Duration::from_millis(until));
+    }
+    Decision {
+        change,
+        answer: Ok(vec![Err(Loss::Forgotten); leases.len()]),
+    }
+}
+
+/// Why all of them are lost, where that takes no clock to say; else the refusal.
+fn lost(
+    view: &View,
+    leases: &[Held],
+    refusal: StoreError,
+) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    let losses: Option<Vec<Loss>> = leases.iter().map(|lease| lease.loss(view)).collect();
+    let Some(losses) = losses.filter(|losses| !losses.is_empty()) else {
+        return Decision::refused(refusal);
+    };
+    let mut change = Change::none(view);
+    change.nodes = iter::zip(leases, &losses)
+        .filter_map(|(lease, &loss)| mark(loss, view.record(lease.grant.node_id)))
+        .collect();
+    Decision {
+        change,
+        answer: Ok(losses.into_iter().map(Err).collect()),
+    }
+}
+
+/// A contested lease is marked, for those who look at the list.
+pub(super) fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange> {
+    let record = record.filter(|record| loss == Loss::Contested && !record.contested)?;
+    Some(NodeChange {
+        before: Some(record.clone()),
+        after: NodeRecord {
+            contested: true,
+            ..record.clone()
+        },
+    })
+}
+
+/// The record that may be renewed, or why there is none.
+fn look<'v>(
+    view: &'v View,
+    lease: &Held,
+    standing: &Standing,
+) -> Result<&'v NodeRecord, (Loss, Option<&'v NodeRecord>)> {
+    let grant = &lease.grant;
+    let now = standing.now;
+    let record = view.record(grant.node_id);
+    let lost = |loss| Err((loss, record));
+    // As the holder knows it; so the store must know it too.
+    let should_live = now.tick < grant.end;
+    if let Some(loss) = lease.loss(view) {
+        return lost(loss);
+    }
+    match record {
+        Some(record) if record.is_of(grant) && lease.wrote(record) && record.end >= grant.end => {
+            if now.tick >= record.end || !standing.trusts(record, now) {
+                lost(Loss::Expired)
+            } else {
+                Ok(record)
+            }
+        }
+        _ => lost(forgotten(should_live)),
+    }
+}
+
+const fn forgotten(should_live: bool) -> Loss {
+    if should_live {
+        Loss::Forgotten
+    } else {
+        Loss::Expired
+    }
+}
+
+impl Standing {
+    /// During a quarantine, a store may have forgotten that a lease expired, by a clock that was ahead of this one,
+    /// and that its node id was granted to another. So then only leases are renewed that had not expired by any
+    /// clock.
+    fn trusts(&self, record: &NodeRecord, now: StoreTime) -> bool {
+        let skew = self.record.terms.ticks(2 * MAX_SKEW);
+        self.quarantine_left().is_zero() || now.tick.saturating_add(skew) < record.end
+    }
+}

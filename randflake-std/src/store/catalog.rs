@@ -1,0 +1,84 @@
+//! Which namespaces there are. Nothing is created.
+
+use core::fmt::Display;
+
+use super::Engine;
+use super::Ledger;
+use crate::rules::NamespaceRecord;
+use crate::vocabulary::{Namespace, NamespaceList, StoreError};
+
+/// How many namespaces an engine lists at most: others may write to a store, and a list must end.
+pub const NAMES_LISTED: usize = 10_000;
+
+/// The names of all namespaces; `None` if there is no store yet.
+pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, StoreError> {
+    let is_open = |text: &str| {
+        let record = NamespaceRecord::from_text(text);
+        // Why one cannot be read, `find` says.
+        record.map_or(true, |record| !record.reason.is_dropped)
+    };
+    Ok(engine.namespaces(None)?.map(|texts| {
+        let mut list = NamespaceList {
+            is_complete: texts.len() < NAMES_LISTED,
+            ..NamespaceList::default()
+        };
+        for (name, text) in texts {
+            match Namespace::check_name(&name) {
+                Err(_) => list.damaged.push(name),
+                Ok(()) if is_open(&text) => list.names.push(name),
+                Ok(()) => {}
+            }
+        }
+        list
+    }))
+}
+
+/// All namespaces that can be read, as they are stored; `None` if there is no store yet.
+pub(crate) fn all(engine: &mut dyn Engine) -> Result<Option<Vec<Namespace>>, StoreError> {
+    let stored = |(name, text): (String, String)| {
+        let record = NamespaceRecord::from_text(&text).ok();
+        let record = record.filter(|record| !record.reason.is_dropped)?;
+        Namespace::stored(&name, record.terms).ok()
+    };
+    let texts = engine.namespaces(None)?;
+    Ok(texts.map(|texts| texts.into_iter().filter_map(stored).collect()))
+}
+
+/// The namespace of a name, as it is stored.
+pub(crate) fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespace>, StoreError> {
+    let texts = engine.namespaces(Some(name))?;
+    let Some(text) = texts.and_then(|mut texts| texts.remove(name)) else {
+        return Ok(None);
+    };
+    let refused = |why: &dyn Display| {
+        let place = engine.place();
+        StoreError::unusable(format!("{place}: the namespace {name:?}: {why}"))
+    };
+    let record = NamespaceRecord::from_text(&text).map_err(|why| refused(&why))?;
+    if record.reason.is_dropped {
+        return Ok(None);
+    }
+    let stored = Namespace::stored(name, record.terms);
+    stored.map(Some).map_err(|error| refused(&error))
+}
+
+impl<E: Engine> Ledger<E> {
+    /// The names of all namespaces in this store, as [`namespaces`](crate::lease::namespaces) says them; `None` if there
+    /// is no store yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of the engine.
+    pub fn namespaces(&mut self) -> Result<Option<NamespaceList>, StoreError> {
+        names(&mut self.records.engine)
+    }
+
+    /// A namespace of this store as it is stored, as [`find`](crate::lease::find) says it; `None` if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// Those of the engine, and [`StoreError::Unusable`] when its record cannot be read.
+    pub fn find(&mut self, name: &str) -> Result<Option<Namespace>, StoreError> {
+        find(&mut self.records.engine, name)
+    }
+}

@@ -1,0 +1,84 @@
+//! The operations on a device's record.
+
+use super::fresh::fresh;
+use super::{Engine, Ledger, Reading};
+use crate::rules::device::decide;
+use crate::rules::{Before, Committed, DeviceRecord, Entry, Key, Keys, Write};
+use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreError};
+
+/// How often an operation begins anew because others were faster.
+const TRIES: usize = 100;
+
+impl<E: Engine> Ledger<E> {
+    /// Does what is asked of a device's record, until nobody else was faster.
+    pub(super) fn device_record(
+        &mut self,
+        device_id: u64,
+        asked: &DeviceRequest<'_>,
+    ) -> Result<Device, DeviceError> {
+        for _ in 0..TRIES {
+            let (namespace, before, fingerprint) = self.read_device(device_id)?;
+            let device = before.as_ref().map(|record| &record.device);
+            let decided = decide(device_id, device, asked);
+            let device = decided.inspect_err(|_| self.records.engine.abandon())?;
+            if *asked == DeviceRequest::Look {
+                self.records.engine.abandon();
+                return Ok(device);
+            }
+            let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
+            let after = DeviceRecord { device, nonce };
+            let committed = self.records.engine.write(&Write {
+                fingerprint,
+                entries: vec![
+                    Entry {
+                        key: Key::Namespace,
+                        before: Before::Text(namespace),
+                        after: None,
+                    },
+                    Entry {
+                        key: Key::Device(device_id),
+                        before: Before::read(before.map(|record| record.to_text())),
+                        after: Some(after.to_text()),
+                    },
+                ],
+                ..Write::default()
+            })?;
+            if committed != Committed::Stale {
+                return Ok(after.device);
+            }
+        }
+        Err(StoreError::unavailable("other clients of the device were faster each time").into())
+    }
+
+    /// The namespace's text, the device's record, and what the engine is known by.
+    fn read_device(
+        &mut self,
+        device_id: u64,
+    ) -> Result<(String, Option<DeviceRecord>, String), DeviceError> {
+        let keys = [Keys::One(Key::Namespace), Keys::One(Key::Device(device_id))];
+        let Reading {
+            continuity,
+            mut texts,
+            ..
+        } = self.records.engine.read(&keys)?;
+        let place = self.records.engine.place();
+        let checked = match (continuity.fault, texts.remove(&Key::Namespace)) {
+            (Some(fault), _) => Err(EngineError::unusable(fault)),
+            (None, None) => Err(EngineError::unusable(format!(
+                "{place}: there is no namespace {:?} yet: create it first, with `randflake lease init`",
+                self.records.namespace.name()
+            ))),
+            (None, Some(namespace)) => {
+                let record = texts.remove(&Key::Device(device_id));
+                let record = record.map(|text| DeviceRecord::from_text(&text));
+                match record.transpose() {
+                    Ok(record) => Ok((namespace, record, continuity.fingerprint)),
+                    Err(why) => Err(EngineError::unusable(format!(
+                        "{place}: device {device_id:016x}: {why}"
+                    ))),
+                }
+            }
+        };
+        Ok(checked.inspect_err(|_| self.records.engine.abandon())?)
+    }
+}

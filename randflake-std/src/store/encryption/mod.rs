@@ -1,0 +1,90 @@
+//! What a store's URL says of encryption: in the words of PostgreSQL's own clients, the same for all
+//! stores.
+
+#[cfg(any(
+    feature = "redis-tls",
+    feature = "etcd-tls",
+    feature = "postgres-tls",
+    feature = "mysql-tls"
+))]
+mod files;
+#[cfg(any(
+    feature = "redis-tls",
+    feature = "etcd-tls",
+    feature = "postgres-tls",
+    feature = "mysql-tls"
+))]
+mod refusal;
+#[cfg(not(any(
+    feature = "redis-tls",
+    feature = "etcd-tls",
+    feature = "postgres-tls",
+    feature = "mysql-tls"
+)))]
+#[path = "no_refusal.rs"]
+mod refusal;
+#[cfg(any(feature = "etcd-tls", feature = "postgres-tls", feature = "mysql-tls"))]
+mod trusted;
+
+use std::path::{Path, PathBuf};
+
+pub(super) use self::refusal::refusal;
+use super::url::Server;
+use crate::vocabulary::StoreError;
+
+/// Of the authorities that the server's certificate may come from; the client's certificate; its key.
+const FILES: [&str; 3] = ["sslrootcert", "sslcert", "sslkey"];
+
+/// The files of certificates that a URL names, by its options.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Files(Vec<(&'static str, PathBuf)>);
+
+impl Files {
+    /// The files for an encrypted connection; none for a plain one. Which it is, the URL's scheme says for
+    /// some stores, its `sslmode` for the others.
+    pub(super) fn asked_by(server: &Server) -> Result<Option<Self>, StoreError> {
+        let is_encrypted = match server.option("sslmode") {
+            None => server.scheme.is_encrypted,
+            // Whatever is encrypted is verified too.
+            Some("require" | "verify-full") => true,
+            Some("disable") => false,
+            Some(known @ ("allow" | "prefer" | "verify-ca")) => {
+                let why = match known {
+                    "verify-ca" => "takes a certificate of another host for the server's",
+                    _ => "is plain wherever an attacker or a mistake asks for it",
+                };
+                return Err(server.refused(&format!(
+                    "has sslmode={known}, which {why}: write sslmode=verify-full to encrypt, or sslmode=disable for a \
+                     plain connection"
+                )));
+            }
+            Some(_) => {
+                return Err(server.refused(
+                    "has an sslmode that is not known: the allowed ones are verify-full, require and disable",
+                ));
+            }
+        };
+        let named = FILES
+            .into_iter()
+            .filter_map(|name| Some((name, PathBuf::from(server.option(name)?))));
+        let files = Self(named.collect());
+        match files.0.first() {
+            Some((name, _)) if !is_encrypted => Err(server.refused(&format!(
+                "names {name}, and its connection is not encrypted: encrypt it ({})",
+                server.scheme.encrypts_by
+            ))),
+            _ if files.named("sslcert").is_some() != files.named("sslkey").is_some() => {
+                Err(StoreError::Invalid(
+                    "the lease store's URL names one of sslcert and sslkey: both are needed"
+                        .to_owned(),
+                ))
+            }
+            _ => Ok(is_encrypted.then_some(files)),
+        }
+    }
+
+    fn named(&self, name: &str) -> Option<&Path> {
+        let named = self.0.iter().find(|(known, _)| *known == name);
+        named.map(|(_, path)| path.as_path())
+    }
+}

@@ -1,0 +1,333 @@
+//! One node id that somebody assigns, for those without any server.
+
+mod content;
+mod node;
+
+use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use randflake_core::Clock;
+
+use self::content::Content;
+pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
+use crate::clock::SteadyClock;
+use crate::fork_guard::ForkGuard;
+use crate::rules::{Committed, Continuity, Key, Keys, VERSION, Write, read_clock};
+#[cfg(doc)]
+use crate::store::LeaseStore;
+use crate::store::locked::{self, Kind, LockedFile};
+use crate::store::volume;
+use crate::store::{Engine, Ledger, Reading};
+use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
+
+const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
+                        meanwhile repeats ids; mount a persistent volume";
+
+const FILE: Kind = Kind {
+    magic: *b"randflake node\x1a\n",
+    name: "the file of an assigned node id",
+};
+/// How long a lock is tried for that another process seems to hold: one that a thread of a former holder is starting has
+/// it until it runs its program.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// A lease store for one assigned node id: from configuration, from a variable, or the ordinal of a pod in a Kubernetes
+/// `StatefulSet`. See [`NodeIdSource`].
+///
+/// A small file protects against restarts. It stores the end of the last lease, is on disk before a lease is answered, and
+/// is locked while a process holds a lease. A lease begins now or at the stored end, whichever is later: so no id of an
+/// earlier process is issued again, whether it was killed or not, and whatever the clock shows.
+///
+/// | what happened                             | what it does                                          |
+/// |-------------------------------------------|-------------------------------------------------------|
+/// | the process closed its handle             | the next one begins at once                           |
+/// | it was killed, or the machine was         | the next one's lease begins at the end of its lease   |
+/// | another process holds the file            | refused                                               |
+/// | the file was deleted, or is new           | the first lease begins the longest TTL and 20 s later |
+/// | it was deleted or replaced under a holder | the holder cannot renew                               |
+/// | the directory is missing                  | refused: its volume may not be mounted                |
+/// | it is another node id's or namespace's    | refused                                               |
+/// | it is a link, or has a second name        | refused: remove the link                              |
+/// | it is mounted alone                       | refused: mount its directory                          |
+/// | others may write to it or its directory   | refused; so is a file of neither this user nor root   |
+/// | the node id is beyond the layout's        | refused                                               |
+/// | it is asked for a counter                 | refused: it keeps none                                |
+/// | it ends over 20 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
+/// | it ends more than a day ahead             | [refused](StoreError::LeaseAhead), with what to do    |
+///
+/// Until its lease begins, a handle issues nothing and returns how long to wait. After a kill, the next process waits for
+/// the end of the lease. A renewal is only a write to the disk, so use a TTL of a few seconds instead of the usual 60 s,
+/// with [a longest TTL of the same length](Namespace::with_max_ttl). If a file is certainly new, its lease begins at once after
+/// [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`).
+///
+/// # What it cannot notice
+///
+/// - **Two processes with one node id and different files**: two machines configured with the same number, or a pod deleted
+///   by force that still runs because its node was cut off. Whoever assigns node ids must prevent that; a store on a server
+///   prevents it.
+/// - A backup of the file, or a snapshot of its disk, that was restored: call [`quarantine`](LeaseStore::quarantine) before
+///   any process starts.
+/// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or memory, gives a new
+///   file at each start. Each start waits as above, which is enough if the clocks of both machines agree within 20 s and
+///   both had the same longest TTL. [`diagnose`](LeaseStore::diagnose) reports such volumes where the system tells.
+///
+/// - Two files of namespaces under one secret: a file has one namespace, and knows of no other.
+///
+/// While a process holds the file, its time does not go back.
+/// ```
+/// use randflake_std::lease::{LeaseStore, Namespace, NodeIdSource, StaticStore};
+/// use randflake_std::Randflake;
+///
+/// # let folder = tempfile::tempdir()?;
+/// let namespace = Namespace::new("orders", Randflake)?;
+/// let path = folder.path().join("node");
+/// let store = StaticStore::open(path, NodeIdSource::Given(7), &namespace)?;
+/// assert_eq!(store.node_id(), 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type StaticStore = Ledger<StaticFile>;
+
+/// The file of one assigned node id.
+pub struct StaticFile {
+    path: PathBuf,
+    node_id: u32,
+    namespace: Namespace,
+    clock: Arc<dyn Clock + Send + Sync>,
+    /// From the first look at the node id on.
+    file: Option<LockedFile>,
+    fork_guard: ForkGuard,
+}
+
+impl StaticStore {
+    /// Opens the store of the node id that a source names, with its file at a path. Nothing is locked
+    /// or written before the first acquire.
+    ///
+    /// It blocks: see [how long](crate::lease#how-long-calls-block).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when the source names no node id, or one that the layout does not have;
+    /// [`StoreError::Unusable`] when the directory is missing or the file is another one's.
+    pub fn open(
+        path: impl AsRef<Path>,
+        source: NodeIdSource,
+        namespace: &Namespace,
+    ) -> Result<Self, StoreError> {
+        Self::open_with_clock(path, source, namespace, Arc::new(SteadyClock::new()))
+    }
+
+    /// [`open`](StaticStore::open) with another clock than the operating system's, for tests and
+    /// simulations.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](StaticStore::open).
+    pub fn open_with_clock(
+        path: impl AsRef<Path>,
+        source: NodeIdSource,
+        namespace: &Namespace,
+        clock: Arc<impl Clock + Send + Sync + 'static>,
+    ) -> Result<Self, StoreError> {
+        let file = StaticFile::at(path.as_ref(), source, namespace, clock)?;
+        Self::opened(file, namespace.clone())
+    }
+
+    /// The node id.
+    #[must_use]
+    pub fn node_id(&self) -> u32 {
+        self.records.engine.node_id
+    }
+}
+
+impl StaticFile {
+    /// Nothing is read yet.
+    pub(in crate::store) fn at(
+        path: &Path,
+        source: NodeIdSource,
+        namespace: &Namespace,
+        clock: Arc<dyn Clock + Send + Sync>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            path: locked::resolve(path)?,
+            node_id: source.node_id(namespace)?,
+            namespace: namespace.clone(),
+            clock,
+            file: None,
+            fork_guard: ForkGuard::new(),
+        })
+    }
+
+    /// How often the file was written, and what it says, without the lock.
+    fn look(&self) -> Result<(u64, Content), EngineError> {
+        let (writes, text) = locked::look(&self.path, &FILE)?;
+        Ok((writes, self.content(&text)?))
+    }
+
+    /// Refuses what was written for something else.
+    fn content(&self, text: &str) -> Result<Content, EngineError> {
+        let content = Content::read(text, &self.namespace, self.node_id);
+        content.map_err(|why| EngineError::of_file(&self.path, why))
+    }
+
+    fn has_no_such_key(&self) -> EngineError {
+        let why = "it keeps one node id and no counter: take another store";
+        EngineError::of_file(&self.path, why)
+    }
+
+    /// What the file says, under the lock, which this process keeps.
+    fn locked(&mut self) -> Result<(&mut LockedFile, Content), EngineError> {
+        if self.fork_guard.is_in_child() {
+            let why = "a forked child must not use its parent's store";
+            return Err(EngineError::unusable(why));
+        }
+        let kept = self.file.take();
+        let file = kept.map_or_else(
+            || LockedFile::wait(&self.path, &FILE, GRACE),
+            |file| Ok(Some(file)),
+        )?;
+        let why = match file {
+            Some(file) if file.is_in_place() => {
+                let content = self.content(file.text().1)?;
+                return Ok((self.file.insert(file), content));
+            }
+            Some(_) => "the file was deleted or replaced while this process held it",
+            None => "another process holds this node id: give each its own node id and file",
+        };
+        Err(EngineError::of_file(&self.path, why))
+    }
+}
+
+impl Debug for StaticFile {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaticFile")
+            .field("path", &self.path)
+            .field("node_id", &self.node_id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine for StaticFile {
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        if keys.contains(&Keys::One(Key::Counter)) {
+            return Err(self.has_no_such_key());
+        }
+        // Who asks for the namespace alone may look without the lock.
+        let is_for_write = keys.iter().any(|keys| *keys != Keys::One(Key::Namespace));
+        let content = if is_for_write {
+            self.locked()?.1
+        } else {
+            self.look()?.1
+        };
+        let mut texts = BTreeMap::new();
+        for (first, last) in keys.iter().map(Keys::bounds) {
+            for (key, text) in [
+                (Key::Namespace, &content.namespace),
+                (Key::Node(self.node_id), &content.node),
+            ] {
+                let text = text.clone().filter(|_| (first..=last).contains(&key));
+                texts.extend(text.map(|text| (key, text)));
+            }
+        }
+        Ok(Reading {
+            // Only now: to lock may take long.
+            now: read_clock(&*self.clock)?,
+            continuity: Continuity::default(),
+            texts,
+        })
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let (clock, node_id) = (Arc::clone(&self.clock), self.node_id);
+        let (file, mut content) = self.locked()?;
+        for entry in &write.entries {
+            let text = match entry.key {
+                Key::Namespace => &mut content.namespace,
+                Key::Node(node) if node == node_id => &mut content.node,
+                // Nobody looks for free node ids here, and there is room for one lease.
+                Key::Page(_) | Key::Hint(_) | Key::Past(..) => continue,
+                Key::Node(_) | Key::Counter | Key::Device(_) => {
+                    return Err(self.has_no_such_key());
+                }
+            };
+            if !entry.before.allows(text.as_deref()) {
+                return Ok(Committed::Stale);
+            }
+            if entry.after.is_some() {
+                text.clone_from(&entry.after);
+            }
+        }
+        file.write(content.to_text(), true)?;
+        Ok(Committed::Done {
+            now: read_clock(&*clock)?,
+        })
+    }
+
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let node = self.look()?.1.node.map(|text| (self.node_id, text));
+        let node = node.filter(|(node_id, _)| *node_id >= first);
+        Ok(node.into_iter().take(most).collect())
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let (_, text) = locked::look(&self.path, &FILE)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let mut lines = text.split('\n');
+        let name = lines.next().unwrap_or_default();
+        let record = lines.nth(1).filter(|record| !record.is_empty());
+        let record = record.filter(|_| only.is_none_or(|only| only == name));
+        Ok(Some(
+            record
+                .map(|record| (name.to_owned(), record.to_owned()))
+                .into_iter()
+                .collect(),
+        ))
+    }
+
+    /// A file has one namespace, and knows of no other.
+    fn claim(&mut self, _: u32, text: &str) -> Result<String, EngineError> {
+        Ok(text.to_owned())
+    }
+
+    /// It keeps no history.
+    fn forget(&mut self, _: &Keys) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let (file, mut content) = self.locked()?;
+        if content.namespace.as_deref() == Some(namespace) {
+            content.node = None;
+            file.write(content.to_text(), true)?;
+        }
+        Ok(())
+    }
+
+    fn assigned(&self) -> Option<u32> {
+        Some(self.node_id)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let (writes, _) = self.look()?;
+        let shown = format!("node id {}, {writes} writes", self.node_id);
+        let sentence = "no two processes may have this node id on different files: nothing here \
+                        can see that";
+        Ok(vec![
+            Finding::fine("schema", format!("version {VERSION}")),
+            Finding::fine("fingerprint", shown),
+            volume::finding(&self.path, VANISHES),
+            Finding::caution("assignment", self.node_id.to_string(), sentence),
+        ])
+    }
+}

@@ -1,0 +1,87 @@
+//! Which namespaces there are, and the end of one.
+
+use std::collections::BTreeMap;
+
+use tokio::time::timeout;
+
+use super::{
+    ANSWER_LIMIT, Client, Database, Driver, Failure, SETUP_LIMIT, Session, Value, is_made,
+};
+use crate::rules::Keys;
+use crate::store::NAMES_LISTED;
+use crate::vocabulary::EngineError;
+
+/// The texts of namespaces by name; `None` if there are no tables.
+type Names = Option<BTreeMap<String, String>>;
+
+impl<D: Driver> Database<D> {
+    /// On a connection of its own, because others make the tables where they are missing.
+    pub(super) fn names(&mut self, only: Option<&str>) -> Result<Names, EngineError> {
+        let only = only.map(str::to_owned);
+        self.work(async move |client: &mut Client<D>| {
+            let connect = D::Session::connect(&client.driver, &client.namespace);
+            let mut session = timeout(ANSWER_LIMIT, connect).await??;
+            let names = async {
+                session.prepare(&client.driver).await?;
+                if !is_made(&mut session).await? {
+                    return Ok(None);
+                }
+                let names = match &only {
+                    Some(name) => one(&mut session, name).await?,
+                    None => all(&mut session).await?,
+                };
+                Ok::<_, Failure>(Some(names))
+            };
+            let names = timeout(SETUP_LIMIT, names).await??;
+            // It may have gone already.
+            _ = timeout(ANSWER_LIMIT, session.close()).await;
+            Ok(names)
+        })
+    }
+}
+
+async fn one<S: Session>(session: &mut S, name: &str) -> Result<BTreeMap<String, String>, Failure> {
+    let row = session.ask(S::NAMESPACE, &[Value::Text(name)]).await?;
+    let text = row.map(|row| row.concat());
+    Ok(text
+        .map(|text| (name.to_owned(), text))
+        .into_iter()
+        .collect())
+}
+
+/// One question for each, which finds the next by the primary key.
+///
+/// Others may write rows too. So the list ends after so many, and each row must come after the one before, or it would
+/// never end.
+async fn all<S: Session>(session: &mut S) -> Result<BTreeMap<String, String>, Failure> {
+    let mut names = BTreeMap::new();
+    let mut place = String::new();
+    while names.len() < NAMES_LISTED {
+        let row = session
+            .ask(S::NEXT_NAMESPACE, &[Value::Text(&place)])
+            .await?;
+        let Some([next, name, text]) = row.and_then(|row| <[_; 3]>::try_from(row).ok()) else {
+            break;
+        };
+        if next <= place {
+            let why = "the lease store was damaged: the list of its namespaces does not end";
+            return Err(EngineError::unusable(why).into());
+        }
+        place = next;
+        names.insert(name, text);
+    }
+    Ok(names)
+}
+
+/// Removes what is there under some keys.
+pub(super) async fn forget<S: Session>(
+    session: &mut S,
+    name: &str,
+    keys: &Keys,
+) -> Result<(), Failure> {
+    let (first, last) = keys.bounds();
+    let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
+    let numbers = [kind.into(), first, last].map(Value::Number);
+    let values = [&[Value::Text(name)][..], &numbers].concat();
+    session.ask(S::FORGET, &values).await.map(drop)
+}

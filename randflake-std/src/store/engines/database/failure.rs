@@ -1,0 +1,114 @@
+//! Why an operation failed, and what becomes of its connection.
+
+use core::error::Error;
+
+use tokio::time::error::Elapsed;
+
+use crate::store::encryption;
+use crate::vocabulary::{EngineError, EngineErrorKind};
+
+/// Why an operation failed; where it was is not said yet.
+#[derive(Debug)]
+pub(in crate::store) struct Failure {
+    error: EngineError,
+    origin: Origin,
+    is_overtaken: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Origin {
+    /// Another connection might do better, at once.
+    Connection,
+    /// The server. A late answer would be taken for the next one's.
+    Server,
+    /// What was found there, over a connection that works.
+    Store,
+}
+
+/// What an error of a server or its client means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store) enum Sort {
+    /// Another try may succeed.
+    Passing,
+    /// Trying again cannot help.
+    Lasting,
+    /// Nothing was written, because others were faster or the tables are gone.
+    Overtaken,
+}
+
+impl Failure {
+    /// What the server or its client says, and its message without the client's words around it.
+    pub(in crate::store) fn told(
+        error: impl Error + Send + Sync + 'static,
+        sort: Sort,
+        message: String,
+    ) -> Self {
+        let refusal = encryption::refusal(&error).map(EngineError::unusable);
+        let told = refusal.unwrap_or_else(|| match sort {
+            Sort::Lasting => EngineError::unusable(message),
+            Sort::Passing | Sort::Overtaken => EngineError::unavailable(message),
+        });
+        Self {
+            is_overtaken: sort == Sort::Overtaken,
+            ..Self::of_the_connection(told.because(error))
+        }
+    }
+
+    /// What concerns this session.
+    pub(in crate::store) fn of_the_connection(error: EngineError) -> Self {
+        let origin = match error.kind() {
+            EngineErrorKind::Unavailable => Origin::Connection,
+            EngineErrorKind::Unusable => Origin::Server,
+        };
+        Self {
+            error,
+            origin,
+            is_overtaken: false,
+        }
+    }
+
+    pub(super) fn is_of_the_connection(&self) -> bool {
+        self.origin == Origin::Connection
+    }
+
+    pub(super) fn is_of_the_store(&self) -> bool {
+        self.origin == Origin::Store
+    }
+
+    pub(super) fn is_overtaken(&self) -> bool {
+        self.is_overtaken
+    }
+
+    pub(super) fn at(self, place: &str) -> EngineError {
+        self.error.at(place)
+    }
+}
+
+/// Other sessions of the server answer than the one that was set up.
+pub(in crate::store) fn pooled() -> EngineError {
+    EngineError::unusable(
+        "a connection pooler in transaction mode gives each statement another session, but the store needs one of \
+         its own: let it pool sessions (PgBouncer: pool_mode=session), or connect to the server itself",
+    )
+}
+
+/// What the store itself refuses leaves the connection as it was.
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self {
+            error,
+            origin: Origin::Store,
+            is_overtaken: false,
+        }
+    }
+}
+
+impl From<Elapsed> for Failure {
+    fn from(_: Elapsed) -> Self {
+        Self {
+            error: EngineError::unavailable("no answer in time"),
+            origin: Origin::Server,
+            is_overtaken: false,
+        }
+    }
+}

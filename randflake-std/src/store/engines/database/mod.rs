@@ -1,0 +1,243 @@
+//! What the stores in databases have in common: one session after the other, each operation within a time limit.
+
+#![expect(
+    private_bounds,
+    reason = "which databases there are is this crate's to say"
+)]
+
+mod catalog;
+mod driver;
+mod engine;
+mod failure;
+mod runtime;
+mod values;
+
+use core::fmt::{self, Debug, Formatter};
+use core::mem;
+use core::panic::AssertUnwindSafe;
+use core::time::Duration;
+use std::panic;
+
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+
+pub(super) use self::driver::{Driver, Session, State, Texts, emptied, whole_pages};
+pub(super) use self::failure::{Failure, Sort, pooled};
+use self::runtime::{Blocking, ended};
+use self::values::check_version;
+pub(super) use self::values::{Only, Value, expected, key, window};
+use crate::store::url::Server;
+use crate::vocabulary::{EngineError, Namespace};
+
+/// How long a server may take to answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+/// How long it may take to make the tables, or to wait for another who does.
+const SETUP_LIMIT: Duration = Duration::from_secs(20);
+
+/// One namespace in a database on a server: the engine of `PostgresStore` and `MysqlStore`. A connection that was lost is
+/// replaced by the next operation.
+pub struct Database<D: Driver> {
+    /// None during an operation.
+    // Before the runtime, which its socket belongs to.
+    client: Option<Client<D>>,
+    runtime: Blocking,
+    place: String,
+    namespace: String,
+    has_own_clock: bool,
+    /// How long an operation on few node ids may take.
+    limit: Duration,
+}
+
+/// What an operation works with.
+struct Client<D: Driver> {
+    session: Option<D::Session>,
+    driver: D,
+    namespace: String,
+}
+
+impl<D: Driver> Database<D> {
+    /// One that is not connected yet.
+    pub(super) fn over(
+        driver: D,
+        server: &Server,
+        namespace: &Namespace,
+    ) -> Result<Self, EngineError> {
+        let has_own_clock = driver.has_own_clock();
+        let client = Client {
+            session: None,
+            driver,
+            namespace: namespace.name().to_owned(),
+        };
+        Ok(Self {
+            client: Some(client),
+            runtime: Blocking::new()?,
+            place: format!("{} at {}", D::PLACE, server.address),
+            namespace: namespace.name().to_owned(),
+            has_own_clock,
+            limit: ANSWER_LIMIT,
+        })
+    }
+
+    /// Operations under a TTL follow: each is so short that it can be tried again in time.
+    pub(super) fn limit_for(&mut self, ttl: Duration) {
+        /// What even a busy server needs.
+        const SHORTEST: Duration = Duration::from_millis(500);
+        const TRIES_PER_TTL: u32 = 6;
+        self.limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST, ANSWER_LIMIT);
+    }
+
+    /// Whether the session that was kept has ended. It is dropped then.
+    fn has_closed_session(&mut self) -> bool {
+        let has_session = self
+            .client
+            .as_ref()
+            .is_some_and(|client| client.session.is_some());
+        if !has_session || self.runtime.is_inherited() {
+            return false;
+        }
+        let look = async |client: &mut Client<D>| {
+            let Some(session) = &mut client.session else {
+                return Ok(false);
+            };
+            let is_open = session.is_open().await;
+            if !is_open {
+                client.session = None;
+            }
+            Ok(!is_open)
+        };
+        self.work(look).unwrap_or(false)
+    }
+
+    /// Runs an operation on some texts of the namespace. One that only reads is repeated on a new connection where the
+    /// one that was open fails; one that writes is not: it may have been done.
+    fn run<T: Send + 'static>(
+        &mut self,
+        texts: usize,
+        only_reads: bool,
+        operation: impl AsyncFn(&mut D::Session) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let texts = u32::try_from(texts).unwrap_or(u32::MAX);
+        let limit = self.limit + Duration::from_micros(100) * texts;
+        self.work(async move |client: &mut Client<D>| {
+            client.operate(limit, only_reads, &operation).await
+        })
+    }
+
+    /// Waits for some work with the client.
+    fn work<T: Send + 'static>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Client<D>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        if self.runtime.is_inherited() {
+            let runtime = Blocking::new()?;
+            if let Some(client) = &mut self.client {
+                mem::forget(client.session.take());
+            }
+            self.runtime = runtime;
+        }
+        self.runtime.prepare()?;
+        let mut client = self.client.take().ok_or_else(ended)?;
+        let done = self.runtime.wait(move |runtime| {
+            let work = AssertUnwindSafe(|| runtime.block_on(work(&mut client)));
+            let outcome = panic::catch_unwind(work);
+            (client, outcome)
+        });
+        let (client, outcome) = done?;
+        self.client = Some(client);
+        let outcome = outcome.unwrap_or_else(|payload| panic::resume_unwind(payload));
+        outcome.map_err(|failure| failure.at(&self.place))
+    }
+}
+
+impl<D: Driver> Client<D> {
+    async fn operate<T>(
+        &mut self,
+        limit: Duration,
+        only_reads: bool,
+        operation: &impl AsyncFn(&mut D::Session) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut open = self.session.take();
+        if let Some(session) = &mut open
+            && !session.is_open().await
+        {
+            open = None;
+        }
+        loop {
+            let is_last = open.is_none() || !only_reads;
+            let mut session = match open.take() {
+                Some(session) => session,
+                None => open_session(&self.driver, &self.namespace).await?,
+            };
+            let answer = timeout(limit, operation(&mut session)).await;
+            let outcome = answer.unwrap_or_else(|elapsed| Err(elapsed.into()));
+            match outcome {
+                Err(failure) if !is_last && failure.is_of_the_connection() => {}
+                outcome => {
+                    let is_kept = outcome
+                        .as_ref()
+                        .map_or_else(Failure::is_of_the_store, |_| true);
+                    self.session = is_kept.then_some(session);
+                    return outcome;
+                }
+            }
+        }
+    }
+}
+
+async fn open_session<D: Driver>(driver: &D, namespace: &str) -> Result<D::Session, Failure> {
+    let mut session = timeout(ANSWER_LIMIT, D::Session::connect(driver, namespace)).await??;
+    timeout(SETUP_LIMIT, set_up(&mut session, driver)).await??;
+    Ok(session)
+}
+
+/// Makes what is missing, and checks what is there.
+async fn set_up<S: Session>(session: &mut S, driver: &S::Driver) -> Result<(), Failure> {
+    session.prepare(driver).await?;
+    if !is_made(session).await? {
+        session.make().await?;
+        // Another user may have been quicker.
+        if !is_made(session).await? {
+            return Err(emptied().into());
+        }
+    }
+    session.enter().await
+}
+
+/// Whether there are tables, which can be used.
+async fn is_made<S: Session>(session: &mut S) -> Result<bool, Failure> {
+    if let Some(sentence) = session.distrust().await? {
+        return Err(EngineError::unusable(sentence).into());
+    }
+    match session.ask(S::VERSION, &[]).await {
+        Err(failure) if failure.is_overtaken() => Ok(false),
+        row => {
+            let version = row?.map(|row| row.concat().parse().unwrap_or(u64::MAX));
+            version.map(check_version).transpose()?;
+            Ok(version.is_some())
+        }
+    }
+}
+
+impl<D: Driver> Drop for Database<D> {
+    fn drop(&mut self) {
+        let session = self.client.take().and_then(|client| client.session);
+        let Some(session) = session else {
+            return;
+        };
+        if self.runtime.is_inherited() {
+            return mem::forget(session);
+        }
+        let goodbye = async || timeout(ANSWER_LIMIT, session.close()).await;
+        let wait = |runtime: &Runtime| runtime.block_on(goodbye());
+        let _gone_already = self.runtime.wait(wait);
+    }
+}
+
+impl<D: Driver> Debug for Database<D> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database")
+            .field("place", &self.place)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,134 @@
+//! Keys, texts and times as columns and parameters.
+
+use core::time::Duration;
+
+use crate::rules::{Before, Entry, Key, Keys, VERSION, Write, newer};
+use crate::vocabulary::EngineError;
+
+/// A value of a statement. No other way leads into one: what is read from a server is as little trusted as what a user
+/// types.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::store) enum Value<'v> {
+    Text(&'v str),
+    Number(u64),
+}
+
+/// The version of the tables that are there.
+pub(in crate::store) fn check_version(version: u64) -> Result<(), EngineError> {
+    if version == u64::from(VERSION) {
+        return Ok(());
+    }
+    let newer = newer(version);
+    Err(EngineError::unusable(format!("the lease store: {newer}")))
+}
+
+/// How many texts may be there.
+pub(in crate::store) fn count(keys: &[Keys]) -> usize {
+    keys.iter().flat_map(Keys::each).count()
+}
+
+/// The key of a row.
+pub(in crate::store) fn key(
+    kind: impl TryInto<u8>,
+    number: impl TryInto<u64>,
+) -> Result<Key, EngineError> {
+    let numbers = kind.try_into().ok().zip(number.try_into().ok());
+    let key = numbers.and_then(|(kind, number)| Key::of_numbers(kind, number));
+    key.ok_or_else(|| EngineError::unusable("the lease store was damaged: a key is out of range"))
+}
+
+/// A write that puts one text in the place of another: the most frequent one.
+#[derive(Debug)]
+pub(in crate::store) struct Only<'w> {
+    pub(in crate::store) key: Key,
+    pub(in crate::store) before: &'w str,
+    pub(in crate::store) after: &'w str,
+    /// The namespace's record, if that must still be so.
+    pub(in crate::store) kept: Option<&'w str>,
+    /// What is put elsewhere with it, whatever is there: history and hints.
+    pub(in crate::store) beside: &'w [Entry],
+}
+
+impl<'w> Only<'w> {
+    /// Of a write with these entries, if it replaces no other text.
+    pub(in crate::store) fn of(entries: &'w [Entry]) -> Option<Self> {
+        let (kept, rest) = match entries {
+            [kept, rest @ ..] if kept.key == Key::Namespace && kept.after.is_none() => {
+                (Some(expected(kept)?), rest)
+            }
+            rest => (None, rest),
+        };
+        let (entry, beside) = rest.split_first()?;
+        let is_blind = |entry: &Entry| entry.before == Before::Anything && entry.after.is_some();
+        if !beside.iter().all(is_blind) {
+            return None;
+        }
+        Some(Self {
+            key: entry.key,
+            before: expected(entry)?,
+            after: entry.after.as_deref()?,
+            kept,
+            beside,
+        })
+    }
+}
+
+/// The text that must be there, if one must.
+pub(in crate::store) fn expected(entry: &Entry) -> Option<&str> {
+    match &entry.before {
+        Before::Text(text) => Some(text),
+        Before::Anything | Before::Nothing => None,
+    }
+}
+
+/// The times between which a write is done, in microseconds.
+pub(in crate::store) fn window(write: &Write) -> (i64, i64) {
+    let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+    let window = write.window.map(|(from, to)| (micros(from), micros(to)));
+    window.unwrap_or((0, i64::MAX))
+}
+
+/// A clock that stands before 1970 is refused by the rules as any other that is wrong.
+pub(in crate::store) fn time(micros: i64) -> Duration {
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_text_is_replaced_and_others_are_put_whatever_is_there() {
+        let entry = |key, before, after: Option<&str>| Entry {
+            key,
+            before,
+            after: after.map(str::to_owned),
+        };
+        let text = || Before::Text("old".to_owned());
+        let kept = entry(Key::Namespace, text(), None);
+        let node = entry(Key::Node(7), text(), Some("new"));
+        let past = entry(Key::Past(7, 0), Before::Anything, Some("old"));
+        let hint = entry(Key::Hint(1), Before::Anything, Some("7"));
+        let first = entry(Key::Node(8), Before::Nothing, Some("new"));
+        let page = entry(Key::Page(1), text(), Some("2"));
+
+        let beside = |entries: &[&Entry]| {
+            let entries: Vec<_> = entries.iter().map(|entry| (*entry).clone()).collect();
+            Only::of(&entries).map(|only| (only.key, only.kept.is_some(), only.beside.len()))
+        };
+        let key = node.key;
+        assert_eq!(beside(&[&node]), Some((key, false, 0)));
+        assert_eq!(beside(&[&kept, &node]), Some((key, true, 0)));
+        assert_eq!(beside(&[&kept, &node, &past, &hint]), Some((key, true, 2)));
+        for others in [
+            &[&kept][..],
+            &[&kept, &first],
+            &[&kept, &node, &first],
+            &[&kept, &node, &page],
+            &[&kept, &past, &hint],
+            &[],
+        ] {
+            assert_eq!(beside(others), None);
+        }
+    }
+}

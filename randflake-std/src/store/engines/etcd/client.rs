@@ -1,0 +1,254 @@
+//! The members of the cluster, spoken to through their JSON gateway.
+
+use core::fmt::{self, Debug, Display, Formatter};
+use core::mem;
+use core::time::Duration;
+use std::process;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use ureq::Agent;
+use zeroize::Zeroizing;
+
+use super::clock::MemberClock;
+use super::tls;
+use crate::store::encryption::Files;
+use crate::store::url::Server;
+use crate::vocabulary::{EngineError, StoreError};
+
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+/// A request has this part of the TTL, so that a renewal can be repeated with another member.
+const TRIES_PER_TTL: u32 = 12;
+const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
+/// A token that lasts for a second may have expired once it is there.
+const LOGINS: usize = 3;
+/// A list of 4,096 leases takes some 2 MB.
+const LARGEST_REPLY: u64 = 64 << 20;
+/// gRPC's code for a token that is not valid any more, or missing.
+const UNAUTHENTICATED: u64 = 16;
+/// Of a signed token that was made before the last change of users and roles.
+const OLD_TOKEN: &str = "etcdserver: revision of auth store is old";
+/// The alarm NOSPACE: a database has reached `--quota-backend-bytes`.
+const FULL: &str = "etcdserver: mvcc: database space exceeded";
+
+pub(super) struct Client {
+    agent: Agent,
+    scheme: &'static str,
+    members: Vec<String>,
+    /// The one that is asked first: it answered last time.
+    at: usize,
+    user: Option<User>,
+    time_limit: Duration,
+    pub(super) clock: MemberClock,
+    /// Which process the agent's connections are for.
+    process: u32,
+}
+
+struct User {
+    name: String,
+    password: Zeroizing<String>,
+    /// From the last login.
+    token: Option<String>,
+}
+
+/// Why a member has not done what it was asked for.
+enum Refusal {
+    /// Another may do it.
+    Member(EngineError),
+    Login,
+    All(EngineError),
+}
+
+impl Client {
+    pub(super) fn new(server: &Server) -> Result<Self, StoreError> {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None);
+        let (scheme, config) = match Files::asked_by(server)? {
+            Some(files) => ("https", tls::encrypted(config, &files)?),
+            None => ("http", config),
+        };
+        let user = server.user.clone().zip(server.password.clone());
+        let user = user.map(|(name, password)| User {
+            name,
+            password,
+            token: None,
+        });
+        Ok(Self {
+            agent: config.build().into(),
+            scheme,
+            members: server.hosts().iter().map(ToString::to_string).collect(),
+            at: 0,
+            user,
+            time_limit: TIME_LIMIT,
+            clock: MemberClock::default(),
+            process: process::id(),
+        })
+    }
+
+    /// Fits the time limit to a TTL.
+    pub(super) fn limit_for(&mut self, ttl: Duration) {
+        self.time_limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, TIME_LIMIT);
+    }
+
+    /// Asks one member after another, until one answers.
+    pub(super) fn call(&mut self, path: &str, body: &Value) -> Result<Value, EngineError> {
+        if self.process != process::id() {
+            // A forked child must not touch its parent's connections, not even to close them.
+            let own = self.agent.config().clone().new_agent();
+            mem::forget(mem::replace(&mut self.agent, own));
+            self.process = process::id();
+        }
+        let mut last = None;
+        for _ in 0..self.members.len() {
+            let mut outcome = self.ask(path, body);
+            for _ in 0..LOGINS {
+                if matches!(outcome, Err(Refusal::Login)) {
+                    outcome = self.log_in().and_then(|()| self.ask(path, body));
+                }
+            }
+            match outcome {
+                Ok(answer) => return Ok(answer),
+                Err(Refusal::All(error)) => return Err(error),
+                Err(Refusal::Login) => return Err(unusable("user and password")),
+                Err(Refusal::Member(error)) => last = Some(error),
+            }
+            self.at = (self.at + 1) % self.members.len();
+        }
+        Err(last.unwrap_or_else(not_understood))
+    }
+
+    fn ask(&mut self, path: &str, body: &Value) -> Result<Value, Refusal> {
+        let token = match &self.user {
+            Some(user) => Some(user.token.as_deref().ok_or(Refusal::Login)?),
+            None => None,
+        };
+        let url = format!("{}://{}/v3/{path}", self.scheme, self.members[self.at]);
+        let mut request = self
+            .agent
+            .post(url)
+            .config()
+            .timeout_global(Some(self.time_limit))
+            .build()
+            .header("Content-Type", "application/json");
+        if let Some(token) = token {
+            request = request.header("Authorization", token);
+        }
+        let member = |error: ureq::Error| {
+            let at = &self.members[self.at];
+            let hint = self.hint(&error);
+            let refused = tls::refusal(&error).map_or_else(
+                || EngineError::unavailable(format!("the etcd member {at}: {error}{hint}")),
+                |why| EngineError::unusable(format!("the etcd member {at}: {why}")),
+            );
+            Refusal::Member(refused.because(error))
+        };
+        let mut response = request.send(body.to_string()).map_err(member)?;
+        let date = response
+            .headers()
+            .get("date")
+            .and_then(|date| date.to_str().ok());
+        let date = date.map(str::to_owned);
+        let text = response
+            .body_mut()
+            .with_config()
+            .limit(LARGEST_REPLY)
+            .read_to_string();
+        let answer: Value = serde_json::from_str(&text.map_err(member)?)
+            .map_err(|_| Refusal::Member(not_understood()))?;
+        if !response.status().is_success() {
+            return Err(refusal(&answer));
+        }
+        self.clock.saw(date.as_deref());
+        Ok(answer)
+    }
+
+    /// Where one side encrypts and the other does not, neither is told so.
+    fn hint(&self, error: &ureq::Error) -> &'static str {
+        use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+        let is_ended = matches!(
+            error,
+            ureq::Error::Io(error)
+                if matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+        );
+        match self.scheme {
+            _ if !is_ended => "",
+            "http" => ": if it takes encrypted connections only, take etcds://",
+            _ => {
+                ": it may ask for a certificate, sslcert=FILE and sslkey=FILE, or take no encrypted \
+                 connections"
+            }
+        }
+    }
+
+    fn log_in(&mut self) -> Result<(), Refusal> {
+        let Some(mut user) = self.user.take() else {
+            return Err(Refusal::All(unusable("requests without a user")));
+        };
+        // Without a user: the request for a token has none yet.
+        let login = json!({"name": user.name, "password": user.password.as_str()});
+        let answer = self.ask("auth/authenticate", &login);
+        user.token = answer
+            .as_ref()
+            .ok()
+            .and_then(|answer| Some(answer.get("token")?.as_str()?.to_owned()));
+        let known = user.token.is_some();
+        self.user = Some(user);
+        match answer {
+            Ok(_) if known => Ok(()),
+            Ok(_) => Err(Refusal::All(not_understood())),
+            Err(refusal) => Err(refusal),
+        }
+    }
+}
+
+/// What an error of the gateway means.
+fn refusal(answer: &Value) -> Refusal {
+    /// gRPC's codes for a wrong argument, a missing permission and a failed precondition.
+    const LASTING: [u64; 3] = [3, 7, 9];
+    let code = answer.get("code").and_then(Value::as_u64).unwrap_or(0);
+    let message = ["message", "error"]
+        .iter()
+        .find_map(|name| answer.get(name)?.as_str())
+        .unwrap_or("no reason given");
+    match code {
+        UNAUTHENTICATED => Refusal::Login,
+        _ if message == OLD_TOKEN => Refusal::Login,
+        _ if message == FULL => Refusal::Member(unusable(
+            "its database is full: compact and defragment it, or raise --quota-backend-bytes, then run \
+             `etcdctl alarm disarm`",
+        )),
+        _ if LASTING.contains(&code) => Refusal::All(unusable(message)),
+        _ => Refusal::Member(EngineError::unavailable(message)),
+    }
+}
+
+fn unusable(what: &str) -> EngineError {
+    EngineError::unusable(format!("the etcd cluster refuses: {what}"))
+}
+
+pub(super) fn not_understood() -> EngineError {
+    EngineError::unavailable("the etcd cluster's reply is not understood")
+}
+
+pub(super) fn encoded(text: &str) -> String {
+    STANDARD.encode(text)
+}
+
+pub(super) fn decoded(text: &str) -> Option<String> {
+    String::from_utf8(STANDARD.decode(text).ok()?).ok()
+}
+
+impl Display for Client {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.members.join(", "))
+    }
+}
+
+impl Debug for Client {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.members).finish()
+    }
+}

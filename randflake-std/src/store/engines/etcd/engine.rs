@@ -1,0 +1,306 @@
+//! What a store asks of an etcd cluster.
+
+use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use randflake_core::Clock;
+use serde_json::{Value, json};
+
+use super::client::{Client, not_understood};
+use super::keys::Prefix;
+use super::transaction::{Kv, OPERATIONS, Outcome, Range, Transaction};
+use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, VERSION, Write, read_clock};
+use crate::store::url::Server;
+use crate::store::{Engine, NAMES_LISTED, Reading};
+use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
+
+/// Node ids of one write: with the namespace's key and the setbacks they leave a fifth of a transaction for hints. Of
+/// those that follow on a release there may be one for each.
+const AT_ONCE: usize = 100;
+/// How often a setback is counted anew because others were faster.
+const TRIES: usize = 100;
+
+/// One namespace of a cluster.
+pub struct Etcd {
+    client: Client,
+    prefix: Prefix,
+    /// In the place of the member's.
+    clock: Option<Arc<dyn Clock + Send + Sync>>,
+    /// The cluster's latest revision that this process has seen.
+    revision: u64,
+}
+
+impl Etcd {
+    /// Nothing is asked yet.
+    pub(in crate::store) fn over(
+        server: &Server,
+        namespace: &Namespace,
+        clock: Option<Arc<dyn Clock + Send + Sync>>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            client: Client::new(server)?,
+            prefix: Prefix::of(namespace.name()),
+            clock,
+            revision: 0,
+        })
+    }
+
+    /// The first namespace whose keys are not before one.
+    fn next_name(&mut self, first: &str) -> Result<Option<String>, EngineError> {
+        let range = Range::new(first.to_owned(), Prefix::LAST.to_owned());
+        let (_, kvs) = self.client.read(&[range.limited(1)])?;
+        Ok(kvs.first().and_then(|(key, _)| Prefix::name_in(key)))
+    }
+
+    /// Reads at one moment, and says what the cluster is known by: its id, and how often it was seen to be set back.
+    fn look(&mut self, ranges: &[Range]) -> Result<(String, Vec<Kv>), EngineError> {
+        let setbacks = self.prefix.setbacks();
+        let ranges = [ranges, &[Range::one(setbacks.clone())]].concat();
+        for _ in 0..TRIES {
+            let (header, mut kvs) = self.client.read(&ranges)?;
+            let counted = kvs.pop_if(|(key, _)| *key == setbacks);
+            let counted = counted.map(|(_, count)| count);
+            let count = counted.as_deref().unwrap_or("0").parse::<u64>();
+            let count = count.map_err(|_| not_understood())?;
+            if header.revision >= self.revision {
+                self.revision = header.revision;
+                return Ok((format!("{}:{count}", header.cluster_id), kvs));
+            }
+            let mut write = Transaction::default();
+            write
+                .compare(&setbacks, &Before::read(counted))
+                .put(&setbacks, &(count + 1).to_string());
+            if let (header, Outcome::Written) = self.client.write(&write)? {
+                self.revision = header.revision;
+            }
+        }
+        Err(EngineError::unavailable(
+            "other clients of the etcd cluster were faster each time",
+        ))
+    }
+
+    fn transaction(&self, entries: &[Entry]) -> Transaction {
+        let mut transaction = Transaction::default();
+        for entry in entries {
+            let key = self.prefix.key(entry.key);
+            transaction.compare(&key, &entry.before);
+            if let Some(after) = &entry.after {
+                transaction.put(&key, after);
+            }
+        }
+        transaction
+    }
+
+    fn key_of(&self, key: &str) -> Result<Key, EngineError> {
+        self.prefix.parse(key).ok_or_else(|| {
+            EngineError::unusable(format!(
+                "{}: the key {key:?} is another program's",
+                self.place()
+            ))
+        })
+    }
+
+    /// The clock of the test, or of the member that answered last.
+    fn now(&self) -> Result<Duration, EngineError> {
+        if let Some(clock) = &self.clock {
+            return read_clock(&**clock);
+        }
+        let now = self.client.clock.now();
+        now.ok_or_else(|| EngineError::unavailable("the etcd cluster's replies have no date"))
+    }
+}
+
+impl Engine for Etcd {
+    fn place(&self) -> String {
+        format!("the etcd cluster at {}", self.client)
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        let ranges: Vec<_> = keys.iter().map(|keys| self.prefix.range(keys)).collect();
+        let (mut fingerprint, mut texts) = (String::new(), BTreeMap::new());
+        for ranges in ranges.chunks(OPERATIONS - 1) {
+            let (known_by, kvs) = self.look(ranges)?;
+            fingerprint = known_by;
+            for (key, text) in kvs {
+                texts.insert(self.key_of(&key)?, text);
+            }
+        }
+        Ok(Reading {
+            now: self.now()?,
+            continuity: Continuity {
+                fingerprint,
+                // A namespace that was deleted leaves its leases. A counter leaves nothing.
+                ..Continuity::default()
+            },
+            texts,
+        })
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let (cluster, setbacks) = write.fingerprint.split_once(':').unwrap_or_default();
+        let counted = Some(setbacks.to_owned()).filter(|count| count != "0");
+        // Those that do not fit are earlier leases and hints: see `AT_ONCE`.
+        let fitting = write.entries.len().min(OPERATIONS - 1);
+        let (entries, others) = write.entries.split_at(fitting);
+        let is_past = |entry: &Entry| matches!(entry.key, Key::Past(..));
+        let (past, hints) = others.split_at(others.iter().take_while(|it| is_past(it)).count());
+        // First: without the leases that follow on them they say nothing; the other way round there would be a gap.
+        for past in past.chunks(OPERATIONS) {
+            self.client.write(&self.transaction(past))?;
+        }
+        let mut transaction = self.transaction(entries);
+        transaction.compare(&self.prefix.setbacks(), &Before::read(counted));
+        // One member may write it and not answer; then another is asked. No other write has the same text for these.
+        let is_unique =
+            |entry: &&Entry| matches!(entry.key, Key::Node(_) | Key::Counter | Key::Device(_));
+        let last = entries.iter().rfind(is_unique);
+        let last = last.and_then(|last| Some((self.prefix.key(last.key), last.after.clone()?)));
+        if let Some((key, _)) = &last {
+            transaction.or_read(key);
+        }
+
+        let (header, outcome) = self.client.write(&transaction)?;
+        let is_written = match outcome {
+            Outcome::Written => true,
+            Outcome::Refused(there) => last.is_some_and(|last| there.contains(&last)),
+        };
+        if !is_written {
+            return Ok(Committed::Stale);
+        }
+        let is_put = entries.iter().any(|entry| entry.after.is_some());
+        let revision = self.revision.saturating_add(is_put.into());
+        if header.cluster_id != cluster || header.revision < revision {
+            // So the next read counts a setback, whatever revision it shows.
+            self.revision = u64::MAX;
+            return Err(EngineError::unavailable(
+                "the etcd cluster was set back or replaced since it was read",
+            ));
+        }
+        self.revision = header.revision;
+        let now = self.now()?;
+        for hints in hints.chunks(OPERATIONS) {
+            let hints = self.transaction(hints);
+            // A lost one costs a wait.
+            _ = self.client.write(&hints);
+        }
+        Ok(Committed::Done { now })
+    }
+
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let range = self.prefix.range(&Keys::Nodes(first..=u32::MAX));
+        let (_, kvs) = self.client.read(&[range.limited(most)])?;
+        let nodes = kvs.into_iter().map(|(key, text)| match self.key_of(&key)? {
+            Key::Node(node_id) => Ok((node_id, text)),
+            _ => Err(not_understood()),
+        });
+        nodes.collect()
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let mut texts = BTreeMap::new();
+        let mut next = match only {
+            Some(name) => Some(name.to_owned()),
+            None => self.next_name(Prefix::FIRST)?,
+        };
+        while let Some(name) = next {
+            let prefix = Prefix::of(&name);
+            let (_, kvs) = self
+                .client
+                .read(&[prefix.range(&Keys::One(Key::Namespace))])?;
+            next = match only {
+                Some(_) => None,
+                None if texts.len() >= NAMES_LISTED => None,
+                None => self.next_name(&prefix.end())?,
+            };
+            texts.extend(kvs.into_iter().map(|(_, text)| (name.clone(), text)));
+        }
+        Ok(Some(texts))
+    }
+
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        let key = Prefix::claim(check);
+        let mut write = Transaction::default();
+        write.compare(&key, &Before::Nothing);
+        write.put(&key, text).or_read(&key);
+        match self.client.write(&write)? {
+            (_, Outcome::Written) => Ok(text.to_owned()),
+            (_, Outcome::Refused(mut there)) => {
+                let there = there.pop().ok_or_else(not_understood)?;
+                Ok(there.1)
+            }
+        }
+    }
+
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+        let mut write = Transaction::default();
+        write.delete(&self.prefix.range(keys));
+        self.client.write(&write)?;
+        Ok(())
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let mut write = Transaction::default();
+        let before = Before::Text(namespace.to_owned());
+        write.compare(&self.prefix.key(Key::Namespace), &before);
+        for keys in [
+            Keys::Nodes(0..=u32::MAX),
+            Keys::Pages(0..=u32::MAX),
+            Keys::Hints(0..=u32::MAX),
+        ] {
+            write.delete(&self.prefix.range(&keys));
+        }
+        let (first, last) = (Key::Past(0, 0), Key::Past(u32::MAX, u16::MAX));
+        let history = Range::new(self.prefix.key(first), self.prefix.key(last));
+        write.delete(&history);
+        let (first, last) = (Key::Device(0), Key::Device(u64::MAX));
+        write.delete(&Range::new(self.prefix.key(first), self.prefix.key(last)));
+        self.client.write(&write)?;
+        Ok(())
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let status = self.client.call("maintenance/status", &json!({}))?;
+        let shown = |name: &str| {
+            let value = status.get(name).and_then(Value::as_str);
+            value.unwrap_or("unknown").to_owned()
+        };
+        let (fingerprint, _) = self.look(&[])?;
+        Ok(vec![
+            Finding::fine("server", format!("etcd {}", shown("version"))),
+            Finding::fine("schema", format!("version {VERSION}")),
+            Finding::fine("fingerprint", format!("cluster {fingerprint}")),
+            Finding::caution(
+                "restore",
+                format!("{} bytes", shown("dbSize")),
+                "a snapshot restored with the same token and members is not always noticed: run `randflake lease \
+                 quarantine` then; and compaction must be on",
+            ),
+        ])
+    }
+
+    fn has_own_clock(&self) -> bool {
+        self.clock.is_none()
+    }
+
+    fn at_once(&self) -> usize {
+        AT_ONCE
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        self.client.limit_for(ttl);
+    }
+}
+
+impl Debug for Etcd {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Etcd")
+            .field("members", &self.client)
+            .field("keys", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+//! The keys of a namespace, and those beside all namespaces.
+//!
+//! | key                         | value                                                        |
+//! |-----------------------------|--------------------------------------------------------------|
+//! | `randflake/NAME/namespace`  | the text of [`Key::Namespace`]                               |
+//! | `randflake/NAME/counter`    | that of [`Key::Counter`]                                     |
+//! | `randflake/NAME/lease/NODE` | those of [`Key::Node`]                                       |
+//! | `randflake/NAME/page/PAGE`  | those of [`Key::Page`]                                       |
+//! | `randflake/NAME/hint/PLACE` | those of [`Key::Hint`]                                       |
+//! | `randflake/NAME/past/PAST`  | those of [`Key::Past`]: the node id, and its place           |
+//! | `randflake/NAME/device/ID`  | those of [`Key::Device`]                                     |
+//! | `randflake/NAME/setbacks`   | how often a process has noticed that the cluster was set back |
+//!
+//! | `randflake/#key/CHECK`      | the claim of the secret of this check value                  |
+//!
+//! Numbers in keys have eight hexadecimal digits, places of the history four more, devices sixteen.
+
+use super::transaction::Range;
+use crate::rules::{Key, Keys};
+
+/// What all keys of a namespace begin with.
+#[derive(Debug)]
+pub(super) struct Prefix(String);
+
+impl Prefix {
+    const ROOT: &str = "randflake/";
+    /// The first key that any namespace can have, behind those of claims, and one behind the last.
+    pub(super) const FIRST: &str = "randflake/-";
+    pub(super) const LAST: &str = "randflake0";
+
+    pub(super) fn of(name: &str) -> Self {
+        Self(format!("{}{name}/", Self::ROOT))
+    }
+
+    /// The key of a claim. No namespace's name begins so, and all sort behind it.
+    pub(super) fn claim(check: u32) -> String {
+        format!("{}#key/{check:08x}", Self::ROOT)
+    }
+
+    /// Behind all keys of the namespace, and not behind another one's.
+    pub(super) fn end(&self) -> String {
+        // What follows on `/`.
+        format!("{}0", self.0.trim_end_matches('/'))
+    }
+
+    /// The namespace of a key.
+    pub(super) fn name_in(key: &str) -> Option<String> {
+        let (name, _) = key.strip_prefix(Self::ROOT)?.split_once('/')?;
+        Some(name.to_owned())
+    }
+
+    pub(super) fn setbacks(&self) -> String {
+        format!("{}setbacks", self.0)
+    }
+
+    pub(super) fn key(&self, key: Key) -> String {
+        let rest = match key {
+            Key::Namespace => "namespace".to_owned(),
+            Key::Counter => "counter".to_owned(),
+            Key::Node(node_id) => format!("lease/{node_id:08x}"),
+            Key::Page(page) => format!("page/{page:08x}"),
+            Key::Hint(place) => format!("hint/{place:08x}"),
+            Key::Past(node_id, place) => format!("past/{node_id:08x}{place:04x}"),
+            Key::Device(device) => format!("device/{device:016x}"),
+        };
+        self.0.clone() + &rest
+    }
+
+    pub(super) fn range(&self, keys: &Keys) -> Range {
+        let (first, last) = keys.bounds();
+        Range::new(self.key(first), self.key(last))
+    }
+
+    /// Which key a text is, if it is one.
+    pub(super) fn parse(&self, text: &str) -> Option<Key> {
+        let (kind, number) = match text.strip_prefix(&self.0)? {
+            "namespace" => return Some(Key::Namespace),
+            "counter" => return Some(Key::Counter),
+            rest => rest.split_once('/')?,
+        };
+        let number = u64::from_str_radix(number, 16).ok()?;
+        let kinds = [("lease", 2), ("page", 3), ("hint", 4), ("past", 5)];
+        let key = if kind == "device" {
+            Key::Device(number)
+        } else {
+            let (_, kind) = kinds.into_iter().find(|(name, _)| *name == kind)?;
+            Key::of_numbers(kind, number)?
+        };
+        // Not one that is spelled differently.
+        (self.key(key) == text).then_some(key)
+    }
+}

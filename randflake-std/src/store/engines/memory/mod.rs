@@ -1,0 +1,299 @@
+//! Leases and counters in the memory of one process, for tests and simulations.
+
+use core::fmt::{self, Debug, Formatter};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use randflake_core::Clock;
+
+use crate::clock::ExactSystemClock;
+use crate::rules::{Committed, Continuity, Key, Keys, Write, read_clock};
+use crate::store::{Engine, Ledger, Reading};
+use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
+
+/// A store of leases and counters in memory, for tests and simulations.
+///
+/// It keeps the whole contract of a store while the process lives; everything is lost when the process ends. A clone is
+/// another client of the same store. It fails on demand: see [`fail_next`](MemoryStore::fail_next),
+/// [`lose_replies`](MemoryStore::lose_replies) and [`forget`](MemoryStore::forget).
+///
+/// Two stores know nothing of each other, so two tests under one secret may make equal ids. Tests that share a database or
+/// compare ids share a store; for others [`with_system_clock`](MemoryStore::with_system_clock) makes it unlikely. With
+/// [a clock of its own](MemoryStore::new) a test gets the same node ids in each run, beginning at 0.
+///
+/// ```
+/// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, Token};
+/// use randflake_std::randflake_core::ManualClock;
+/// use randflake_std::Randflake;
+/// use std::sync::Arc;
+///
+/// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
+/// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, Arc::clone(&clock));
+/// let token = Token::random()?;
+/// let request = AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 };
+/// let grant = store.acquire(&request)?.grants[0];
+/// assert_eq!((grant.node_id, grant.start, grant.end), (0, 100, 160));
+///
+/// clock.advance_ms(20_000);
+/// assert_eq!(store.renew(&[grant], 60)?.ends, [Ok(180)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type MemoryStore = Ledger<Memory>;
+
+/// One namespace of a store, as a client reaches it.
+#[derive(Clone)]
+pub struct Memory {
+    namespace: String,
+    clock: Arc<dyn Clock + Send + Sync>,
+    /// Whether the search for a free node id begins at a random one.
+    begins_anywhere: bool,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    texts: BTreeMap<(String, Key), String>,
+    /// Claims of secrets, by check value.
+    claims: BTreeMap<u32, String>,
+    /// The latest end of a lease of each namespace, also of one that was forgotten, in Unix milliseconds.
+    ends: BTreeMap<String, u64>,
+    /// How often the store has forgotten.
+    breaks: u64,
+    failures: u32,
+    lost_replies: u32,
+}
+
+impl MemoryStore {
+    /// An empty store on a clock that may be shared. It grants the lowest node ids that are free, so that a test with a
+    /// clock of its own gets the same ids in each run.
+    pub fn new(namespace: Namespace, clock: Arc<impl Clock + Send + Sync + 'static>) -> Self {
+        Self::empty(namespace, clock, false)
+    }
+
+    /// An empty store on the system's clock. It begins at a random node id: ids of two tests under one secret, each with a
+    /// store of its own, are rarely equal.
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace};
+    /// use randflake_std::{Handle, Randflake, Secret};
+    ///
+    /// let secret = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?; // of all tests
+    /// let store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake)?);
+    /// let ids = Handle::builder(&secret, store).build()?;
+    /// println!("{}", ids.generate()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_system_clock(namespace: Namespace) -> Self {
+        Self::empty(namespace, Arc::new(ExactSystemClock), true)
+    }
+
+    fn empty(
+        namespace: Namespace,
+        clock: Arc<dyn Clock + Send + Sync>,
+        begins_anywhere: bool,
+    ) -> Self {
+        let memory = Memory {
+            namespace: namespace.name().to_owned(),
+            clock,
+            begins_anywhere,
+            state: Arc::default(),
+        };
+        Self::over(memory, namespace)
+    }
+
+    /// Another client of the same store, for any namespace of it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] when the store has that namespace with other terms.
+    pub fn open(&self, namespace: Namespace) -> Result<Self, StoreError> {
+        let memory = Memory {
+            namespace: namespace.name().to_owned(),
+            ..self.records.engine.clone()
+        };
+        Self::opened(memory, namespace)
+    }
+
+    /// Copies this client with everything that it remembers, as a machine that is resumed twice from one snapshot. A
+    /// clone, in contrast, is another client.
+    #[must_use]
+    pub fn resumed_twice(&self) -> Self {
+        self.copy()
+    }
+
+    /// Makes the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
+    pub fn fail_next(&self, n: u32) {
+        self.records.engine.state().failures = n;
+    }
+
+    /// Makes the next `n` writes of any client take effect but fail as [`StoreError::Unavailable`], as when a reply is
+    /// lost.
+    pub fn lose_replies(&self, n: u32) {
+        self.records.engine.state().lost_replies = n;
+    }
+
+    /// Deletes all records, like a server that restarts empty. The store detects that, and is quarantined until every
+    /// forgotten lease has expired.
+    ///
+    /// Counters are refused until they are [resumed](crate::segment::SegmentStore::resume).
+    pub fn forget(&self) {
+        let mut state = self.records.engine.state();
+        state.texts.clear();
+        state.claims.clear();
+        state.breaks = state.breaks.wrapping_add(1);
+    }
+}
+
+impl Memory {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, unless the operation was ordered to fail.
+    fn begin(&self) -> Result<MutexGuard<'_, State>, EngineError> {
+        let mut state = self.state();
+        if take_one(&mut state.failures) {
+            return Err(EngineError::unavailable("it was told to fail"));
+        }
+        Ok(state)
+    }
+
+    fn key(&self, key: Key) -> (String, Key) {
+        (self.namespace.clone(), key)
+    }
+}
+
+fn take_one(count: &mut u32) -> bool {
+    let any = *count > 0;
+    *count = count.saturating_sub(1);
+    any
+}
+
+impl Engine for Memory {
+    fn place(&self) -> String {
+        "the store in memory".to_owned()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        let state = self.begin()?;
+        let now = read_clock(&*self.clock)?;
+        let mut texts = BTreeMap::new();
+        for (first, last) in keys.iter().map(Keys::bounds) {
+            let there = state.texts.range(self.key(first)..=self.key(last));
+            texts.extend(there.map(|((_, key), text)| (*key, text.clone())));
+        }
+        Ok(Reading {
+            now,
+            continuity: Continuity {
+                fingerprint: state.breaks.to_string(),
+                is_absence_certain: state.breaks == 0,
+                known_end_unix_ms: state.ends.get(&self.namespace).copied().unwrap_or(0),
+                fault: None,
+            },
+            texts,
+        })
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        // A renewal has not read before.
+        let mut state = self.begin()?;
+        let now = read_clock(&*self.clock)?;
+        let is_so = write.entries.iter().all(|entry| {
+            let there = state.texts.get(&self.key(entry.key));
+            entry.before.allows(there.map(String::as_str))
+        });
+        if !is_so || !write.is_in_window(now) || write.fingerprint != state.breaks.to_string() {
+            return Ok(Committed::Stale);
+        }
+        for entry in &write.entries {
+            if let Some(after) = &entry.after {
+                state.texts.insert(self.key(entry.key), after.clone());
+            }
+        }
+        let end = state.ends.entry(self.namespace.clone()).or_default();
+        *end = write.latest_end_unix_ms.max(*end);
+        if take_one(&mut state.lost_replies) {
+            return Err(EngineError::unavailable("it was told to lose the reply"));
+        }
+        Ok(Committed::Done { now })
+    }
+
+    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let state = self.begin()?;
+        let from = self.key(Key::Node(first))..=self.key(Key::Node(u32::MAX));
+        let there = state.texts.range(from).take(most);
+        let nodes = there.filter_map(|((_, key), text)| match key {
+            Key::Node(node_id) => Some((*node_id, text.clone())),
+            _ => None,
+        });
+        Ok(nodes.collect())
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let state = self.begin()?;
+        let names = state.texts.iter().filter(|((name, key), _)| {
+            *key == Key::Namespace && only.is_none_or(|only| only == name)
+        });
+        let names = names.map(|((name, _), text)| (name.clone(), text.clone()));
+        Ok(Some(names.collect()))
+    }
+
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        let mut state = self.begin()?;
+        let claim = state.claims.entry(check).or_insert_with(|| text.to_owned());
+        Ok(claim.clone())
+    }
+
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+        let (first, last) = keys.bounds();
+        let range = self.key(first)..=self.key(last);
+        self.begin()?.texts.retain(|key, _| !range.contains(key));
+        Ok(())
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let mut state = self.begin()?;
+        let there = state.texts.get(&self.key(Key::Namespace));
+        if there.is_some_and(|there| there == namespace) {
+            let is_kept = |key| matches!(key, Key::Namespace | Key::Counter);
+            state
+                .texts
+                .retain(|(name, key), _| *name != self.namespace || is_kept(*key));
+        }
+        Ok(())
+    }
+
+    fn is_shared(&self) -> bool {
+        self.begins_anywhere
+    }
+
+    fn renews_unread(&self) -> bool {
+        true
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let sentence = "every lease is forgotten when the process ends: for tests and simulations";
+        Ok(vec![Finding::caution("durability", "none", sentence)])
+    }
+}
+
+impl Debug for Memory {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Another client of the same store.
+impl Clone for MemoryStore {
+    fn clone(&self) -> Self {
+        let mut client = self.another();
+        client.machine.clone_from(&self.machine);
+        client
+    }
+}

@@ -1,0 +1,46 @@
+//! What the server says of itself.
+
+use super::session::{Session, never_syncs};
+use super::sql::Sql;
+use crate::rules::VERSION;
+use crate::store::engines::database::{Failure, emptied, whole_pages};
+use crate::vocabulary::Finding;
+
+const QUESTION: &str = "
+    SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit,
+        CONCAT(@@GLOBAL.sync_binlog, IF(@@GLOBAL.log_bin, '', ', unused: log_bin is off')),
+        @@GLOBAL.innodb_doublewrite, @@GLOBAL.innodb_flush_method, ";
+
+pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Failure> {
+    let question = Sql::new(QUESTION, &[]).with(session.known, &[]);
+    let row = session.row(question).await?.unwrap_or_default();
+    let row: [String; 6] = row.try_into().map_err(|_| emptied())?;
+    let [server, flushes, syncs, doublewrite, method, fingerprint] = row;
+    let once = |name, value: String| match &*value {
+        "1" => Finding::fine(name, value),
+        unused if unused.contains("unused") => Finding::fine(name, value),
+        _ => Finding::wrong(name, value, "a crash loses answered leases: set it to 1"),
+    };
+    let is_whole = doublewrite != "0" && doublewrite != "OFF";
+    let settings = [
+        once("innodb_flush_log_at_trx_commit", flushes),
+        once("sync_binlog", syncs),
+        whole_pages("innodb_doublewrite", doublewrite, is_whole),
+        if never_syncs(&method) {
+            let sentence = "a crash loses answered leases: set it to fsync or O_DIRECT";
+            Finding::wrong("innodb_flush_method", method, sentence)
+        } else {
+            Finding::fine("innodb_flush_method", method)
+        },
+    ];
+    let sentence =
+        "a promoted replica is in quarantine, but the former primary must be down before";
+    let failover = Some(Finding::caution("failover", "not known here", sentence));
+    Ok(Finding::of_a_store(
+        server,
+        VERSION,
+        settings,
+        fingerprint,
+        failover,
+    ))
+}

@@ -1,0 +1,60 @@
+//! What can go wrong with a server.
+
+use mysql_async::{Error, IoError};
+
+use crate::store::engines::database::{Failure, Sort};
+
+const ACCESS_DENIED: u16 = 1045;
+
+/// What errors of the server mean that do not pass, by their numbers in its manual.
+const SORTS: [(u16, Sort); 11] = [
+    (1044, Sort::Lasting), // access to the database denied
+    (ACCESS_DENIED, Sort::Lasting),
+    (1049, Sort::Lasting),   // no such database
+    (1064, Sort::Lasting),   // syntax
+    (1142, Sort::Lasting),   // command denied for a table
+    (1143, Sort::Lasting),   // command denied for a column
+    (1227, Sort::Lasting),   // a privilege is missing
+    (1062, Sort::Overtaken), // duplicate key
+    (1146, Sort::Overtaken), // no such table
+    (1213, Sort::Overtaken), // deadlock
+    (1242, Sort::Overtaken), // two rows: what is not as expected ends a write by it
+];
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        told(error, "")
+    }
+}
+
+/// Of the connection's beginning.
+pub(super) fn of_login(error: Error, is_encrypted: bool) -> Failure {
+    // Which is all that `MariaDB` says to who does not encrypt and should.
+    if code(&error) == Some(ACCESS_DENIED) && !is_encrypted {
+        let hint = ": if the server takes encrypted connections only, take sslmode=verify-full";
+        return told(error, hint);
+    }
+    told(error, "")
+}
+
+fn told(error: Error, hint: &str) -> Failure {
+    let sort = SORTS.iter().find(|(known, _)| code(&error) == Some(*known));
+    let message = match &error {
+        Error::Server(told) => format!("{}{hint}", told.message),
+        Error::Io(IoError::Io(error)) => error.to_string(),
+        Error::Driver(error) => error.to_string(),
+        error => error.to_string(),
+    };
+    Failure::told(
+        error,
+        sort.map_or(Sort::Passing, |(_, sort)| *sort),
+        message,
+    )
+}
+
+fn code(error: &Error) -> Option<u16> {
+    match error {
+        Error::Server(told) => Some(told.code),
+        _ => None,
+    }
+}

@@ -1,0 +1,286 @@
+//! A connection, and what it is asked.
+//!
+//! Statements are sent together, and answered together. Their values are [bound](super::sql) here: a prepared statement would
+//! cost a round trip more on each connection, and could be but one.
+
+use std::sync::Arc;
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Error, Row, from_row_opt};
+use randflake_core::Clock;
+
+use super::failure::of_login;
+use super::sql::Sql;
+use super::statements::{
+    self, CHECK, CLAIM, CLAIMED, CLEAR, CLOCK, FORGET, KNOWN_BY_ID, KNOWN_BY_UUID, LOCK, NAMESPACE,
+    NEXT_NAMESPACE, UNLOCK,
+};
+use super::{Mysql, diagnosis};
+use crate::rules::{Keys, VERSION, Write, read_clock};
+use crate::store::engines::database::{self, Failure, Only, State, Texts, Value, key, window};
+use crate::vocabulary::{EngineError, Finding};
+
+/// How long a packet may become before it is sent.
+const PACKET: usize = 1 << 20;
+
+/// A connection that was found fit.
+pub(in crate::store) struct Session {
+    connection: Conn,
+    namespace: String,
+    /// What the server must remember of this connection.
+    number: u64,
+    /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
+    /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
+    pub(super) known: &'static str,
+    /// The `innodb_flush_method` by which the server's files are not synced.
+    unsynced: Option<String>,
+    clock: Option<Arc<dyn Clock + Send + Sync>>,
+}
+
+/// What the server says of one statement.
+#[derive(Debug)]
+struct Answer {
+    rows: Vec<Row>,
+    affected: u64,
+    last_insert_id: u64,
+}
+
+impl database::Session for Session {
+    type Driver = Mysql;
+
+    const VERSION: &'static str = "SELECT version FROM randflake_store";
+    const NAMESPACE: &'static str = NAMESPACE;
+    const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
+    const FORGET: &'static str = FORGET;
+    const CLAIM: &'static str = CLAIM;
+    const CLAIMED: &'static str = CLAIMED;
+
+    async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, Failure> {
+        let connection = Conn::new(mysql.options()?).await;
+        Ok(Self {
+            connection: connection.map_err(|error| of_login(error, mysql.files.is_some()))?,
+            namespace: namespace.to_owned(),
+            number: getrandom::u32().map_err(EngineError::unavailable)?.into(),
+            known: KNOWN_BY_ID,
+            unsynced: None,
+            clock: mysql.clock.clone(),
+        })
+    }
+
+    async fn prepare(&mut self, _: &Mysql) -> Result<(), Failure> {
+        let settings = Sql::new(
+            "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00',
+            sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
+            innodb_lock_wait_timeout = 2, sql_safe_updates = 0, sql_select_limit = 18446744073709551615,
+            @randflake_session = ?",
+            &[Value::Number(self.number)],
+        );
+        let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
+        // Neither changes while the server runs.
+        let fixed =
+            "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_uuid', 'innodb_flush_method')";
+        let others = [isolation, fixed].map(|statement| Sql::new(statement, &[]));
+        let answers = self.send(&[&[settings][..], &others].concat()).await?;
+        for row in answers.last().into_iter().flat_map(|answer| &answer.rows) {
+            match &*texts_of(row) {
+                // `MariaDB` has none.
+                [name, _] if name == "server_uuid" => self.known = KNOWN_BY_UUID,
+                [_, method] if never_syncs(method) => self.unsynced = Some(method.clone()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn distrust(&mut self) -> Result<Option<String>, Failure> {
+        let row = self.ask(CHECK, &[]).await?;
+        Ok(row.map(|row| row.concat()))
+    }
+
+    /// If anything fails, the connection's end releases the lock.
+    async fn make(&mut self) -> Result<(), Failure> {
+        let [is_held] = self.ask_for(LOCK).await?;
+        if is_held != "1" {
+            let why = "somebody else is making the tables of the lease store for too long";
+            return Err(EngineError::unavailable(why).into());
+        }
+        let begin = Sql::new(
+            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18)) ON DUPLICATE KEY UPDATE only_row = 1",
+            &[Value::Number(VERSION.into())],
+        );
+        let tables = include_str!("schema.sql").split("\n;\n");
+        let tables = tables.filter(|statement| !statement.is_empty());
+        let tables = tables.map(|statement| Sql::new(statement, &[]));
+        let statements: Vec<_> = tables.chain([begin, Sql::new(UNLOCK, &[])]).collect();
+        self.send(&statements).await?;
+        Ok(())
+    }
+
+    /// A server that hears no goodbye counts the connection as aborted.
+    async fn close(self) {
+        // It may have gone already.
+        _ = self.connection.disconnect().await;
+    }
+
+    async fn ask(
+        &mut self,
+        statement: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<Vec<String>>, Failure> {
+        Ok(self.row(Sql::new(statement, values)).await?)
+    }
+
+    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
+        let state = statements::state(&self.clock()?, self.number, self.known);
+        let mut statements = statements::read(&self.namespace, keys, None);
+        statements.insert(0, state);
+        let mut answers = self.send(&statements).await?.into_iter();
+        let mut state = answers.next().and_then(|answer| answer.first());
+        let read_only = state.as_mut().and_then(Vec::pop);
+        if read_only.is_some_and(|value| value != "0" && value != "OFF") {
+            let why = "the server is read-only, as replicas are, and cannot grant anything";
+            return Err(EngineError::unavailable(why).into());
+        }
+        if let (Some(method), Some(fault)) = (
+            &self.unsynced,
+            state.as_mut().and_then(|state| state.last_mut()),
+        ) {
+            *fault = format!(
+                "innodb_flush_method={method}: set it to fsync or O_DIRECT, and restart the server"
+            );
+        }
+        Ok((state, texts(answers)?))
+    }
+
+    async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure> {
+        let statements = statements::read(&self.namespace, keys, most);
+        Ok(texts(self.send(&statements).await?)?)
+    }
+
+    async fn write(
+        &mut self,
+        write: &Write,
+        only: Option<Only<'_>>,
+    ) -> Result<Option<i64>, Failure> {
+        if self.unsynced.is_some() {
+            // The look that follows says so.
+            return Ok(None);
+        }
+        let clock = self.clock()?;
+        let mut statements = Vec::new();
+        if let Some(only) = only.filter(|only| only.beside.is_empty()) {
+            // What `LAST_INSERT_ID` is given comes with the answer.
+            let may = self.may(
+                write,
+                &Sql::new("LAST_INSERT_ID(", &[]).then(&clock).with(")", &[]),
+            );
+            statements.push(statements::update(&self.namespace, &only, &may));
+            let answers = self.send(&statements).await?;
+            let written = answers.last().filter(|written| written.affected == 1);
+            return Ok(written.and_then(|written| written.last_insert_id.try_into().ok()));
+        }
+        let may = self.may(write, &Sql::new("@randflake_now", &[]));
+        statements.extend(statements::transaction(
+            &self.namespace,
+            write,
+            &clock,
+            &may,
+        ));
+        let answers = self.send(&statements).await?;
+        let now = answers.iter().find_map(Answer::first);
+        Ok(now.and_then(|now| now.concat().parse().ok()))
+    }
+
+    async fn clear(&mut self, begin: &str) -> Result<(), Failure> {
+        let name = Value::Text(&self.namespace);
+        let statement = Sql::new(CLEAR, &[name, name, Value::Text(begin)]);
+        Ok(self.row(statement).await.map(drop)?)
+    }
+
+    async fn roll_back(&mut self) -> Result<(), Failure> {
+        self.send(&[Sql::new("ROLLBACK", &[])]).await?;
+        Ok(())
+    }
+
+    async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
+        diagnosis::findings(self).await
+    }
+}
+
+impl Session {
+    /// Sends statements in as few packets as may be, and gives as many answers.
+    async fn send(&mut self, statements: &[Sql]) -> Result<Vec<Answer>, Error> {
+        let mut rest: Vec<_> = statements.iter().map(AsRef::as_ref).collect();
+        let mut answers = Vec::with_capacity(rest.len());
+        while !rest.is_empty() {
+            let mut len = 0;
+            let fits = rest.iter().take_while(|statement| {
+                let is_first = len == 0;
+                len += statement.len();
+                is_first || len <= PACKET
+            });
+            let later = rest.split_off(fits.count());
+            let mut result = self.connection.query_iter(rest.join(";")).await?;
+            for _ in rest {
+                let last_insert_id = result.last_insert_id();
+                let has_rows = !result.columns_ref().is_empty();
+                answers.push(Answer {
+                    affected: if has_rows { 0 } else { result.affected_rows() },
+                    last_insert_id: last_insert_id.unwrap_or(0),
+                    rows: result.collect().await?,
+                });
+            }
+            rest = later;
+        }
+        Ok(answers)
+    }
+
+    /// The first row of an answer.
+    pub(super) async fn row(&mut self, statement: Sql) -> Result<Option<Vec<String>>, Error> {
+        let answers = self.send(&[statement]).await?;
+        Ok(answers.first().and_then(Answer::first))
+    }
+
+    /// The store's clock, as SQL.
+    fn clock(&self) -> Result<Sql, EngineError> {
+        let Some(clock) = &self.clock else {
+            return Ok(Sql::new(CLOCK, &[]));
+        };
+        let micros = u64::try_from(read_clock(&**clock)?.as_micros()).unwrap_or(u64::MAX);
+        Ok(Sql::new("?", &[Value::Number(micros)]))
+    }
+
+    /// As SQL, whether this session and the server are those that a write was decided for, at a time.
+    fn may(&self, write: &Write, now: &Sql) -> Sql {
+        let window = window(write);
+        statements::may(self.number, now, window, self.known, &write.fingerprint)
+    }
+}
+
+fn texts(answers: impl IntoIterator<Item = Answer>) -> Result<Texts, EngineError> {
+    let rows = answers.into_iter().flat_map(|answer| answer.rows);
+    let texts = rows.map(|row| {
+        let record = from_row_opt::<(u8, u64, String)>(row);
+        let damaged = |_| EngineError::unusable("the lease store was damaged");
+        let (kind, number, text) = record.map_err(damaged)?;
+        Ok((key(kind, number)?, text))
+    });
+    texts.collect()
+}
+
+impl Answer {
+    /// Its first row, with nothing for `NULL`.
+    fn first(&self) -> Option<Vec<String>> {
+        self.rows.first().map(texts_of)
+    }
+}
+
+fn texts_of(row: &Row) -> Vec<String> {
+    let texts = (0..row.len()).map(|column| row.get_opt(column)?.ok().flatten());
+    texts.map(Option::unwrap_or_default).collect()
+}
+
+/// Whether an `innodb_flush_method` leaves out the waits for the disk that an answered write needs.
+pub(super) fn never_syncs(method: &str) -> bool {
+    ["nosync", "littlesync"].contains(&&*method.to_ascii_lowercase())
+}

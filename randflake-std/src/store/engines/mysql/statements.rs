@@ -1,0 +1,243 @@
+//! What is said to the server.
+
+use super::sql::Sql;
+use crate::rules::{Before, Entry, Key, Keys, Write};
+use crate::store::engines::database::{Only, Value, expected};
+
+/// Keys in one statement.
+const ROWS: usize = 500;
+
+/// The server's clock, in microseconds.
+pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
+
+/// Whether no answered write is lost.
+const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
+    AND NOT (@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1)";
+
+/// Puts the claim of a secret's check value unless there is one. Its kind is [`CLAIM_KIND`](crate::rules::CLAIM_KIND).
+pub(super) const CLAIM: &str =
+    "INSERT INTO randflake_record VALUES ('', 6, ?, ?) ON DUPLICATE KEY UPDATE value = value";
+pub(super) const CLAIMED: &str =
+    "SELECT value FROM randflake_record WHERE namespace = '' AND kind = 6 AND number = ?";
+
+/// Held by who makes the tables.
+pub(super) const LOCK: &str = "SELECT GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15)";
+pub(super) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
+
+/// What a server is known by, where it has a number of its own.
+pub(super) const KNOWN_BY_UUID: &str = "(
+    SELECT CONCAT(@@server_uuid, '/', UNIX_TIMESTAMP(create_time)) FROM information_schema.tables
+    WHERE table_schema = DATABASE() AND table_name = 'randflake_store'
+)";
+/// The same with the number by which replication tells servers apart: `MariaDB` has no other.
+pub(super) const KNOWN_BY_ID: &str = "(
+    SELECT CONCAT(@@server_id, '/', UNIX_TIMESTAMP(create_time)) FROM information_schema.tables
+    WHERE table_schema = DATABASE() AND table_name = 'randflake_store'
+)";
+
+/// What no randflake has made.
+pub(super) const CHECK: &str = r#"
+    SELECT CONCAT('the lease store was changed: ', how, ', which no randflake has made: remove it') FROM (
+        SELECT CONCAT('"', table_name, '" is no table of InnoDB') AS how FROM information_schema.tables
+        WHERE table_schema = DATABASE() AND table_name LIKE 'randflake\_%' AND COALESCE(engine, '') <> 'InnoDB'
+        UNION ALL SELECT CONCAT('it has a trigger "', trigger_name, '"') FROM information_schema.triggers
+        WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\_%'
+    ) AS changed LIMIT 1"#;
+
+/// The text of a namespace.
+pub(super) const NAMESPACE: &str =
+    "SELECT value FROM randflake_record WHERE namespace = ? AND kind = 0 AND number = 0";
+
+/// The next namespace. A name is bytes, some of which may be no text: its place is their hexadecimal, in the same order.
+pub(super) const NEXT_NAMESPACE: &str = "
+    SELECT HEX(namespace), CONVERT(namespace USING utf8mb4), CONVERT(value USING utf8mb4) FROM randflake_record
+    WHERE kind = 0 AND number = 0 AND namespace > UNHEX(?) ORDER BY namespace LIMIT 1";
+
+pub(super) const FORGET: &str = "
+    DELETE FROM randflake_record WHERE namespace = ? AND kind = ? AND number BETWEEN ? AND ?";
+
+/// `MySQL` reads a table that it changes only in a table within the statement.
+pub(super) const CLEAR: &str = "
+    DELETE FROM randflake_record WHERE namespace = ? AND kind >= 2 AND (
+        SELECT found FROM (
+            SELECT COUNT(*) AS found FROM randflake_record
+            WHERE namespace = ? AND kind = 0 AND number = 0 AND LOCATE(?, value) = 1
+        ) AS checked
+    ) = 1";
+
+/// How server and session stand, and whether the server is read-only. In a recovery, what the engine has prepared and the
+/// binary log does not have is rolled back.
+pub(super) fn state(clock: &Sql, session: u64, known: &'static str) -> Sql {
+    Sql::new("SELECT ", &[])
+        .then(clock)
+        .with(", @randflake_session = ?, ", &[Value::Number(session)])
+        .with(known, &[])
+        .with(", id, CASE WHEN ", &[])
+        .with(DURABLE, &[])
+        .with(
+            " THEN ''
+            WHEN @@GLOBAL.innodb_flush_log_at_trx_commit <> 1 THEN CONCAT('innodb_flush_log_at_trx_commit=',
+                @@GLOBAL.innodb_flush_log_at_trx_commit, ': set innodb_flush_log_at_trx_commit to 1')
+            ELSE CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog, ': set sync_binlog to 1') END,
+            @@GLOBAL.read_only
+            FROM randflake_store",
+            &[],
+        )
+}
+
+/// As SQL, whether this session and the server are those that a write was decided for, at a time.
+pub(super) fn may(
+    session: u64,
+    now: &Sql,
+    (from, to): (i64, i64),
+    known: &'static str,
+    fingerprint: &str,
+) -> Sql {
+    // Times after 1970.
+    let window = [from, to].map(|time| Value::Number(time.cast_unsigned()));
+    Sql::new("@randflake_session = ? AND ", &[Value::Number(session)])
+        .with(DURABLE, &[])
+        .with(" AND ", &[])
+        .then(now)
+        .with(" BETWEEN ? AND ? AND (SELECT CONCAT(", &window)
+        .with(known, &[])
+        .with(
+            ", '/', id) FROM randflake_store) = ?",
+            &[Value::Text(fingerprint)],
+        )
+}
+
+/// What reads the texts of some keys, at most so many of a range.
+pub(super) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<Sql> {
+    let most = most.and_then(|most| u64::try_from(most).ok());
+    let limit = most.map_or_else(Sql::default, |most| {
+        Sql::new(" ORDER BY number LIMIT ?", &[Value::Number(most)])
+    });
+    let range = |keys: &Keys| {
+        let (first, last) = keys.bounds();
+        let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
+        let values = [kind.into(), first, last].map(Value::Number);
+        Sql::new("kind = ? AND number BETWEEN ? AND ?", &values)
+    };
+    let statements = keys.chunks(ROWS).map(|keys| {
+        Sql::new(
+            "SELECT kind, number, value FROM randflake_record WHERE namespace = ? AND (",
+            &[Value::Text(name)],
+        )
+        .then(&Sql::joined(keys.iter().map(range), " OR "))
+        .with(")", &[])
+        .then(&limit)
+    });
+    statements.collect()
+}
+
+/// The one statement of the most frequent write. `may` is what must hold besides.
+pub(super) fn update(name: &str, only: &Only<'_>, may: &Sql) -> Sql {
+    let kept = only.kept.map(|kept| there(Key::Namespace, kept));
+    let kept = kept.map_or_else(Sql::default, |kept| holds(name, &kept, 1));
+    Sql::new(
+        "UPDATE randflake_record SET value = ? WHERE namespace = ? AND ",
+        &[Value::Text(only.after), Value::Text(name)],
+    )
+    .then(&there(only.key, only.before))
+    .with(" AND ", &[])
+    .then(may)
+    .then(&kept)
+}
+
+/// Any write as a transaction that fails as a whole unless all is as expected, and gives the time.
+pub(super) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> Vec<Sql> {
+    let entries = write.entries.iter();
+    let (puts, checks): (Vec<_>, Vec<_>) = entries.partition(|entry| entry.after.is_some());
+    let (new, others): (Vec<_>, Vec<_>) = puts
+        .into_iter()
+        .partition(|entry| entry.before == Before::Nothing);
+    let texts = others
+        .iter()
+        .filter_map(|entry| Some((entry.key, expected(entry)?)));
+    let texts: Vec<_> = texts.map(|(key, text)| there(key, text)).collect();
+    let checks = checks.iter().map(|entry| match &entry.before {
+        Before::Anything => Sql::default(),
+        Before::Nothing => holds(name, &place(entry.key), 0),
+        Before::Text(text) => holds(name, &there(entry.key, text), 1),
+    });
+    let mut statements = vec![
+        Sql::new("START TRANSACTION", &[]),
+        Sql::new("SET @randflake_found = 0", &[]),
+    ];
+    statements.extend(texts.chunks(ROWS).map(|texts| {
+        Sql::new(
+            "SELECT @randflake_found + COUNT(*) INTO @randflake_found FROM randflake_record WHERE namespace = ? AND (",
+            &[Value::Text(name)],
+        )
+        .then(&Sql::joined(texts.iter().cloned(), " OR "))
+        .with(") FOR UPDATE", &[])
+    }));
+    statements.push(Sql::new("SET @randflake_now = ", &[]).then(clock));
+    // Below 2^32.
+    let found = Value::Number(u64::try_from(texts.len()).unwrap_or(u64::MAX));
+    statements.push(
+        Sql::new("SELECT CAST(IF(@randflake_found = ? AND ", &[found])
+            .then(may)
+            .then(&Sql::joined(checks, " "))
+            .with(
+                ", @randflake_now, (SELECT 1 UNION SELECT 2)) AS UNSIGNED)",
+                &[],
+            ),
+    );
+    // Fails where there is one.
+    statements.extend(insert(name, &new, ""));
+    let replaces = " ON DUPLICATE KEY UPDATE value = VALUES(value)";
+    statements.extend(insert(name, &others, replaces));
+    statements.push(Sql::new("COMMIT", &[]));
+    statements
+}
+
+/// A further condition: so many rows are as they should be, until the write is done. `MySQL` reads the table that it updates
+/// only in a table within the statement.
+fn holds(name: &str, condition: &Sql, rows: u64) -> Sql {
+    Sql::new(
+        " AND (SELECT found FROM (SELECT COUNT(*) AS found FROM randflake_record WHERE namespace = ? AND ",
+        &[Value::Text(name)],
+    )
+    .then(condition)
+    .with(
+        " LOCK IN SHARE MODE) AS checked) = ?",
+        &[Value::Number(rows)],
+    )
+}
+
+/// A key as a condition.
+fn place(key: Key) -> Sql {
+    let (kind, number) = key.numbers();
+    let values = [kind.into(), number].map(Value::Number);
+    Sql::new("kind = ? AND number = ?", &values)
+}
+
+/// A key and its text as a condition.
+fn there(key: Key, text: &str) -> Sql {
+    place(key).with(" AND value = ?", &[Value::Text(text)])
+}
+
+fn insert<'a>(
+    name: &'a str,
+    entries: &'a [&Entry],
+    or: &'static str,
+) -> impl Iterator<Item = Sql> + 'a {
+    entries.chunks(ROWS).map(move |entries| {
+        let rows = entries.iter().map(|entry| {
+            let (kind, number) = entry.key.numbers();
+            let after = entry.after.as_deref().unwrap_or_default();
+            let values = [
+                Value::Text(name),
+                Value::Number(kind.into()),
+                Value::Number(number),
+                Value::Text(after),
+            ];
+            Sql::new("(?, ?, ?, ?)", &values)
+        });
+        Sql::new("INSERT INTO randflake_record VALUES ", &[])
+            .then(&Sql::joined(rows, ","))
+            .with(or, &[])
+    })
+}

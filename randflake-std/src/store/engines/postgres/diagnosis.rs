@@ -1,0 +1,38 @@
+//! What the server says of itself.
+
+use super::session::Session;
+use crate::rules::VERSION;
+use crate::store::engines::database::{Failure, Session as _, whole_pages};
+use crate::vocabulary::Finding;
+
+const QUESTION: &str = "
+    SELECT 'PostgreSQL ' || current_setting('server_version'), s.setting
+            || CASE WHEN s.setting <> s.reset_val THEN ' for the store, ' || s.reset_val || ' for others' ELSE '' END,
+        current_setting('fsync'), current_setting('full_page_writes'), {fingerprint},
+        current_setting('synchronous_standby_names')
+    FROM pg_settings s WHERE s.name = 'synchronous_commit'";
+
+pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Failure> {
+    let row = session.ask_for(QUESTION).await?;
+    let [server, commit, fsync, pages, fingerprint, standbys] = row;
+    let is_whole = pages == "on";
+    let settings = [
+        Finding::fine("synchronous_commit", commit),
+        Finding::fine("fsync", fsync),
+        whole_pages("full_page_writes", pages, is_whole),
+    ];
+    let failover = if standbys.is_empty() {
+        let sentence =
+            "a promoted standby begins in quarantine, but the former primary must be down before";
+        Finding::caution("failover", "asynchronous", sentence)
+    } else {
+        Finding::fine("failover", format!("synchronous: {standbys}"))
+    };
+    Ok(Finding::of_a_store(
+        server,
+        VERSION,
+        settings,
+        fingerprint,
+        Some(failover),
+    ))
+}

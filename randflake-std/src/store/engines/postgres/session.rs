@@ -1,0 +1,284 @@
+//! A connection, and what it is asked.
+
+use std::collections::BTreeMap;
+
+use tokio::task::{JoinHandle, yield_now};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
+
+use super::rights::CHECK;
+use super::statements::{
+    CHANGE, CHANGE_AND_PUT, CLAIM, CLAIMED, CLEAR, ENTER, FORGET, LOOK, NAMESPACE, NEXT_NAMESPACE,
+    PARTS, PUT, SETTINGS, TEXTS,
+};
+use super::tls::connect;
+use super::{Postgres, diagnosis};
+use crate::rules::{Before, Entry, Key, Keys, Write};
+use crate::store::engines::database::{
+    self, Failure, Only, State, Texts, Value, emptied, expected, key, window,
+};
+use crate::vocabulary::{EngineError, Finding};
+
+/// A connection that was found fit, and the store behind it.
+#[derive(Debug)]
+pub(in crate::store) struct Session {
+    client: Client,
+    driver: JoinHandle<()>,
+    namespace: String,
+    /// By their text before it was completed.
+    statements: BTreeMap<&'static str, Statement>,
+    /// The role that the URL trusts besides this one; empty if none.
+    owner: String,
+    /// Tells it from others that a pooler may put in its place.
+    number: String,
+    /// Of the server and the tables.
+    fingerprint: String,
+    /// Of the tables alone.
+    tables: String,
+}
+
+impl database::Session for Session {
+    type Driver = Postgres;
+
+    const VERSION: &'static str = "SELECT version::text FROM randflake.store";
+    const NAMESPACE: &'static str = NAMESPACE;
+    const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
+    const FORGET: &'static str = FORGET;
+    const CLAIM: &'static str = CLAIM;
+    const CLAIMED: &'static str = CLAIMED;
+
+    async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
+        let (client, driver) = connect(&postgres.config, postgres.files.as_ref()).await?;
+        Ok(Self {
+            client,
+            driver,
+            namespace: namespace.to_owned(),
+            statements: BTreeMap::new(),
+            owner: postgres.owner.clone().unwrap_or_default(),
+            number: getrandom::u64()
+                .map_err(EngineError::unavailable)?
+                .to_string(),
+            fingerprint: String::new(),
+            tables: String::new(),
+        })
+    }
+
+    async fn prepare(&mut self, _: &Postgres) -> Result<(), Failure> {
+        let answer = self.client.simple_query(SETTINGS).await?;
+        let is_in_recovery = answer.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        if is_in_recovery != Some("f") {
+            let why = "the server is a standby, which cannot grant anything";
+            return Err(EngineError::unavailable(why).into());
+        }
+        Ok(())
+    }
+
+    async fn distrust(&mut self) -> Result<Option<String>, Failure> {
+        let owner = self.owner.clone();
+        let row = self.ask(CHECK, &[Value::Text(&owner)]).await?;
+        Ok(row.map(|row| row.concat()))
+    }
+
+    async fn make(&mut self) -> Result<(), Failure> {
+        let schema = complete(include_str!("schema.sql"));
+        Ok(self.client.batch_execute(&schema).await?)
+    }
+
+    async fn enter(&mut self) -> Result<(), Failure> {
+        let values = [(&self.number as _, Type::TEXT)];
+        let row = self
+            .client
+            .query_typed_one(&complete(ENTER), &values)
+            .await?;
+        self.fingerprint = row.try_get(0)?;
+        self.tables = row.try_get(1)?;
+        Ok(())
+    }
+
+    async fn is_open(&mut self) -> bool {
+        // The runtime looks whether the server has closed the connection meanwhile; then its task does.
+        yield_now().await;
+        yield_now().await;
+        !self.client.is_closed()
+    }
+
+    async fn ask(
+        &mut self,
+        statement: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<Vec<String>>, Failure> {
+        let bound = |value: &Value<'_>| -> (Box<dyn ToSql + Sync + '_>, Type) {
+            match *value {
+                Value::Text(text) => (Box::new(text.to_owned()), Type::TEXT),
+                // Below 2^63.
+                Value::Number(number) => (Box::new(number.cast_signed()), Type::INT8),
+            }
+        };
+        let values: Vec<_> = values.iter().map(bound).collect();
+        let values: Vec<_> = values
+            .iter()
+            .map(|(value, kind)| (&**value, kind.clone()))
+            .collect();
+        let rows = self
+            .client
+            .query_typed(&complete(statement), &values)
+            .await?;
+        let texts = |row: &Row| {
+            let texts = (0..row.len()).map(|column| row.try_get::<_, Option<String>>(column));
+            texts.map(|text| Ok(text?.unwrap_or_default())).collect()
+        };
+        rows.first().map(texts).transpose()
+    }
+
+    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
+        let row = self.find(LOOK, keys, None).await?;
+        let mut state: Vec<String> = row.try_get(3)?;
+        let is_same = state[1] == self.number;
+        state[1] = u8::from(is_same).to_string();
+        if is_same && format!("{}/{}", state[2], state[3]) != self.fingerprint {
+            let why = "the schema randflake was replaced meanwhile";
+            return Err(Failure::of_the_connection(EngineError::unavailable(why)));
+        }
+        Ok((Some(state), texts(&row)?))
+    }
+
+    async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure> {
+        texts(&self.find(TEXTS, keys, most).await?)
+    }
+
+    async fn write(
+        &mut self,
+        write: &Write,
+        only: Option<Only<'_>>,
+    ) -> Result<Option<i64>, Failure> {
+        if write.fingerprint != self.fingerprint {
+            return Ok(None);
+        }
+        let tables = self.tables.clone();
+        let (from, to) = window(write);
+        let number = self.number.clone();
+        let head: [&(dyn ToSql + Sync); 4] = [&tables, &from, &to, &number];
+        let rows = if let Some(only) = only {
+            let (kind, number) = place(only.key);
+            let Only {
+                before,
+                after,
+                kept,
+                ..
+            } = only;
+            let change: [&(dyn ToSql + Sync); 5] = [&kind, &number, &before, &after, &kept];
+            let values = [&head[..], &change].concat();
+            if only.beside.is_empty() {
+                self.execute(CHANGE, &values).await?
+            } else {
+                let (_, kinds, numbers, texts) = columns(only.beside);
+                let put: [&(dyn ToSql + Sync); 3] = [&kinds, &numbers, &texts];
+                self.execute(CHANGE_AND_PUT, &[&values[..], &put].concat())
+                    .await?
+            }
+        } else {
+            let (entries, kinds, numbers, afters) = columns(&write.entries);
+            let befores: Vec<_> = entries.iter().map(|entry| expected(entry)).collect();
+            let is_blind = |entry: &&Entry| entry.before == Before::Anything;
+            let blind: Vec<_> = entries.iter().map(is_blind).collect();
+            let put: [&(dyn ToSql + Sync); 5] = [&kinds, &numbers, &befores, &afters, &blind];
+            self.execute(PUT, &[&head[..], &put].concat()).await?
+        };
+        let now = rows.first().map(|row| row.try_get(0)).transpose()?;
+        Ok(now.flatten())
+    }
+
+    async fn clear(&mut self, begin: &str) -> Result<(), Failure> {
+        let name = self.namespace.clone();
+        let values = [Value::Text(&name), Value::Text(begin)];
+        self.ask(CLEAR, &values).await.map(drop)
+    }
+
+    async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
+        diagnosis::findings(self).await
+    }
+}
+
+impl Session {
+    /// The one row of a statement that looks for some keys.
+    async fn find(
+        &mut self,
+        statement: &'static str,
+        keys: &[Keys],
+        most: Option<usize>,
+    ) -> Result<Row, Failure> {
+        let bounds = keys.iter().map(Keys::bounds);
+        let (firsts, lasts): (Vec<_>, Vec<_>) = bounds.map(|(a, b)| (place(a), place(b))).unzip();
+        let (kinds, firsts): (Vec<_>, Vec<_>) = firsts.into_iter().unzip();
+        let lasts: Vec<_> = lasts.into_iter().map(|(_, number)| number).collect();
+        let most = most.and_then(|most| i64::try_from(most).ok());
+        let mut rows = self
+            .execute(statement, &[&kinds, &firsts, &lasts, &most])
+            .await?;
+        Ok(rows.pop().ok_or_else(emptied)?)
+    }
+
+    /// Executes a statement on the namespace in one round trip; another one before its first use, so that the server
+    /// reads and plans it once.
+    async fn execute(
+        &mut self,
+        statement: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Error> {
+        let namespace: [&(dyn ToSql + Sync); 1] = [&self.namespace];
+        let values = [&namespace, values].concat();
+        if let Some(known) = self.statements.get(statement) {
+            return self.client.query(known, &values).await;
+        }
+        let new = self.client.prepare(&complete(statement)).await?;
+        let rows = self.client.query(&new, &values).await;
+        self.statements.insert(statement, new);
+        rows
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// With the parts that it names, all of which stand in this program.
+fn complete(statement: &'static str) -> String {
+    let put = |text: String, (name, part): &(&'static str, &'static str)| text.replace(name, part);
+    PARTS.iter().fold(statement.to_owned(), put)
+}
+
+/// Entries in one order, or two writes might wait for each other; their places, and what is put there.
+#[expect(
+    clippy::type_complexity,
+    reason = "columns of one list, each used once"
+)]
+fn columns(entries: &[Entry]) -> (Vec<&Entry>, Vec<i16>, Vec<i64>, Vec<Option<&str>>) {
+    let mut entries: Vec<_> = entries.iter().collect();
+    entries.sort_unstable_by_key(|entry| entry.key);
+    let places = entries.iter().map(|entry| place(entry.key));
+    let (kinds, numbers) = places.unzip();
+    let afters = entries.iter().map(|entry| entry.after.as_deref());
+    let afters = afters.collect();
+    (entries, kinds, numbers, afters)
+}
+
+/// Those of a row, whose first columns are arrays of kinds, numbers and texts.
+fn texts(row: &Row) -> Result<Texts, Failure> {
+    let kinds = row.try_get::<_, Vec<i16>>(0)?.into_iter();
+    let places = kinds.zip(row.try_get::<_, Vec<i64>>(1)?);
+    let texts = places.zip(row.try_get::<_, Vec<String>>(2)?);
+    let texts = texts.map(|((kind, number), text)| Ok((key(kind, number)?, text)));
+    texts.collect()
+}
+
+/// A key's kind and number, as the table has them.
+fn place(key: Key) -> (i16, i64) {
+    let (kind, number) = key.numbers();
+    // Below 2^63.
+    (kind.into(), number.cast_signed())
+}

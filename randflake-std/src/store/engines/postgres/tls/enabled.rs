@@ -1,0 +1,34 @@
+//! TLS by rustls.
+
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::store::encryption::Files;
+use crate::store::engines::database::Failure;
+use crate::vocabulary::EngineError;
+
+/// The files are read for each connection: certificates are replaced before they expire.
+pub(super) async fn connect_encrypted(
+    config: &Config,
+    files: &Files,
+) -> Result<(Client, JoinHandle<()>), Failure> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(files.trusted()?);
+    let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(EngineError::unavailable)?
+        .with_root_certificates(roots);
+    let tls = match files.read_client()? {
+        Some((certificates, key)) => tls
+            .with_client_auth_cert(certificates, key)
+            .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}")))?,
+        None => tls.with_no_client_auth(),
+    };
+    let (client, connection) = config.connect(MakeRustlsConnect::new(tls)).await?;
+    Ok((client, tokio::spawn(async move { _ = connection.await })))
+}

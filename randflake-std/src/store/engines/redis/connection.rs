@@ -1,0 +1,261 @@
+//! The connection to the server, made when it is needed.
+
+use core::fmt::{self, Debug, Formatter};
+use core::mem::ManuallyDrop;
+use core::time::Duration;
+use std::process;
+
+use redis::{
+    Client, ConnectionAddr, ConnectionLike as _, ErrorKind, RedisError, RedisResult,
+    ServerErrorKind,
+};
+
+use super::server::takes_sections;
+use super::url::settings;
+use super::{rights, tls};
+use crate::store::encryption::{self, Files};
+use crate::store::url::Server;
+use crate::vocabulary::{EngineError, StoreError};
+
+/// Unless an operation's TTL asks for less.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+/// A connection is made, and a reply read, in this part of the TTL, so that a renewal can be repeated.
+const TRIES_PER_TTL: u32 = 12;
+const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
+
+pub(super) struct Connection {
+    client: Client,
+    time_limit: Duration,
+    open: Option<Session>,
+}
+
+/// A connection that is open.
+pub(super) struct Session {
+    pub(super) redis: redis::Connection,
+    /// Whether the server takes several sections in one `INFO`.
+    pub(super) takes_sections: bool,
+    time_limit: Duration,
+    /// A forked child must not speak on its parent's connection.
+    process: u32,
+}
+
+impl Connection {
+    /// To the server of a URL, which is not connected to yet.
+    pub(super) fn new(server: &Server) -> Result<Self, StoreError> {
+        let settings = settings(server)?;
+        let client = match Files::asked_by(server)? {
+            Some(files) => tls::client(settings, &files)?,
+            None => Client::open(settings).map_err(StoreError::unavailable)?,
+        };
+        Ok(Self {
+            client,
+            time_limit: TIME_LIMIT,
+            open: None,
+        })
+    }
+
+    /// To another node of the cluster, as `HOST:PORT`, in the same way.
+    pub(super) fn elsewhere(&self, address: &str) -> Result<Self, EngineError> {
+        let settings = self.client.get_connection_info();
+        let mut to = settings.addr().clone();
+        let place = address.rsplit_once(':');
+        let place = place.and_then(|(name, number)| Some((name, number.parse().ok()?)));
+        let (
+            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. },
+            Some((name, number)),
+        ) = (&mut to, place)
+        else {
+            let why = format!(
+                "{}: node {address} of its cluster has no address",
+                self.place()
+            );
+            return Err(EngineError::unusable(why));
+        };
+        name.clone_into(host);
+        *port = number;
+        let client = Client::open(settings.clone().set_addr(to));
+        Ok(Self {
+            client: client.map_err(EngineError::unavailable)?,
+            time_limit: self.time_limit,
+            open: None,
+        })
+    }
+
+    /// Fits the time limits to a TTL.
+    pub(super) fn limit_for(&mut self, ttl: Duration) {
+        self.time_limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, TIME_LIMIT);
+    }
+
+    /// Whether the server has closed the connection that is open, which is then dropped. Nothing is sent.
+    pub(super) fn has_ended(&mut self) -> bool {
+        let own = |open: &&mut Session| open.process == process::id();
+        let has_ended = self
+            .open
+            .as_mut()
+            .filter(own)
+            .is_some_and(Session::has_ended);
+        if has_ended {
+            self.open = None;
+        }
+        has_ended
+    }
+
+    /// Runs commands that may be run twice.
+    pub(super) fn run<T>(
+        &mut self,
+        commands: impl Fn(&mut Session) -> RedisResult<T>,
+    ) -> Result<T, EngineError> {
+        self.run_noting(commands).map(|(answer, _)| answer)
+    }
+
+    /// Runs commands, and says whether they may have been run before. A connection that was open before may have been
+    /// closed meanwhile, so then they are tried again on a new one.
+    pub(super) fn run_noting<T>(
+        &mut self,
+        commands: impl Fn(&mut Session) -> RedisResult<T>,
+    ) -> Result<(T, bool), EngineError> {
+        let was_open = self.open.is_some();
+        let mut is_again = false;
+        let mut outcome = self.run_once(&commands);
+        if outcome
+            .as_ref()
+            .is_err_and(|error| was_open && error.is_connection_dropped())
+        {
+            is_again = true;
+            outcome = self.run_once(&commands);
+        }
+        let answer = outcome.map_err(|error| self.failure(error))?;
+        Ok((answer, is_again))
+    }
+
+    fn run_once<T>(&mut self, commands: impl Fn(&mut Session) -> RedisResult<T>) -> RedisResult<T> {
+        let mut open = match self.open.take() {
+            Some(open) if open.process == process::id() => open,
+            _ => self.connect()?,
+        };
+        open.limit(self.time_limit)?;
+        let outcome = commands(&mut open);
+        // After a failure, a late reply would be taken for the next one's; and after a failover another server
+        // may be behind the address.
+        if outcome
+            .as_ref()
+            .err()
+            .is_none_or(|error| error.code().is_some() && !is_unfit(error))
+        {
+            self.open = Some(open);
+        }
+        outcome
+    }
+
+    fn connect(&self) -> RedisResult<Session> {
+        let redis = self.client.get_connection_with_timeout(self.time_limit);
+        let mut open = Session {
+            redis: redis.map_err(|error| self.hint(error))?,
+            takes_sections: false,
+            time_limit: Duration::MAX,
+            process: process::id(),
+        };
+        open.limit(self.time_limit)?;
+        // The first words of a connection without a password, so that encryption fails here.
+        let told = redis::cmd("INFO").arg("server").query(&mut open.redis);
+        let told: String = told.map_err(|error| self.hint(error))?;
+        open.takes_sections = takes_sections(&told);
+        Ok(open)
+    }
+
+    /// Where one side encrypts and the other does not, neither is told so.
+    fn hint(&self, error: RedisError) -> RedisError {
+        let sentence = match self.client.get_connection_info().addr() {
+            ConnectionAddr::Tcp(..)
+                if error.is_connection_dropped() && !error.is_connection_refusal() =>
+            {
+                "the server ends the connection at once: if it takes encrypted ones only, take rediss://"
+            }
+            ConnectionAddr::TcpTls { .. } if error.is_timeout() => {
+                "no answer in time: the server may be busy, or take no encrypted connections there"
+            }
+            _ => return error,
+        };
+        RedisError::from((ErrorKind::Io, sentence, error.to_string()))
+    }
+
+    /// The error as the rules see it.
+    fn failure(&self, error: RedisError) -> EngineError {
+        if let Some(why) = encryption::refusal(&error) {
+            return EngineError::unusable(format!("{}: {why}", self.place())).because(error);
+        }
+        if let Some((other, _)) = error.redirect_node()
+            && error.kind() == ErrorKind::Server(ServerErrorKind::Moved)
+        {
+            let sentence = format!(
+                "{} is of a cluster, in which {other} has this namespace: name that one in the URL",
+                self.place()
+            );
+            return EngineError::unusable(sentence).because(error);
+        }
+        if let Some(refused) = rights::refused(&error) {
+            return refused.because(error);
+        }
+        if is_lasting(&error) {
+            return EngineError::unusable(format!("{} refuses: {error}", self.place()))
+                .because(error);
+        }
+        EngineError::unavailable(error).at(&self.place())
+    }
+
+    pub(super) fn place(&self) -> String {
+        // Not the client: it knows the password.
+        let info = self.client.get_connection_info();
+        format!("the Redis server at {}", info.addr())
+    }
+}
+
+impl Session {
+    /// Reads for a moment: there is nothing to read but the connection's end. A message that nobody asked for is read as one
+    /// to subscribers, as a reply that comes late would count as the next one's.
+    fn has_ended(&mut self) -> bool {
+        const MOMENT: Duration = Duration::from_millis(1);
+        if self.limit(MOMENT).is_err() {
+            return true;
+        }
+        // Not dropped: that would send commands to end subscriptions. It owns nothing.
+        let mut messages = ManuallyDrop::new(self.redis.as_pubsub());
+        let _nothing_came = messages.get_message();
+        !self.redis.is_open()
+    }
+
+    fn limit(&mut self, time_limit: Duration) -> RedisResult<()> {
+        if self.time_limit != time_limit {
+            self.redis.set_read_timeout(Some(time_limit))?;
+            self.redis.set_write_timeout(Some(time_limit))?;
+            self.time_limit = time_limit;
+        }
+        Ok(())
+    }
+}
+
+/// The server has answered that another one is to be asked.
+fn is_unfit(error: &RedisError) -> bool {
+    use ServerErrorKind as Kind;
+    matches!(
+        error.kind(),
+        ErrorKind::Server(Kind::ReadOnly | Kind::Moved | Kind::MasterDown | Kind::ClusterDown)
+    )
+}
+
+/// Whether trying again cannot help.
+fn is_lasting(error: &RedisError) -> bool {
+    use ServerErrorKind as Kind;
+    matches!(
+        error.kind(),
+        ErrorKind::AuthenticationFailed
+            | ErrorKind::InvalidClientConfig
+            | ErrorKind::Server(Kind::NoPerm | Kind::CrossSlot)
+    ) || matches!(error.code(), Some("NOAUTH" | "WRONGPASS" | "WRONGTYPE"))
+}
+
+impl Debug for Connection {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.place())
+    }
+}

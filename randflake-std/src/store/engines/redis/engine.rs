@@ -1,0 +1,318 @@
+//! What a store asks of a Redis server.
+
+use core::fmt::{self, Debug, Formatter};
+use core::iter;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use randflake_core::Clock;
+use redis::{RedisResult, Script, Value, from_redis_value};
+
+use super::connection::Connection;
+use super::in_time::InTime;
+use super::server::{REPLACING, SECTIONS, Server, field};
+use super::{claim, diagnosis, rights};
+use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Write, read_clock};
+use crate::store::url as store_url;
+use crate::store::{Engine, NAMES_LISTED, Reading};
+use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
+
+/// What the server is asked for together: a hash's fields, its clock, and `INFO` in one part or in several.
+type Answer = Vec<RedisResult<Value>>;
+
+/// Beside the texts of a namespace: the master that the server took over from, which it forgets after a while.
+const PROMOTED: &str = "promoted";
+/// Fields of one reply of a list.
+const LISTED_AT_ONCE: u32 = 1_000;
+
+/// One namespace on a server.
+pub struct Redis {
+    pub(super) connection: Connection,
+    pub(super) script: Script,
+    /// The namespace's hash. What stands in braces places it on a node of a cluster.
+    pub(super) hash: String,
+    /// In the place of the server's.
+    clock: Option<Arc<dyn Clock + Send + Sync>>,
+}
+
+impl Redis {
+    /// Nothing is asked yet.
+    pub(in crate::store) fn over(
+        server: &store_url::Server,
+        namespace: &Namespace,
+        clock: Option<Arc<dyn Clock + Send + Sync>>,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: Connection::new(server)?,
+            script: Script::new(include_str!("write.lua")),
+            hash: hash_of(namespace.name()),
+            clock,
+        })
+    }
+
+    /// The names of all namespaces.
+    fn names(&mut self) -> Result<Vec<String>, EngineError> {
+        let mut names = Vec::new();
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg(hash_of("*"));
+            scan.arg("COUNT").arg(LISTED_AT_ONCE);
+            let (next, hashes): (u64, Vec<String>) =
+                self.connection.run(|open| scan.query(&mut open.redis))?;
+            let name = |hash: &String| {
+                let name = hash.strip_prefix("randflake:{")?.strip_suffix('}')?;
+                Some(name.to_owned())
+            };
+            names.extend(hashes.iter().filter_map(name));
+            cursor = next;
+            if cursor == 0 || names.len() >= NAMES_LISTED {
+                names.truncate(NAMES_LISTED);
+                return Ok(names);
+            }
+        }
+    }
+
+    /// The server's clock, or the one in its place.
+    fn now(&self, (seconds, micros): (u64, u32)) -> Result<Duration, EngineError> {
+        match &self.clock {
+            Some(clock) => read_clock(&**clock),
+            None => Ok(Duration::new(seconds, micros.saturating_mul(1_000))),
+        }
+    }
+}
+
+impl Engine for Redis {
+    fn place(&self) -> String {
+        self.connection.place()
+    }
+
+    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+        let keys: Vec<Key> = keys.iter().flat_map(Keys::each).collect();
+        let fields = keys.iter().map(|key| name(*key));
+        let fields: Vec<_> = iter::once(PROMOTED.to_owned()).chain(fields).collect();
+        let (texts, server, policy, time) = self.connection.run(|open| {
+            let mut asked = redis::pipe();
+            asked.cmd("HMGET").arg(&self.hash).arg(&fields);
+            asked.cmd("TIME");
+            // After the texts: what is put back meanwhile is noticed.
+            let together = if open.takes_sections {
+                SECTIONS.len()
+            } else {
+                1
+            };
+            for sections in SECTIONS.chunks(together) {
+                asked.cmd("INFO").arg(sections);
+            }
+            asked.ignore_errors();
+            let answer: Answer = asked.query(&mut InTime(&mut open.redis))?;
+            let mut answer = answer.into_iter();
+            let mut next = || answer.next().unwrap_or(Ok(Value::Nil));
+            let texts: Vec<Option<String>> = from_redis_value(next()?)?;
+            let time: (u64, u32) = from_redis_value(next()?)?;
+            let info: Vec<String> = answer
+                .map(|part| Ok(from_redis_value(part?)?))
+                .collect::<RedisResult<_>>()?;
+            let info = info.join("\n");
+            let mut texts = texts.into_iter();
+            let server = Server::told(&info, texts.next().flatten())?;
+            let policy = field(&info, "maxmemory_policy").to_owned();
+            Ok((texts.collect::<Vec<_>>(), server, policy, time))
+        })?;
+        let there = keys.into_iter().zip(texts);
+        let there = there.filter_map(|(key, text)| Some((key, text?)));
+        Ok(Reading {
+            now: self.now(time)?,
+            continuity: Continuity {
+                fingerprint: server.fingerprint(),
+                fault: fault(&policy),
+                ..Continuity::default()
+            },
+            texts: there.collect(),
+        })
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let known = Server::of(&write.fingerprint);
+        let micros = |time: Duration| time.as_micros().to_string();
+        let window = write
+            .window
+            .map(|(least, most)| (micros(least), micros(most)));
+        let (least, most) = window.unwrap_or_default();
+        // A lease that goes on unread is nobody else's before its end, whatever else was put back.
+        let replacing = write.window.map_or(REPLACING, |_| "");
+        let is_lease = |entry: &Entry| matches!(entry.key, Key::Node(_)) && entry.after.is_some();
+        let proof = write.entries.iter().position(is_lease);
+        let mut script = self.script.key(&self.hash);
+        script
+            .arg(&known.run_id)
+            .arg(&known.promoted)
+            .arg(replacing)
+            .arg(known.replaced);
+        script.arg(least).arg(most);
+        script.arg(proof.map_or(0, |at| at + 1));
+        for Entry { key, before, after } in &write.entries {
+            let before = match before {
+                Before::Anything => "*",
+                Before::Nothing => "",
+                Before::Text(text) => text,
+            };
+            script.arg(name(*key)).arg(before);
+            script.arg(after.as_deref().unwrap_or_default());
+        }
+        let is_noted = |entry: &Entry| {
+            matches!(entry.key, Key::Namespace | Key::Counter) && entry.after.is_some()
+        };
+        if !known.promoted.is_empty() && write.entries.iter().any(is_noted) {
+            script.arg(PROMOTED).arg("*").arg(&known.promoted);
+        }
+        let (answer, is_again) = self.connection.run_noting(|open| {
+            match script.invoke::<(bool, (u64, u32))>(&mut open.redis) {
+                Ok((is_done, time)) => Ok(is_done.then_some(time)),
+                Err(error) if rights::is_unnamed(&error) => {
+                    rights::check(&mut open.redis, &self.script, &self.hash)?;
+                    Err(error)
+                }
+                Err(error) => Err(error),
+            }
+        })?;
+        match answer {
+            Some(time) => Ok(Committed::Done {
+                now: self.now(time)?,
+            }),
+            None if is_again => Err(EngineError::unavailable(
+                "the connection broke during a write: whether it was made is not known",
+            )),
+            None => Ok(Committed::Stale),
+        }
+    }
+
+    fn list(&mut self, first: u32, _: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let mut nodes = BTreeMap::new();
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("HSCAN");
+            scan.arg(&self.hash).arg(cursor);
+            scan.arg("COUNT").arg(LISTED_AT_ONCE);
+            let (next, fields): (u64, Vec<(String, String)>) =
+                self.connection.run(|open| scan.query(&mut open.redis))?;
+            let node = |(name, text): (String, String)| Some((name.parse().ok()?, text));
+            nodes.extend(
+                fields
+                    .into_iter()
+                    .filter_map(node)
+                    .filter(|(node_id, _)| *node_id >= first),
+            );
+            cursor = next;
+            if cursor == 0 {
+                return Ok(nodes.into_iter().collect());
+            }
+        }
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let names = match only {
+            Some(name) => vec![name.to_owned()],
+            None => self.names()?,
+        };
+        let mut texts = BTreeMap::new();
+        for part in names.chunks(LISTED_AT_ONCE as usize) {
+            let mut asked = redis::pipe();
+            for namespace in part {
+                asked
+                    .cmd("HMGET")
+                    .arg(hash_of(namespace))
+                    .arg(name(Key::Namespace));
+            }
+            let found: Vec<[Option<String>; 1]> =
+                self.connection.run(|open| asked.query(&mut open.redis))?;
+            let found = part.iter().cloned().zip(found);
+            texts.extend(found.filter_map(|(name, [text])| Some((name, text?))));
+        }
+        Ok(Some(texts))
+    }
+
+    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+        claim::claim(&mut self.connection, check, text)
+    }
+
+    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+        let mut delete = redis::cmd("HDEL");
+        delete.arg(&self.hash);
+        delete.arg(keys.each().map(name).collect::<Vec<_>>());
+        self.connection
+            .run(|open| delete.query::<()>(&mut open.redis))
+    }
+
+    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        let script = Script::new(include_str!("clear.lua"));
+        let mut call = script.key(&self.hash);
+        call.arg(namespace);
+        for kept in [name(Key::Namespace), name(Key::Counter), PROMOTED.into()] {
+            call.arg(kept);
+        }
+        self.connection
+            .run(|open| call.invoke::<()>(&mut open.redis))
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        diagnosis::findings(&mut self.connection)
+    }
+
+    fn has_disconnected(&mut self) -> bool {
+        self.connection.has_ended()
+    }
+
+    fn has_own_clock(&self) -> bool {
+        self.clock.is_none()
+    }
+
+    fn renews_unread(&self) -> bool {
+        true
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        self.connection.limit_for(ttl);
+    }
+}
+
+/// The key of a namespace.
+fn hash_of(name: &str) -> String {
+    format!("randflake:{{{name}}}")
+}
+
+/// A field's.
+fn name(key: Key) -> String {
+    match key {
+        Key::Namespace => "namespace".to_owned(),
+        Key::Counter => "counter".to_owned(),
+        Key::Node(node_id) => node_id.to_string(),
+        Key::Page(page) => format!("page:{page}"),
+        Key::Hint(place) => format!("hint:{place}"),
+        Key::Past(node_id, place) => format!("past:{node_id}:{place}"),
+        Key::Device(device) => format!("device:{device:016x}"),
+    }
+}
+
+/// A namespace has no time to live, so the other policies leave it alone.
+fn fault(policy: &str) -> Option<String> {
+    policy.starts_with("allkeys").then(|| {
+        format!(
+            "the Redis server's maxmemory-policy is {policy}, by which it forgets leases when its memory is full: \
+             set noeviction, or a policy that begins with volatile-"
+        )
+    })
+}
+
+impl Debug for Redis {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redis")
+            .field("server", &self.connection)
+            .field("hash", &self.hash)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,195 @@
+//! Whether the database is what it was, or has lost leases that were granted.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Row, params};
+
+use crate::private_file::{self, Identity};
+use crate::rules::Continuity;
+use crate::vocabulary::EngineError;
+
+/// What is known of a database outside of it, so that its loss or return to an earlier state is
+/// noticed. It is written after each commit, so it is never ahead of an unharmed database.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mark {
+    /// The random number that the database was created with.
+    store: u64,
+    /// How many transactions have changed it; 0 if there is none yet.
+    writes: u64,
+    /// When the last lease granted so far ends, in Unix time.
+    until_ms: u64,
+}
+
+impl Mark {
+    pub(super) fn to_text(self) -> String {
+        format!("{} {} {}", self.store, self.writes, self.until_ms)
+    }
+
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        let mut numbers = text.split(' ').map(|number| number.parse().ok());
+        let mut number = || numbers.next().flatten();
+        Some(Self {
+            store: number()?,
+            writes: number()?,
+            until_ms: number()?,
+        })
+    }
+
+    /// Of a later write: the leases of this one still count.
+    pub(super) fn followed_by(self, mark: Self) -> Self {
+        let until_ms = self.until_ms.max(mark.until_ms);
+        Self { until_ms, ..mark }
+    }
+
+    /// Whether a database is not the one that was marked, or has gone back.
+    fn contradicts(self, stored: &Stored) -> bool {
+        self.writes > 0 && (self.store != stored.id || self.writes > stored.writes)
+    }
+}
+
+/// Where a database was found, and what else is known of it.
+#[derive(Debug)]
+pub(super) struct Evidence<'a> {
+    pub(super) path: &'a Path,
+    pub(super) identity: Identity,
+    /// From the lock file, and from this process's last operation.
+    pub(super) marks: [Mark; 2],
+}
+
+/// What the database knows of itself: its only row.
+#[derive(Debug)]
+pub(super) struct Stored {
+    id: u64,
+    writes: u64,
+    identity: Identity,
+    path: String,
+    known_end_ms: u64,
+    breaks: u64,
+}
+
+impl Stored {
+    /// Of a new database.
+    pub(super) fn new(evidence: &Evidence<'_>) -> Result<Self, EngineError> {
+        Ok(Self {
+            id: getrandom::u64().map_err(EngineError::unavailable)?,
+            writes: 0,
+            identity: evidence.identity,
+            path: evidence.path.to_string_lossy().into_owned(),
+            known_end_ms: 0,
+            breaks: 0,
+        })
+    }
+
+    pub(super) fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        let sql = "SELECT id, writes, inode, born_ns, path, known_end_ms, breaks FROM store";
+        connection.query_row(sql, [], |row| {
+            let inode: Option<i64> = row.get(2)?;
+            Ok(Self {
+                id: row.get::<_, i64>(0)?.cast_unsigned(),
+                writes: number(row, 1)?,
+                identity: Identity {
+                    inode: inode.map(i64::cast_unsigned),
+                    born_ns: row.get(3)?,
+                },
+                path: row.get(4)?,
+                known_end_ms: number(row, 5)?,
+                breaks: number(row, 6)?,
+            })
+        })
+    }
+
+    /// Counts a transaction that changes something, and gives the mark to remember it by; a lease that it grants ends at
+    /// `until_ms`.
+    pub(super) fn write(
+        &mut self,
+        connection: &Connection,
+        until_ms: u64,
+    ) -> rusqlite::Result<Mark> {
+        self.writes = self.writes.saturating_add(1);
+        let values = params![
+            self.id.cast_signed(),
+            self.writes.cast_signed(),
+            self.identity.inode.map(u64::cast_signed),
+            self.identity.born_ns,
+            self.path,
+            self.known_end_ms.cast_signed(),
+            self.breaks.cast_signed(),
+        ];
+        connection.execute(
+            "REPLACE INTO store VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            values,
+        )?;
+        Ok(Mark {
+            store: self.id,
+            writes: self.writes,
+            until_ms,
+        })
+    }
+
+    /// Compares the database with the evidence, and counts a break if it may have forgotten something. If it is a
+    /// copy, it is refused. Says whether that is to be written.
+    pub(super) fn check(&mut self, evidence: &Evidence<'_>) -> Result<bool, EngineError> {
+        let Evidence {
+            path,
+            identity,
+            marks,
+        } = evidence;
+        let name = path.to_string_lossy();
+        let is_renamed = self.path != name;
+        if is_renamed && self.is_copied_to(path) {
+            let why = format!(
+                "this is a copy of the lease store {}, and both would grant the same node ids; use that \
+                 one, or remove it before this one is used in its place",
+                self.path
+            );
+            return Err(EngineError::unusable(why));
+        }
+        let is_broken =
+            self.identity != *identity || marks.iter().any(|mark| mark.contradicts(self));
+        if is_broken {
+            self.breaks = self.breaks.saturating_add(1);
+            // The marks know of leases that a clock ahead of ours has granted.
+            let known = marks.iter().map(|mark| mark.until_ms.min(i64::MAX as u64));
+            self.known_end_ms = known.fold(self.known_end_ms, u64::max);
+        }
+        self.identity = *identity;
+        self.path = name.into_owned();
+        Ok(is_broken || is_renamed)
+    }
+
+    /// Whether what is at a path is a copy: the file that was recorded is still there, and is another one.
+    fn is_copied_to(&self, path: &Path) -> bool {
+        let Ok(Some(original)) = private_file::look(Path::new(&self.path)) else {
+            return false;
+        };
+        let is_here = path
+            .symlink_metadata()
+            .is_ok_and(|here| private_file::is_same(&here, &original.metadata));
+        self.identity.inode.is_some() && original.identity == self.identity && !is_here
+    }
+
+    /// What namespaces and counters are told of the database.
+    pub(super) fn continuity(&self) -> Continuity {
+        Continuity {
+            fingerprint: format!("{:016x}/{}", self.id, self.breaks),
+            is_absence_certain: self.breaks == 0,
+            known_end_unix_ms: self.known_end_ms,
+            fault: None,
+        }
+    }
+
+    /// What the continuity is known by, for people.
+    pub(super) fn fingerprint(&self) -> String {
+        let Identity { inode, born_ns } = self.identity;
+        let inode = inode.map_or_else(|| "unknown".to_owned(), |inode| inode.to_string());
+        let born = born_ns.map_or_else(|| "unknown".to_owned(), |ns| format!("{ns} ns"));
+        let (id, writes) = (self.id, self.writes);
+        format!("store {id:016x}, inode {inode}, born {born}, {writes} writes")
+    }
+}
+
+/// A number that is never negative, unless somebody has edited the table.
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+}

@@ -1,0 +1,88 @@
+//! The database file and those beside it.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use crate::private_file::{self, Identity, Refusal};
+use crate::store::locked::resolve;
+use crate::vocabulary::EngineError;
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// What SQLite reads into a database when it opens it.
+const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Where the database and its lock file are, by names that all processes share.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) database: PathBuf,
+    pub(super) lock: PathBuf,
+}
+
+impl Place {
+    /// Resolves links and relative paths.
+    pub(super) fn resolve(path: &Path) -> Result<Self, EngineError> {
+        let place = private_file::follow(path)?;
+        if place.symlink_metadata().is_err() && place != path {
+            return Err(EngineError::of_file(path, "this link leads nowhere"));
+        }
+        let database = resolve(&place)?;
+        private_file::look(&database)?;
+        let lock = beside(&database, ".lock");
+        if !lock.exists() && is_another_program_s(&database) {
+            return Err(EngineError::of_file(
+                &database,
+                "this is not an SQLite database",
+            ));
+        }
+        Ok(Self { database, lock })
+    }
+
+    /// Sees to it that there is a file for SQLite to open, and says which.
+    pub(super) fn prepare(&self) -> Result<Identity, EngineError> {
+        let logs = LOGS.map(|suffix| beside(&self.database, suffix));
+        for log in &logs {
+            private_file::look(log)?;
+        }
+        match private_file::look(&self.database)? {
+            Some(found) if found.metadata.len() > 0 => Ok(found.identity),
+            _ => {
+                // SQLite would read into the new database what was not yet moved into a deleted one.
+                for log in &logs {
+                    remove_if_there(log)?;
+                }
+                private_file::open(&self.database)?;
+                self.identity()
+            }
+        }
+    }
+
+    /// What the file that is there now is known by.
+    pub(super) fn identity(&self) -> Result<Identity, EngineError> {
+        let path = &self.database;
+        let found = private_file::look(path)?;
+        let found = found.ok_or_else(|| Refusal::io(path, ErrorKind::NotFound.into()))?;
+        Ok(found.identity)
+    }
+}
+
+/// It gets no lock file beside it.
+fn is_another_program_s(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).map(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head));
+    matches!(read, Ok(Ok(_))) && !head.is_empty() && head != MAGIC
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn remove_if_there(path: &Path) -> Result<(), Refusal> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Refusal::io(path, error)),
+        _ => Ok(()),
+    }
+}

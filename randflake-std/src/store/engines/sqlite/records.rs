@@ -1,0 +1,149 @@
+//! The texts of one namespace, in a transaction.
+
+use std::collections::BTreeMap;
+
+use rusqlite::params;
+
+use super::session::Session;
+use crate::rules::{CLAIM_KIND, Entry, Key, Keys};
+use crate::store::NAMES_LISTED;
+
+/// What was read in this transaction, and is still so.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The last of those that were read together, by the first.
+    keys: BTreeMap<Key, Key>,
+    texts: BTreeMap<Key, String>,
+}
+
+impl Known {
+    /// If it says no where ranges overlap, the key is read once more.
+    fn has(&self, key: Key) -> bool {
+        let before = self.keys.range(..=key).next_back();
+        before.is_some_and(|(_, last)| key <= *last)
+    }
+}
+
+impl Session {
+    /// Those that are there.
+    pub(super) fn read(
+        &mut self,
+        namespace: &str,
+        keys: &[Keys],
+    ) -> rusqlite::Result<BTreeMap<Key, String>> {
+        let sql = "SELECT number, value FROM record
+                   WHERE namespace = ?1 AND kind = ?2 AND number BETWEEN ?3 AND ?4";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut texts = BTreeMap::new();
+        for (first, last) in keys.iter().map(Keys::bounds) {
+            let ((kind, first_number), (_, last_number)) = (numbers(first), numbers(last));
+            let mut rows = statement.query(params![namespace, kind, first_number, last_number])?;
+            while let Some(row) = rows.next()? {
+                let key = Key::of_numbers(kind, row.get::<_, i64>(0)?.cast_unsigned());
+                texts.extend(key.zip(row.get(1)?));
+            }
+            self.known.keys.insert(first, last);
+        }
+        self.known.texts.extend(texts.clone());
+        Ok(texts)
+    }
+
+    /// Those of node ids from one on.
+    pub(super) fn list(
+        &self,
+        namespace: &str,
+        first: u32,
+        most: usize,
+    ) -> rusqlite::Result<Vec<(u32, String)>> {
+        let sql = "SELECT number, value FROM record
+                   WHERE namespace = ?1 AND kind = ?2 AND number >= ?3 ORDER BY number LIMIT ?4";
+        let mut statement = self.connection.prepare(sql)?;
+        let (kind, first) = numbers(Key::Node(first));
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let from = params![namespace, kind, first, most];
+        let rows = statement.query_map(from, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    }
+
+    /// The texts of namespaces, or of one, by name.
+    pub(super) fn namespaces(
+        &self,
+        only: Option<&str>,
+    ) -> rusqlite::Result<BTreeMap<String, String>> {
+        let sql = "SELECT namespace, value FROM record
+                   WHERE kind = ?1 AND number = ?2 AND (?3 IS NULL OR namespace = ?3)
+                   ORDER BY namespace LIMIT ?4";
+        let mut statement = self.connection.prepare(sql)?;
+        let (kind, number) = numbers(Key::Namespace);
+        let most = i64::try_from(NAMES_LISTED).unwrap_or(i64::MAX);
+        let names = statement.query_map(params![kind, number, only, most], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        names.collect()
+    }
+
+    /// Puts the claim of a check value unless there is one; returns the one that is there then.
+    pub(super) fn claim(&self, check: u32, text: &str) -> rusqlite::Result<String> {
+        let sql = "INSERT OR IGNORE INTO record VALUES ('', ?1, ?2, ?3)";
+        self.connection
+            .execute(sql, params![CLAIM_KIND, check, text])?;
+        let sql = "SELECT value FROM record WHERE namespace = '' AND kind = ?1 AND number = ?2";
+        let place = params![CLAIM_KIND, check];
+        self.connection.query_row(sql, place, |row| row.get(0))
+    }
+
+    /// Removes what is there under some keys.
+    pub(super) fn forget(&self, name: &str, keys: &Keys) -> rusqlite::Result<()> {
+        let sql =
+            "DELETE FROM record WHERE namespace = ?1 AND kind = ?2 AND number BETWEEN ?3 AND ?4";
+        let (first, last) = keys.bounds();
+        let ((kind, first), (_, last)) = (numbers(first), numbers(last));
+        self.connection
+            .execute(sql, params![name, kind, first, last])?;
+        Ok(())
+    }
+
+    /// Removes node ids, pages, hints and the history, if the namespace's text is this one.
+    pub(super) fn clear(&self, name: &str, text: &str) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM record WHERE namespace = ?1 AND kind >= ?2 AND EXISTS (
+                       SELECT * FROM record WHERE namespace = ?1 AND kind = ?3 AND value = ?4
+                   )";
+        let ((first, _), (kind, _)) = (numbers(Key::Node(0)), numbers(Key::Namespace));
+        self.connection
+            .execute(sql, params![name, first, kind, text])?;
+        Ok(())
+    }
+
+    /// Writes if all is there that must be; says whether it is.
+    pub(super) fn put(&mut self, namespace: &str, entries: &[Entry]) -> rusqlite::Result<bool> {
+        let keys = entries.iter().map(|entry| entry.key);
+        let unknown: Vec<_> = keys.filter(|key| !self.known.has(*key)).collect();
+        if !unknown.is_empty() {
+            self.read(
+                namespace,
+                &unknown.into_iter().map(Keys::One).collect::<Vec<_>>(),
+            )?;
+        }
+        let there = |key| self.known.texts.get(&key).map(String::as_str);
+        if !entries
+            .iter()
+            .all(|entry| entry.before.allows(there(entry.key)))
+        {
+            return Ok(false);
+        }
+        let sql = "REPLACE INTO record VALUES (?1, ?2, ?3, ?4)";
+        let mut statement = self.connection.prepare(sql)?;
+        for entry in entries.iter().filter(|entry| entry.after.is_some()) {
+            let (kind, number) = numbers(entry.key);
+            statement.execute(params![namespace, kind, number, entry.after])?;
+        }
+        Ok(true)
+    }
+}
+
+/// A key's kind and number, as the table has them.
+fn numbers(key: Key) -> (u8, i64) {
+    let (kind, number) = key.numbers();
+    // Below 2^63.
+    (kind, number.cast_signed())
+}

@@ -1,0 +1,63 @@
+//! The tables, and which of them a file has.
+
+use rusqlite::Connection;
+
+use crate::rules::newer;
+use crate::vocabulary::EngineError;
+
+/// In the database's header, where `file` and other tools look: "rflk".
+const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rflk");
+pub(super) const VERSION: i32 = 1;
+
+/// - `store` has one row: what is known of the database itself. `breaks` counts how often it may have forgotten
+///   something, `known_end_ms` is the latest end of a lease that was known outside of it when it did.
+/// - `record` has all else: the texts of each namespace by their keys. A kind is 0 for the namespace's record, 1 for its
+///   counter, 2 for a node id, 3 for the note of a page, 4 for a hint to a free node id, and 5 for an earlier lease. Kind 6, of
+///   no namespace, is the claim of a secret by its check value.
+const TABLES: &str = "
+    CREATE TABLE store (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        id INTEGER NOT NULL,
+        writes INTEGER NOT NULL,
+        inode INTEGER,
+        born_ns INTEGER,
+        path TEXT NOT NULL,
+        known_end_ms INTEGER NOT NULL,
+        breaks INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE record (
+        namespace TEXT NOT NULL,
+        kind INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        value TEXT NOT NULL,
+        PRIMARY KEY (namespace, kind, number)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// Whether the file has our tables already. It is not changed.
+pub(super) fn are_there(connection: &Connection) -> Result<bool, EngineError> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+    let application_id: i32 = pragma("application_id")?;
+    let version: i32 = pragma("user_version")?;
+    match (application_id, version) {
+        (APPLICATION_ID, VERSION) => Ok(true),
+        (APPLICATION_ID | 0, 0) if has_no_tables(connection)? => Ok(false),
+        (APPLICATION_ID, _) if version > VERSION => Err(EngineError::unusable(newer(
+            i64::from(version).unsigned_abs(),
+        ))),
+        _ => Err(EngineError::unusable("this is another program's database")),
+    }
+}
+
+fn has_no_tables(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT NOT EXISTS (SELECT * FROM sqlite_schema)";
+    connection.query_row(sql, [], |row| row.get(0))
+}
+
+/// Creates the tables, in a transaction.
+pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(TABLES)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! One operation's time with the database, under the lock.
+
+use core::time::Duration;
+use std::path::Path;
+use std::time::Instant;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::continuity::{Evidence, Mark, Stored};
+use super::place::Place;
+use super::records::Known;
+use super::schema;
+use crate::date::span;
+use crate::store::locked::{Kind, LockedFile};
+use crate::vocabulary::EngineError;
+
+/// How long to wait for others at most, for the lock and then for other programs that work on the database, such as the
+/// `sqlite3` tool: longer than a thousand operations one after the other, well below a renewal's pause.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The file beside the database: a lock around each operation, and a [`Mark`] outside of the database.
+const LOCK: Kind = Kind {
+    magic: *b"randflake lock\x1a\n",
+    name: "the lock file of a lease store",
+};
+
+/// What a transaction writes over is saved in a file that stays where it is, so that its five waits for the
+/// disk are for blocks that are there: of that file twice and of its directory, of the database, and of the
+/// file again. A write-ahead log has to be moved into the database and deleted at the end of each operation,
+/// because what is left in it would be read into a backup that is restored in place: as many waits, in which
+/// the file system has to write its own journal.
+const JOURNAL: &str = "persist";
+/// `FULL`.
+const SYNCHRONOUS: i64 = 2;
+
+/// The lock, and a transaction that has begun. Whoever drops it without a commit has changed nothing.
+#[derive(Debug)]
+pub(super) struct Session {
+    // Closed before the lock is given back.
+    pub(super) connection: Connection,
+    lock: Lock,
+    pub(super) stored: Stored,
+    pub(super) known: Known,
+}
+
+impl Session {
+    /// Opens the database, creates what is missing, and checks what is there. What it finds is kept even if the
+    /// operation that follows is refused.
+    pub(super) fn begin(
+        place: &Place,
+        seen: &mut Mark,
+        patience: Duration,
+    ) -> Result<Self, EngineError> {
+        let path = &*place.database;
+        let begun = Instant::now();
+        let mut lock = Lock::wait(&place.lock, patience)?;
+        let before = place.prepare()?;
+        let connection = connect(path, patience.saturating_sub(begun.elapsed()))?;
+        // Only now: a container makes a file of its image its own when it is opened to be written.
+        let identity = place.identity()?;
+        if identity.inode != before.inode {
+            return Err(EngineError::unavailable(
+                "the database was replaced meanwhile",
+            ));
+        }
+        let evidence = Evidence {
+            path,
+            identity,
+            marks: [lock.mark, *seen],
+        };
+        begin_transaction(&connection)?;
+        let is_new = !schema::are_there(&connection)?;
+        set_durable(&connection)?;
+        let mut stored = if is_new {
+            schema::create(&connection)?;
+            Stored::new(&evidence)?
+        } else {
+            Stored::read(&connection)?
+        };
+        if stored.check(&evidence)? || is_new {
+            let mark = stored.write(&connection, 0)?;
+            connection.execute_batch("COMMIT")?;
+            lock.remember(mark, seen)?;
+            begin_transaction(&connection)?;
+        }
+        Ok(Self {
+            connection,
+            lock,
+            stored,
+            known: Known::default(),
+        })
+    }
+
+    /// Makes the transaction's changes last, and notes them outside of the database; a lease among them ends at
+    /// `until_ms`.
+    pub(super) fn commit(mut self, until_ms: u64, seen: &mut Mark) -> Result<(), EngineError> {
+        let mark = self.stored.write(&self.connection, until_ms)?;
+        self.connection.execute_batch("COMMIT")?;
+        self.lock.remember(mark, seen)?;
+        Ok(())
+    }
+}
+
+/// The lock file, held until dropped. Nobody else, thread or process, works on the database meanwhile.
+#[derive(Debug)]
+struct Lock {
+    file: LockedFile,
+    /// What it says.
+    mark: Mark,
+}
+
+impl Lock {
+    fn wait(path: &Path, patience: Duration) -> Result<Self, EngineError> {
+        let Some(file) = LockedFile::wait(path, &LOCK, patience)? else {
+            let why = format!(
+                "other processes have held the lock for {}: if one of them is stopped or hangs, resume or end it \
+                 (`fuser` names those that have the file open); else the disk is too slow for so many",
+                span(patience)
+            );
+            return Err(EngineError::unavailable(why).at(&path.display().to_string()));
+        };
+        let mark = Mark::from_text(file.text().1).unwrap_or_default();
+        Ok(Self { file, mark })
+    }
+
+    /// Notes a commit in the lock file and in this process.
+    fn remember(&mut self, mark: Mark, seen: &mut Mark) -> Result<(), EngineError> {
+        self.mark = self.mark.followed_by(mark);
+        *seen = self.mark;
+        self.file.write(self.mark.to_text(), false)
+    }
+}
+
+fn begin_transaction(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("BEGIN IMMEDIATE")
+}
+
+fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(patience)?;
+    // macOS: on the disk, not only in its cache.
+    connection.pragma_update(None, "fullfsync", true)?;
+    Ok(connection)
+}
+
+/// Lets the transaction that has begun, and has changed nothing, be on the disk when it is committed.
+fn set_durable(connection: &Connection) -> Result<(), EngineError> {
+    if is_durable(connection).is_ok_and(|is_durable| is_durable) {
+        return Ok(());
+    }
+    // The rest can be set between transactions only: somebody has left a write-ahead log.
+    connection.execute_batch("ROLLBACK")?;
+    connection.pragma_update(None, "synchronous", SYNCHRONOUS)?;
+    if !is_durable(connection)? {
+        let why = "SQLite cannot keep a rollback journal here";
+        return Err(EngineError::unusable(why));
+    }
+    Ok(begin_transaction(connection)?)
+}
+
+fn is_durable(connection: &Connection) -> rusqlite::Result<bool> {
+    let synchronous: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
+    let set = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+    let journal = connection.pragma_update_and_check(None, "journal_mode", JOURNAL, set)?;
+    Ok(synchronous == SYNCHRONOUS && journal == JOURNAL)
+}

@@ -1,0 +1,179 @@
+//! A file that is locked, and a short text in it: what the engines in files know outside of what they keep.
+//!
+//! Two versions are written in turns, so that one is whole whatever happens during a write.
+
+mod version;
+
+use core::time::Duration;
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Instant;
+
+#[cfg(test)]
+pub(super) use self::version::MOST;
+use self::version::{LEN, Version};
+use crate::fork_guard::ForkGuard;
+use crate::private_file::{self, Reason, Refusal};
+use crate::vocabulary::EngineError;
+
+/// What a file is, by its first bytes and for people.
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub(super) magic: [u8; 16],
+    pub(super) name: &'static str,
+}
+
+/// A file's path without links. Its directory must be there: one that is missing may be a volume that was not mounted,
+/// with the file in it, or a mistyped path, where a second store would grant what the first one has granted.
+pub(super) fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
+    private_file::resolve(path).map_err(|refusal| match &refusal.reason {
+        Reason::Io(error) if error.kind() == ErrorKind::NotFound => {
+            let why = "the directory is missing: is its volume mounted? Create it if it is new";
+            EngineError::of_file(&refusal.path, why)
+        }
+        _ => refusal.into(),
+    })
+}
+
+/// A file, locked until this is dropped or the process ends.
+#[derive(Debug)]
+pub(super) struct LockedFile {
+    file: File,
+    path: PathBuf,
+    kind: &'static Kind,
+    version: Version,
+    fork_guard: ForkGuard,
+}
+
+impl LockedFile {
+    /// Waits for the lock; creates the file if it is not there. `None` when others have held it for so long.
+    ///
+    /// A lock without time limit would hang behind a process that was paused while it had it, so this asks again and
+    /// again: at random intervals that do not grow, or some of many processes would starve.
+    pub(super) fn wait(
+        path: &Path,
+        kind: &'static Kind,
+        patience: Duration,
+    ) -> Result<Option<Self>, EngineError> {
+        let begun = Instant::now();
+        loop {
+            let file = private_file::open(path)?;
+            while let Err(error) = file.try_lock() {
+                match error {
+                    TryLockError::Error(error) => return Err(Refusal::io(path, error).into()),
+                    TryLockError::WouldBlock if begun.elapsed() >= patience => return Ok(None),
+                    TryLockError::WouldBlock => {}
+                }
+                let jitter = getrandom::u32().map_err(EngineError::unavailable)? % 4_000;
+                thread::sleep(Duration::from_micros(1_000 + u64::from(jitter)));
+            }
+            let mut locked = Self {
+                file,
+                path: path.to_owned(),
+                kind,
+                version: Version::default(),
+                fork_guard: ForkGuard::new(),
+            };
+            // Or it was deleted after it was opened, and others find another one.
+            if locked.is_in_place() {
+                locked.version = read(&locked.file, path, kind)?;
+                return Ok(Some(locked));
+            }
+        }
+    }
+
+    /// Whether it is still the file that others will find.
+    pub(super) fn is_in_place(&self) -> bool {
+        let (there, ours) = (self.path.symlink_metadata(), self.file.metadata());
+        there.is_ok_and(|there| ours.is_ok_and(|ours| private_file::is_same(&there, &ours)))
+    }
+
+    /// How often it was written, and its text: empty in a new one.
+    pub(super) fn text(&self) -> (u64, &str) {
+        (self.version.writes, &self.version.text)
+    }
+
+    /// Writes another text, which is on the disk when it returns if it `is_durable`. If that fails, the file has what it
+    /// had, or the new.
+    pub(super) fn write(&mut self, text: String, is_durable: bool) -> Result<(), EngineError> {
+        let is_first = self.version.writes == 0;
+        let place = self.version.writes % 2 * LEN as u64;
+        let writes = self.version.writes.wrapping_add(1);
+        let version = Version { writes, text };
+        let Some(bytes) = version.to_bytes(self.kind.magic) else {
+            return Err(EngineError::of_file(
+                &self.path,
+                "a text does not fit in it",
+            ));
+        };
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(place))
+            .and_then(|_| file.write_all(&bytes))
+            .and_then(|()| if is_durable { file.sync_all() } else { Ok(()) })
+            .and_then(|()| {
+                if is_durable && is_first {
+                    private_file::sync_name(&self.path)
+                } else {
+                    Ok(())
+                }
+            })
+            .map_err(|error| Refusal::io(&self.path, error))?;
+        self.version = version;
+        Ok(())
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Closing would not be enough: a child that was forked meanwhile has the file open as well. In that child the lock is
+        // its parent's.
+        if !self.fork_guard.is_in_child() {
+            let _closing_unlocks_too = self.file.unlock();
+        }
+    }
+}
+
+/// How often a file was written and its text, without the lock; nothing if it is not there.
+pub(super) fn look(path: &Path, kind: &Kind) -> Result<(u64, String), EngineError> {
+    let version = match private_file::look(path)?.map(|_| File::open(path)) {
+        Some(Ok(file)) => read(&file, path, kind)?,
+        Some(Err(error)) if error.kind() != ErrorKind::NotFound => {
+            return Err(Refusal::io(path, error).into());
+        }
+        _ => Version::default(),
+    };
+    Ok((version.writes, version.text))
+}
+
+fn read(file: &File, path: &Path, kind: &Kind) -> Result<Version, EngineError> {
+    let bytes = bytes_of(file).map_err(|error| Refusal::io(path, error))?;
+    let versions = bytes.chunks(LEN);
+    let versions = versions.filter_map(|bytes| Version::from_bytes(bytes, kind.magic));
+    match versions.max_by_key(|version| version.writes) {
+        Some(version) if bytes.len() <= 2 * LEN => Ok(version),
+        // A process that was killed in its first write leaves less than a version; a cut of the power, zeros.
+        None if bytes.len() < LEN && is_begin(&bytes, &kind.magic) => Ok(Version::default()),
+        None if bytes.len() <= 2 * LEN && bytes.iter().all(|byte| *byte == 0) => {
+            Ok(Version::default())
+        }
+        _ => {
+            let name = kind.name;
+            let why = format!("this is not {name}, or it is damaged, or of a newer version");
+            Err(EngineError::of_file(path, why))
+        }
+    }
+}
+
+/// One more than there may be, of a file that was not read before.
+fn bytes_of(file: &File) -> io::Result<Vec<u8>> {
+    let most = 2 * LEN + 1;
+    let mut bytes = Vec::with_capacity(most);
+    file.take(most as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn is_begin(bytes: &[u8], magic: &[u8]) -> bool {
+    bytes.iter().zip(magic).all(|(byte, magic)| byte == magic)
+}

@@ -1,0 +1,221 @@
+//! A holder's dealings with one namespace: reads, asks the rules, and writes what they say.
+
+mod attempt;
+mod bisection;
+mod carried;
+mod catalog;
+mod counter;
+mod deferred;
+mod device;
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+mod encryption;
+mod engine;
+pub(crate) mod engines;
+pub mod forecast;
+mod fresh;
+mod lease_store;
+mod leases;
+mod locked;
+mod occupancy;
+mod past;
+mod records;
+mod segment_store;
+mod steps;
+mod ticket;
+mod url;
+mod volume;
+
+use core::fmt::{self, Debug, Formatter};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use randflake_core::Clock;
+
+use self::attempt::Undone;
+use self::carried::{Carried, Machine};
+pub use self::catalog::NAMES_LISTED;
+pub use self::deferred::deferred;
+pub use self::engine::{Engine, Reading};
+pub use self::lease_store::LeaseStore;
+pub use self::occupancy::{Occupancy, occupancy};
+pub use self::records::Records;
+pub use self::segment_store::SegmentStore;
+pub use self::ticket::{DeviceLease, DeviceLeaseError};
+pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
+use crate::clock::ExactSystemClock;
+use crate::rules::{
+    Asking, Change, Decision, Expected, NamespaceRecord, NodeRecord, Seen, Standing, View, Wanted,
+};
+#[cfg(doc)]
+use crate::vocabulary::MAX_SKEW;
+use crate::vocabulary::{Namespace, StoreError, Token};
+
+/// The leases of one namespace in an engine.
+///
+/// Every store is one: an [`Engine`] keeps the records, the rules say what becomes of them, and this remembers what
+/// its process has seen and written.
+pub struct Ledger<E> {
+    pub(crate) records: Records<E>,
+    namespace: Namespace,
+    /// This machine's clocks, which the store's is compared with; none where the store has no clock of its own.
+    pub(crate) machine: Option<Machine>,
+    seen: Seen,
+    /// The acquire of unknown outcome.
+    pending: Option<Pending>,
+    /// The first and the last node id that it may be granted, if not all.
+    within: Option<(u32, u32)>,
+    /// What this process wrote last, by node id.
+    written: BTreeMap<u32, Written>,
+    /// The namespace's record and the store's clock, as last answered.
+    last: Option<(NamespaceRecord, Carried)>,
+}
+
+#[derive(Clone, Debug)]
+struct Pending {
+    token: Token,
+    nonces: Vec<u64>,
+    nodes: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Written {
+    record: NodeRecord,
+    /// Nonces of later writes of unknown outcome.
+    tried: Vec<u64>,
+}
+
+impl<E: Engine> Ledger<E> {
+    /// The leases of a namespace, which the first acquire creates.
+    pub fn over(engine: E, namespace: Namespace) -> Self {
+        Self {
+            records: Records::new(engine, &namespace),
+            namespace,
+            machine: None,
+            seen: Seen::default(),
+            pending: None,
+            within: None,
+            written: BTreeMap::new(),
+            last: None,
+        }
+    }
+
+    /// The leases of a namespace, unless an acquire would be [refused](Ledger::check). A server's clock is
+    /// [compared](Ledger::compared_with) with the operating system's.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check`](Ledger::check).
+    pub fn opened(engine: E, namespace: Namespace) -> Result<Self, StoreError> {
+        let has_own_clock = engine.has_own_clock();
+        let mut store = Self::over(engine, namespace);
+        store.machine = has_own_clock.then(|| Machine::new(Arc::new(ExactSystemClock)));
+        store.check()?;
+        Ok(store)
+    }
+
+    /// Another client of the same namespace, which has seen nothing.
+    pub(crate) fn another(&self) -> Self
+    where
+        E: Clone,
+    {
+        Self {
+            machine: self.machine.clone(),
+            ..Self::over(self.records.engine.clone(), self.namespace.clone())
+        }
+    }
+
+    /// All that it remembers, as a copy of the process has it.
+    pub(crate) fn copy(&self) -> Self
+    where
+        E: Clone,
+    {
+        Self {
+            records: self.records.clone(),
+            namespace: self.namespace.clone(),
+            machine: self.machine.clone(),
+            seen: self.seen.clone(),
+            pending: self.pending.clone(),
+            within: self.within,
+            written: self.written.clone(),
+            last: self.last.clone(),
+        }
+    }
+
+    /// Compares the store's clock with this machine's, as is right where the store has a clock of its own: an acquire
+    /// is refused as [`StoreError::ClockSkew`] where they differ by more than [`MAX_SKEW`], and so is
+    /// a renewal over a leap of the store's clock.
+    #[must_use]
+    pub fn compared_with(mut self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
+        self.machine = Some(Machine::new(machine));
+        self
+    }
+
+    /// [`compared_with`](Ledger::compared_with) in a simulation: the second clock stands for this machine's monotonic
+    /// one.
+    #[must_use]
+    pub fn simulated_on<C>(mut self, machine: Arc<C>, monotonic: Arc<C>) -> Self
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        self.machine = Some(Machine::simulated(machine, monotonic));
+        self
+    }
+
+    /// Refuses early what an acquire would refuse.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] when the engine has the namespace with other terms; and those of the engine.
+    pub fn check(&mut self) -> Result<(), StoreError> {
+        let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
+        // A quarantine begins when it is noticed. To make a record is for who knows its terms.
+        let note_quarantine = |view: &View, asking: &Asking<'_>| match Standing::of(view, asking) {
+            Ok(standing) if is_there(view) && !standing.quarantine_left().is_zero() => Decision {
+                change: standing.into_change(),
+                answer: Ok(()),
+            },
+            Ok(_) => Decision {
+                change: Change::none(view),
+                answer: Ok(()),
+            },
+            Err(refusal) => Decision::refused(refusal),
+        };
+        match self.run(&Wanted::default(), false, note_quarantine) {
+            Err(Undone {
+                error: StoreError::ClockSkew { .. },
+                ..
+            }) => self.look().map(drop),
+            outcome => outcome.map(drop).map_err(|undone| undone.error),
+        }
+    }
+
+    /// The namespace as it stands; nothing is written.
+    fn look(&mut self) -> Result<Standing, StoreError> {
+        let view = self.records.read(&Wanted::default())?;
+        self.records.engine.abandon();
+        Standing::of(&view, &self.asking(None, (0, 0)))
+    }
+
+    fn asking(&self, clock: Option<Expected>, fresh: (u64, u64)) -> Asking<'_> {
+        Asking {
+            terms: self.namespace.terms(),
+            seen: &self.seen,
+            clock,
+            fresh,
+        }
+    }
+}
+
+impl<E: Engine> Debug for Ledger<E> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger")
+            .field("engine", &self.records.engine)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}

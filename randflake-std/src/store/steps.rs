@@ -1,0 +1,175 @@
+//! What the operations on leases are made of.
+
+use core::ops::RangeInclusive;
+
+use super::Engine;
+use super::attempt::{Done, Renewals, Undone};
+use super::{Ledger, Written};
+use crate::rules::{Asking, Decision, Held, NodeRecord, StoreTime, View, Wanted, release, renew};
+use crate::vocabulary::Loss;
+use crate::vocabulary::holder::DEVICE;
+use crate::vocabulary::{
+    EngineError, Grant, History, LastWrite, PresentedGrant, RequestId, StoreError,
+};
+
+impl<E: Engine> Ledger<E> {
+    /// What this process knows of a grant.
+    pub(super) fn held(&self, grant: &Grant) -> Held {
+        let written = self.written.get(&grant.node_id);
+        // A device's lease may be renewed by any server, in turns.
+        let is_ours = |written: &&Written| {
+            written.record.is_of(grant) && !written.record.holder.starts_with(DEVICE)
+        };
+        let written = written.filter(is_ours);
+        Held {
+            grant: *grant,
+            written: written.map(|written| (written.record.serial, written.record.nonce)),
+            tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
+            next: None,
+        }
+    }
+
+    /// Notes a write that was answered.
+    pub(super) fn wrote(&mut self, record: &NodeRecord) {
+        self.seen.note(record);
+        if self.seen.is_for_others() {
+            return;
+        }
+        let written = Written {
+            record: record.clone(),
+            tried: Vec::new(),
+        };
+        self.written.insert(record.node_id, written);
+    }
+
+    /// Notes a write that may have happened.
+    pub(super) fn may_have_written(&mut self, undone: Undone) -> StoreError {
+        if let Some((nonce, change)) = undone.tried.map(|tried| *tried) {
+            for after in change.nodes.iter().map(|node| &node.after) {
+                if let Some(written) = self.written.get_mut(&after.node_id) {
+                    written.tried.push(nonce);
+                }
+            }
+        }
+        undone.error
+    }
+
+    fn renew_some(&mut self, leases: &[Held], ttl: u64) -> Result<Done<Renewals>, StoreError> {
+        let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
+        let wanted = Wanted {
+            nodes: &nodes,
+            ..Wanted::default()
+        };
+        let mut outcome = Ok(None);
+        if self.records.engine.renews_unread() {
+            outcome = self.renew_unread(leases, ttl);
+        }
+        let outcome = match outcome {
+            Ok(Some(done)) => Ok(done),
+            Ok(None) => self.run(&wanted, true, |view, asking| {
+                renew(view, leases, ttl, asking)
+            }),
+            Err(undone) => Err(undone),
+        };
+        outcome.map_err(|undone| self.may_have_written(undone))
+    }
+
+    /// Renews leases, as many at once as the engine can.
+    pub(super) fn renew_all(
+        &mut self,
+        leases: &[Held],
+        ttl: u64,
+        note: impl Fn(&mut Self, &NodeRecord),
+    ) -> Result<Done<Renewals>, StoreError> {
+        let origin = self.seen.origin();
+        let mut chunks = leases.chunks(self.records.engine.at_once());
+        let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
+        renewed
+            .answer
+            .iter()
+            .flatten()
+            .for_each(|record| note(self, record));
+        for leases in chunks {
+            if origin.is_some() && self.seen.origin() != origin {
+                // Of a namespace that is gone or another no lease is left.
+                let lost = leases.iter().map(|_| Err(Loss::Forgotten));
+                renewed.answer.extend(lost);
+                continue;
+            }
+            let more = self.renew_some(leases, ttl)?;
+            more.answer
+                .iter()
+                .flatten()
+                .for_each(|record| note(self, record));
+            renewed.answer.extend(more.answer);
+            renewed.now = more.now;
+        }
+        Ok(renewed)
+    }
+
+    /// Decides on the namespace alone.
+    pub(super) fn administer<T>(
+        &mut self,
+        rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
+    ) -> Result<T, StoreError> {
+        let done = self.run(&Wanted::default(), false, rule);
+        done.map(|done| done.answer).map_err(|undone| undone.error)
+    }
+
+    /// Adds all leases of some node ids to a history.
+    pub(super) fn read_history(
+        &mut self,
+        history: &mut History,
+        node_ids: RangeInclusive<u32>,
+        now: StoreTime,
+    ) -> Result<(), EngineError> {
+        let one = Some(*node_ids.start()).filter(|first| first == node_ids.end());
+        let latest = self.records.list(node_ids, usize::MAX)?;
+        for latest in &latest {
+            history.add(latest.node_id, self.records.history_of(latest, now)?);
+        }
+        // Of all node ids that would be a read for each.
+        if let Some(node_id) = one
+            && self.records.is_latest_lost(node_id, latest.first())?
+        {
+            history.lose_latest(node_id, now.tick);
+        }
+        Ok(())
+    }
+
+    /// Adds the leases around a tick, of all node ids.
+    pub(super) fn read_history_at(
+        &mut self,
+        history: &mut History,
+        tick: u64,
+        now: StoreTime,
+    ) -> Result<(), EngineError> {
+        for latest in self.records.list(0..=u32::MAX, usize::MAX)? {
+            history.add(latest.node_id, self.records.around(&latest, tick, now)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn release_some(&mut self, leases: &[Held]) -> Result<Renewals, StoreError> {
+        let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
+        let wanted = Wanted {
+            nodes: &nodes,
+            ..Wanted::default()
+        };
+        let outcome = self.run(&wanted, true, |view, asking| release(view, leases, asking));
+        let done = outcome.map_err(|undone| self.may_have_written(undone))?;
+        Ok(done.answer)
+    }
+}
+
+/// What the holder of a presented grant has to show for it.
+pub(super) fn presented(grant: &PresentedGrant, request: &RequestId) -> Result<Held, StoreError> {
+    let LastWrite { serial, nonce } = grant.last_write;
+    let next = request.nonce_after(grant)?;
+    Ok(Held {
+        grant: grant.grant,
+        written: Some((serial, nonce)),
+        tried: vec![next],
+        next: Some(next),
+    })
+}

@@ -1,0 +1,138 @@
+//! What a store has, before any namespace of it is opened.
+
+use std::sync::Arc;
+
+use randflake_core::{Field, LayoutFields, LayoutSpec};
+
+use super::rules::Engine as Scheme;
+use super::{Form, Server, StoreUrl};
+use crate::clock::SteadyClock;
+use crate::store::engines::StaticFile;
+use crate::store::{Engine, catalog};
+use crate::vocabulary::Terms;
+use crate::vocabulary::{Namespace, NamespaceList, StoreError};
+
+/// The names of the namespaces in the store that a URL names; `None` if there is no store yet. Creates nothing: no file, no
+/// tables, no namespace.
+///
+/// A dropped namespace is not listed, and neither is a counter that no lease was granted beside. A Redis user needs the
+/// right `+scan`, and an etcd user read access to all keys that begin with `randflake/`.
+///
+/// # Errors
+///
+/// As for [`open`](crate::lease::open), of which [`StoreError::Terms`] does not occur.
+pub fn namespaces(url: &str) -> Result<Option<NamespaceList>, StoreError> {
+    let Some(mut engine) = existing(url, "-")? else {
+        return Ok(None);
+    };
+    catalog::names(&mut *engine)
+}
+
+/// The namespaces in the store that a URL names, as they are stored, but for those that cannot be read. Creates nothing.
+///
+/// # Errors
+///
+/// As for [`namespaces`].
+#[doc(hidden)] // For the command line tool.
+pub fn stored(url: &str) -> Result<Vec<Namespace>, StoreError> {
+    let engine = existing(url, "-")?;
+    let all = engine.map(|mut engine| catalog::all(&mut *engine));
+    Ok(all.transpose()?.flatten().unwrap_or_default())
+}
+
+/// The namespace of a name in the store that a URL names, as it is stored: [`open`](crate::lease::open) takes it. `None` if it is
+/// not there. Creates nothing.
+///
+/// ```
+/// use randflake_std::lease::{find, namespaces};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let url = format!("sqlite:{}", folder.path().join("leases.db").display());
+/// assert_eq!(find(&url, "orders")?, None);
+/// assert_eq!(namespaces(&url)?, None);
+/// # assert_eq!(folder.path().read_dir()?.count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`open`](crate::lease::open), of which [`StoreError::Terms`] does not occur; [`StoreError::Invalid`] for a name that no
+/// namespace may have.
+pub fn find(url: &str, name: &str) -> Result<Option<Namespace>, StoreError> {
+    let Some(mut engine) = existing(url, name)? else {
+        return Ok(None);
+    };
+    catalog::find(&mut *engine, name)
+}
+
+/// The engine of a URL, unless it keeps its store in a file that is not there.
+fn existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, StoreError> {
+    let StoreUrl { form, .. } = url.parse()?;
+    let namespace = any(name)?;
+    match &form {
+        Form::Static { path, node } => {
+            let clock = Arc::new(SteadyClock::new());
+            let file = StaticFile::at(path.as_ref(), *node, &namespace, clock)?;
+            Ok(Some(Box::new(file)))
+        }
+        Form::Sqlite { path } => sqlite(path, &namespace),
+        Form::Server(server) => Ok(Some(match server.scheme.engine {
+            Scheme::Redis => redis(server, &namespace)?,
+            Scheme::Etcd => etcd(server, &namespace)?,
+            Scheme::Postgres => postgres(server, &namespace)?,
+            Scheme::Mysql => mysql(server, &namespace)?,
+        })),
+    }
+}
+
+/// A namespace of unknown layout: with all node ids that there may be.
+fn any(name: &str) -> Result<Namespace, StoreError> {
+    let field = |bits, shift| Field { bits, shift };
+    let spec = LayoutSpec::new(LayoutFields {
+        timestamp: field(32, 32),
+        node_id: field(32, 0),
+        sequence: field(0, 0),
+        epoch_unix_ms: 0,
+        tick_ms: 1_000,
+    });
+    let terms = Terms {
+        spec: spec.map_err(|error| StoreError::Invalid(error.to_string()))?,
+        seal: None,
+        max_ttl_ms: None,
+    };
+    Namespace::stored(name, terms).map_err(|error| StoreError::Invalid(error.to_string()))
+}
+
+/// The function that makes an engine, or says that this build leaves it out.
+macro_rules! engine {
+    ($name:ident, $at:ident: $place:ty, $namespace:ident, $feature:tt, $engine:tt, $answer:ty, $make:expr) => {
+        #[cfg(feature = $feature)]
+        fn $name($at: $place, $namespace: &Namespace) -> Result<$answer, StoreError> {
+            Ok($make)
+        }
+
+        #[cfg(not(feature = $feature))]
+        fn $name(_: $place, _: &Namespace) -> Result<$answer, StoreError> {
+            Err(super::open::left_out($engine, $feature))
+        }
+    };
+}
+
+type Made = Box<dyn Engine>;
+
+engine!(sqlite, path: &str, namespace, "sqlite", "SQLite", Option<Made>, {
+    let file = crate::store::engines::Sqlite::existing(path.as_ref(), namespace)?;
+    file.map(|file| Box::new(file) as Made)
+});
+engine!(redis, server: &Server, namespace, "redis", "Redis", Made, {
+    Box::new(crate::store::engines::Redis::over(server, namespace, None)?)
+});
+engine!(etcd, server: &Server, namespace, "etcd", "etcd", Made, {
+    Box::new(crate::store::engines::Etcd::over(server, namespace, None)?)
+});
+engine!(postgres, server: &Server, namespace, "postgres", "PostgreSQL", Made, {
+    Box::new(crate::store::engines::PostgresStore::engine_at(server, namespace)?)
+});
+engine!(mysql, server: &Server, namespace, "mysql", "MySQL", Made, {
+    Box::new(crate::store::engines::MysqlStore::engine_at(server, namespace)?)
+});

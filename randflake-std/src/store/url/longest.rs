@@ -1,0 +1,65 @@
+//! The option `max_ttl`, which the URL of every store may have.
+
+use core::time::Duration;
+use std::borrow::Cow;
+
+use super::StoreUrl;
+use super::rules::KNOWN;
+use super::text::refused;
+use crate::date;
+use crate::vocabulary::{Namespace, StoreError};
+
+pub(super) const NAME: &str = "max_ttl";
+
+/// A URL without the option, and what the option says. No error shows any of it: it may be part of a password.
+pub(super) fn split(url: &str) -> Result<(Cow<'_, str>, Option<Duration>), StoreError> {
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let value = |part: &'_ str| {
+        part.strip_prefix(NAME)?
+            .strip_prefix('=')
+            .map(str::to_owned)
+    };
+    let found: Vec<_> = query.split('&').filter_map(value).collect();
+    let text = match &*found {
+        [] => return Ok((Cow::Borrowed(url), None)),
+        [text] => text,
+        _ => return Err(refused("has the option max_ttl twice", KNOWN)),
+    };
+    let time = date::duration(text).filter(|time| !time.is_zero());
+    let time = time.ok_or_else(|| {
+        let why = "has a max_ttl that is no time above 0, such as 90s, 15m or 1h";
+        refused(why, KNOWN)
+    })?;
+    let others = query.split('&').filter(|part| value(part).is_none());
+    let rest = others.collect::<Vec<_>>().join("&");
+    let url = match &*rest {
+        "" => place.to_owned(),
+        rest => format!("{place}?{rest}"),
+    };
+    Ok((Cow::Owned(url), Some(time)))
+}
+
+impl StoreUrl {
+    /// The longest TTL that the option `max_ttl` says, if it is there.
+    #[must_use]
+    pub fn max_ttl(&self) -> Option<Duration> {
+        self.max_ttl
+    }
+
+    /// The namespace with the longest TTL of this URL.
+    pub(super) fn terms_of(&self, namespace: &Namespace) -> Result<Namespace, StoreError> {
+        let Some(asked) = self.max_ttl else {
+            return Ok(namespace.clone());
+        };
+        let set = namespace.clone().with_max_ttl(asked);
+        if namespace.terms().max_ttl_ms.is_some() && set.max_ttl() != namespace.max_ttl() {
+            return Err(StoreError::Invalid(format!(
+                "the lease store's URL has a max_ttl of {}, and the namespace is opened with a longest TTL of {}: say it in \
+                 one place, or the same in both",
+                date::span(set.max_ttl()),
+                date::span(namespace.max_ttl())
+            )));
+        }
+        Ok(set)
+    }
+}

@@ -1,0 +1,232 @@
+//! The URL of a server, in parts.
+
+use core::fmt::{self, Debug, Display, Formatter};
+use core::net::Ipv6Addr;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use zeroize::Zeroizing;
+
+use super::longest;
+use super::rules::{Engine, Place, Scheme};
+use super::text::number;
+use crate::vocabulary::StoreError;
+
+/// Left as they are where a URL is shown.
+const SHOWN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+const SHOWN_PATH: &AsciiSet = &SHOWN.remove(b'/');
+
+/// A server, or the members of one cluster. Nothing is percent-encoded in it.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) scheme: &'static Scheme,
+    pub(crate) address: Address,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<Zeroizing<String>>,
+    pub(crate) database: Option<String>,
+    options: Vec<(&'static str, String)>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Address {
+    /// At least one.
+    Hosts(Vec<Host>),
+    Socket(String),
+}
+
+/// A host's name or address, the latter without brackets; or, for PostgreSQL, the directory of its socket.
+#[derive(Clone)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) port: u16,
+}
+
+impl Server {
+    /// What follows `://`.
+    pub(super) fn parsed(scheme: &'static Scheme, rest: &str) -> Result<Self, StoreError> {
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(end);
+        // In a password these look like the end of the host, and its rest like a path or an option.
+        if rest.contains('@') {
+            return Err(scheme.refused(
+                "has a /, ? or # before an @: write %2F, %3F and %23 in user and password, and %40 for an \
+                 @ behind the host",
+            ));
+        }
+        if rest.contains('#') {
+            return Err(scheme.refused("has a #: write %23"));
+        }
+        let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = match login.split_once(':') {
+            Some((user, password)) => (user, Some(scheme.decoded(password)?)),
+            None => (login, None),
+        };
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (address, database) = scheme.located(hosts, path)?;
+        let mut server = Self {
+            scheme,
+            address,
+            user: scheme.some(user)?,
+            password: password.map(Zeroizing::new),
+            database,
+            options: Vec::new(),
+        };
+        for option in query.split('&').filter(|_| !query.is_empty()) {
+            server.add(option)?;
+        }
+        let is_login = match scheme.engine {
+            Engine::Redis => server.user.is_none() || server.password.is_some(),
+            Engine::Etcd => server.user.is_some() == server.password.is_some(),
+            Engine::Postgres | Engine::Mysql => true,
+        };
+        if !is_login {
+            return Err(scheme.refused("has a user without a password, or a password alone"));
+        }
+        if let Some(at) = server.options.iter().position(|(name, _)| *name == "db") {
+            server.database = Some(server.options.remove(at).1);
+        }
+        Ok(server)
+    }
+
+    fn add(&mut self, option: &str) -> Result<(), StoreError> {
+        let (scheme, (name, value)) = (self.scheme, option.split_once('=').unwrap_or((option, "")));
+        let allowed = scheme.options;
+        let Some(&name) = allowed.iter().find(|allowed| **allowed == name) else {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+            let shown = match name {
+                "" => "an option without a name".to_owned(),
+                _ if name.len() <= 64 && name.chars().all(is_name) => {
+                    format!("the option {name:?}")
+                }
+                _ => "an option that is not known".to_owned(),
+            };
+            let allowed = [allowed, &[longest::NAME]].concat().join(", ");
+            return Err(scheme.refused(&format!("has {shown}: the allowed options are {allowed}")));
+        };
+        if self.option(name).is_some() {
+            return Err(scheme.refused(&format!("has the option {name} twice")));
+        }
+        self.options.push((name, scheme.decoded(value)?));
+        Ok(())
+    }
+
+    /// An option's value.
+    pub(crate) fn option(&self, name: &str) -> Option<&str> {
+        let found = self.options.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+impl Scheme {
+    /// Address and database.
+    fn located(&self, hosts: &str, path: &str) -> Result<(Address, Option<String>), StoreError> {
+        let (port, has_many) = match self.place {
+            Place::Socket if hosts.is_empty() && path.len() > 1 => {
+                return Ok((Address::Socket(self.decoded(path)?), None));
+            }
+            Place::Socket => return Err(self.refused("has a host, or no path")),
+            Place::Host { port } => (port, false),
+            Place::Hosts { port } => (port, true),
+        };
+        let hosts: Result<Vec<_>, _> = hosts.split(',').map(|host| self.host(host, port)).collect();
+        let hosts = hosts?;
+        let database = path.strip_prefix('/').unwrap_or(path);
+        let why = if hosts.len() > 1 && !has_many {
+            "has several hosts: this store takes one"
+        } else if self.engine == Engine::Etcd && !database.is_empty() {
+            "has a path: this store takes none"
+        } else if database.contains('/') {
+            "has a / in the name of the database: write %2F"
+        } else {
+            return Ok((Address::Hosts(hosts), self.some(database)?));
+        };
+        Err(self.refused(why))
+    }
+
+    fn host(&self, text: &str, default_port: u16) -> Result<Host, StoreError> {
+        let (name, port) = match text.rsplit_once(':') {
+            Some((name, port)) if !port.ends_with(']') => {
+                let port = number(port).filter(|port| *port > 0);
+                let port = port.ok_or_else(|| self.refused("has a port that is not 1 to 65535"))?;
+                (name, port)
+            }
+            _ => (text, default_port),
+        };
+        let name = match name.strip_prefix('[').map(|name| name.strip_suffix(']')) {
+            Some(Some(address)) if address.parse::<Ipv6Addr>().is_ok() => address.to_owned(),
+            Some(_) => {
+                return Err(self.refused("has an address in brackets that is not one of IPv6"));
+            }
+            None => self.decoded(name)?,
+        };
+        let is_socket = self.engine == Engine::Postgres && name.starts_with('/');
+        let is_of_names = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        match name.parse::<Ipv6Addr>() {
+            Err(_) if name.is_empty() => Err(self.refused("has no host")),
+            Err(_) if !is_socket && !name.chars().all(is_of_names) => Err(self.refused(
+                "has a host with other characters than a-z, A-Z, 0-9, '-', '.' and '_'; an IPv6 address \
+                 stands in brackets",
+            )),
+            _ => Ok(Host { name, port }),
+        }
+    }
+
+    /// Nothing where there is no text.
+    fn some(&self, text: &str) -> Result<Option<String>, StoreError> {
+        let text = Some(text).filter(|text| !text.is_empty());
+        text.map(|text| self.decoded(text)).transpose()
+    }
+}
+
+impl Host {
+    /// With brackets around an IPv6 address.
+    pub(crate) fn bracketed(&self) -> String {
+        match self.name.parse::<Ipv6Addr>() {
+            Ok(_) => format!("[{}]", self.name),
+            Err(_) => utf8_percent_encode(&self.name, SHOWN).to_string(),
+        }
+    }
+}
+
+impl Display for Host {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.bracketed(), self.port)
+    }
+}
+
+/// Hosts and ports, or the socket's path.
+impl Display for Address {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hosts(hosts) => {
+                let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
+                f.write_str(&hosts.join(","))
+            }
+            Self::Socket(path) => write!(f, "{}", utf8_percent_encode(path, SHOWN_PATH)),
+        }
+    }
+}
+
+/// Without user, password and options.
+impl Display for Server {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.scheme.name, self.address)?;
+        let Some(database) = &self.database else {
+            return Ok(());
+        };
+        let before = match self.address {
+            Address::Hosts(_) => "/",
+            Address::Socket(_) => "?db=",
+        };
+        write!(f, "{before}{}", utf8_percent_encode(database, SHOWN))
+    }
+}
+
+impl Debug for Server {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}

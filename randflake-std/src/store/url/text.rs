@@ -1,0 +1,49 @@
+//! Pieces of a URL's text. No error shows any of it.
+
+use core::str::FromStr;
+
+use percent_encoding::percent_decode_str;
+
+use super::rules::{SCHEMES, Scheme};
+use crate::vocabulary::StoreError;
+
+/// What is wrong with a URL, and which form it must have.
+pub(super) fn refused(why: &str, form: &str) -> StoreError {
+    StoreError::Invalid(format!("the lease store's URL {why}: take {form}"))
+}
+
+/// Digits alone.
+pub(crate) fn number<N: FromStr>(text: &str) -> Option<N> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| text.parse().ok()).flatten()
+}
+
+impl Scheme {
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        SCHEMES.iter().find(|scheme| scheme.name == name)
+    }
+
+    /// An error that says what is wrong with the URL, and which form it must have.
+    pub(crate) fn refused(&self, why: &str) -> StoreError {
+        refused(why, self.form)
+    }
+
+    /// Replaces each `%XX` by its byte.
+    pub(super) fn decoded(&self, text: &str) -> Result<String, StoreError> {
+        let is_encoded = |rest: &str| {
+            let digits = rest.as_bytes().get(..2);
+            digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+        };
+        if !text.split('%').skip(1).all(is_encoded) {
+            let why = "has a % without two hexadecimal digits behind it: write %25";
+            return Err(self.refused(why));
+        }
+        match percent_decode_str(text).decode_utf8() {
+            Err(_) => Err(self.refused("is not in UTF-8 where its %XX are decoded")),
+            Ok(text) if text.contains(char::is_control) => {
+                Err(self.refused("has control characters"))
+            }
+            Ok(text) => Ok(text.into_owned()),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Counters as their callers know them: where one stands, and why it was not moved.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+
+use randflake_core::segment::Segment;
+
+use super::{EngineError, EngineErrorKind};
+use crate::backoff::Retry;
+#[cfg(doc)]
+use crate::store::SegmentStore;
+
+/// Why a counter was not moved.
+#[non_exhaustive]
+pub enum CounterError {
+    /// The store lost its continuity, so its counter may have gone back or be forgotten: see
+    /// [`SegmentStore::resume`].
+    Lost {
+        /// The highest known position of the counter; 1 if the store knows nothing about it.
+        reached: u64,
+    },
+    /// The request is out of range; the message says what is allowed.
+    Invalid(String),
+    /// The engine cannot be used until something is changed. Nothing was reserved.
+    Unusable(EngineError),
+    /// The engine failed or did not answer. Whether numbers were reserved is unknown.
+    Unavailable(EngineError),
+}
+
+randflake_core::readable_debug!(CounterError {
+    Lost,
+    Invalid,
+    Unusable,
+    Unavailable
+});
+
+/// What kind of failure a [`CounterError`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CounterErrorKind {
+    /// [`CounterError::Lost`]
+    Lost,
+    /// [`CounterError::Invalid`]
+    Invalid,
+    /// [`CounterError::Unusable`]
+    Unusable,
+    /// [`CounterError::Unavailable`]
+    Unavailable,
+}
+
+impl CounterError {
+    /// Which kind it is.
+    #[must_use]
+    pub const fn kind(&self) -> CounterErrorKind {
+        match self {
+            Self::Lost { .. } => CounterErrorKind::Lost,
+            Self::Invalid(_) => CounterErrorKind::Invalid,
+            Self::Unusable(_) => CounterErrorKind::Unusable,
+            Self::Unavailable(_) => CounterErrorKind::Unavailable,
+        }
+    }
+
+    /// The next numbers of a counter that stands at `next`.
+    pub(crate) fn segment(next: u64, count: u64) -> Result<Segment, Self> {
+        Segment::new(next, count).map_err(|error| Self::Invalid(error.to_string()))
+    }
+}
+
+impl From<EngineError> for CounterError {
+    fn from(error: EngineError) -> Self {
+        match error.kind() {
+            EngineErrorKind::Unusable => Self::Unusable(error),
+            EngineErrorKind::Unavailable => Self::Unavailable(error),
+        }
+    }
+}
+
+impl Display for CounterError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost { reached: 1 } => f.write_str(
+                "the store has no such counter, or has forgotten it: if it is new, declare it so (`randflake segment init`); \
+                 else resume it with a number above every number ever reserved",
+            ),
+            Self::Lost { reached } => write!(
+                f,
+                "the store was restarted, restored or replaced, so its counter may have gone back: resume it with a \
+                 number above every number ever reserved, at least {reached}"
+            ),
+            Self::Invalid(sentence) => f.write_str(sentence),
+            Self::Unusable(error) => Display::fmt(error, f),
+            Self::Unavailable(error) => write!(f, "the store is unavailable: {error}"),
+        }
+    }
+}
+
+impl Error for CounterError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            // Its sentence is this error's own.
+            Self::Unusable(error) | Self::Unavailable(error) => error.source(),
+            Self::Lost { .. } | Self::Invalid(_) => None,
+        }
+    }
+}
+
+impl From<&CounterError> for Retry {
+    fn from(error: &CounterError) -> Self {
+        match error {
+            CounterError::Unavailable(_) => Self::Soon,
+            // Until an operator says where the counter goes on.
+            CounterError::Lost { .. } | CounterError::Invalid(_) | CounterError::Unusable(_) => {
+                Self::Never
+            }
+        }
+    }
+}
+
+/// A counter as its store knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterStatus {
+    /// The first number not reserved yet, as far as the store knows.
+    pub next: u64,
+    /// The store may have forgotten reservations, and refuses until an operator [resumes](SegmentStore::resume) it.
+    pub lost: bool,
+}

@@ -1,0 +1,245 @@
+//! Why a store did not do what was asked.
+
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
+
+use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine};
+use crate::backoff::Retry;
+use crate::date::{span, utc};
+
+/// Why a store did not do what was asked.
+#[non_exhaustive]
+pub enum StoreError {
+    /// Fewer node ids are free than were requested.
+    Exhausted {
+        /// How long until enough leases end, unless they are renewed.
+        retry_in: Duration,
+    },
+    /// The last lease of an assigned node id ends more than a day ahead: it was granted by a clock that was that far ahead.
+    /// Nothing is granted before its end.
+    LeaseAhead {
+        /// When it ends, as time since the Unix epoch.
+        ends: Duration,
+        /// How long until then.
+        ends_in: Duration,
+    },
+    /// The store is in quarantine: it may have forgotten leases, and grants nothing until all of them have expired.
+    Quarantined {
+        /// How long that takes.
+        retry_in: Duration,
+        /// Since when and until when, and why.
+        quarantine: Quarantine,
+    },
+    /// The clocks of the store and of this machine differ too much.
+    ClockSkew {
+        /// The store's, as time since the Unix epoch.
+        store: Duration,
+        /// This machine's.
+        here: Duration,
+    },
+    /// The namespace is stored with another layout, secret or longest TTL.
+    Terms {
+        /// What differs, as it is stored.
+        stored: String,
+        /// The same, as it was asked for.
+        asked: String,
+    },
+    /// The namespace was dropped. Only a person opens it again: [`LeaseStore::reopen_namespace`](crate::lease::LeaseStore::reopen_namespace).
+    Dropped {
+        /// When every lease from before has expired by the store's clock, as time since the Unix epoch.
+        until: Duration,
+    },
+    /// The namespace was declared new, and is not; the message says how that shows. The quarantine goes on.
+    NotNew(String),
+    /// The secret is that of another namespace of the store, and ids of both would be equal: see
+    /// [`Namespace::with_shared_secret`](crate::lease::Namespace::with_shared_secret).
+    SecretTaken {
+        /// The namespace that took it first; it may have been dropped since.
+        namespace: String,
+        /// The one that it was asked for.
+        asked: String,
+    },
+    /// The request is out of range; the message says what is allowed.
+    Invalid(String),
+    /// The engine cannot be used until something is changed; the message says what. Nothing was done.
+    Unusable(EngineError),
+    /// The engine failed or did not answer. Whether the operation was done is unknown.
+    Unavailable(EngineError),
+}
+
+randflake_core::readable_debug!(StoreError {
+    Exhausted,
+    LeaseAhead,
+    Quarantined,
+    ClockSkew,
+    Terms,
+    Dropped,
+    NotNew,
+    SecretTaken,
+    Invalid,
+    Unusable,
+    Unavailable
+});
+
+/// What kind of failure a [`StoreError`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// [`StoreError::Exhausted`]
+    Exhausted,
+    /// [`StoreError::LeaseAhead`]
+    LeaseAhead,
+    /// [`StoreError::Quarantined`]
+    Quarantined,
+    /// [`StoreError::ClockSkew`]
+    ClockSkew,
+    /// [`StoreError::Terms`]
+    Terms,
+    /// [`StoreError::Dropped`]
+    Dropped,
+    /// [`StoreError::NotNew`]
+    NotNew,
+    /// [`StoreError::SecretTaken`]
+    SecretTaken,
+    /// [`StoreError::Invalid`]
+    Invalid,
+    /// [`StoreError::Unusable`]
+    Unusable,
+    /// [`StoreError::Unavailable`]
+    Unavailable,
+}
+
+impl StoreError {
+    /// A failure of the engine that may pass.
+    pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unavailable(EngineError::unavailable(source))
+    }
+
+    /// A failure of the engine that lasts: the sentence says what to change.
+    pub fn unusable(sentence: impl Into<String>) -> Self {
+        Self::Unusable(EngineError::unusable(sentence))
+    }
+
+    /// Which kind it is.
+    #[must_use]
+    pub const fn kind(&self) -> StoreErrorKind {
+        match self {
+            Self::Exhausted { .. } => StoreErrorKind::Exhausted,
+            Self::LeaseAhead { .. } => StoreErrorKind::LeaseAhead,
+            Self::Quarantined { .. } => StoreErrorKind::Quarantined,
+            Self::ClockSkew { .. } => StoreErrorKind::ClockSkew,
+            Self::Terms { .. } => StoreErrorKind::Terms,
+            Self::Dropped { .. } => StoreErrorKind::Dropped,
+            Self::NotNew(_) => StoreErrorKind::NotNew,
+            Self::SecretTaken { .. } => StoreErrorKind::SecretTaken,
+            Self::Invalid(_) => StoreErrorKind::Invalid,
+            Self::Unusable(_) => StoreErrorKind::Unusable,
+            Self::Unavailable(_) => StoreErrorKind::Unavailable,
+        }
+    }
+}
+
+impl From<EngineError> for StoreError {
+    fn from(error: EngineError) -> Self {
+        match error.kind() {
+            EngineErrorKind::Unavailable => Self::Unavailable(error),
+            EngineErrorKind::Unusable => Self::Unusable(error),
+        }
+    }
+}
+
+impl Display for StoreError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exhausted { retry_in } => {
+                write!(
+                    f,
+                    "too few node ids are free: try again in {}",
+                    span(*retry_in)
+                )
+            }
+            Self::LeaseAhead { ends, ends_in } => write!(
+                f,
+                "the last lease of this node id ends at {}, {} ahead, because a clock was that far ahead when it was \
+                 granted, and nothing is granted before. Set the clock, and assign another node id with a file of its own; \
+                 or, if `randflake lease list` shows that this lease ends when it starts, so that no id was issued under \
+                 it, remove the file: the next start waits as for a new one",
+                utc(*ends),
+                span(*ends_in)
+            ),
+            Self::Quarantined {
+                retry_in,
+                quarantine,
+            } => {
+                let wait = span(*retry_in);
+                write!(f, "{quarantine}: wait {wait}{}", quarantine.otherwise())
+            }
+            Self::ClockSkew { store, here } => write!(
+                f,
+                "the store's clock shows {}, {} {} what this machine expects: at most {} are allowed, and less \
+                 between two answers; set the clock that is wrong",
+                utc(*store),
+                span(store.abs_diff(*here)),
+                if store > here { "ahead of" } else { "behind" },
+                span(MAX_SKEW)
+            ),
+            Self::Terms { stored, asked } => write!(
+                f,
+                "the namespace has other terms: it is stored with {stored}, and opened with {asked}. Ids could repeat, so \
+                 nothing is granted. Terms are fixed when a namespace is created: use what is stored, or another namespace"
+            ),
+            Self::Dropped { until } => write!(
+                f,
+                "the namespace was dropped, and leases of it may be in use until {}. Nothing is granted until somebody \
+                 opens it again: `randflake lease init --reopen`, or use another namespace",
+                utc(*until)
+            ),
+            Self::NotNew(why) => write!(
+                f,
+                "the namespace is not new: {why}. Wait for the end of the quarantine; if it was set wrongly, and no process \
+                 has a lease of this namespace, end it by `randflake lease quarantine --end`"
+            ),
+            Self::SecretTaken { namespace, asked } => write!(
+                f,
+                "the secret of namespace {asked:?} is already that of namespace {namespace:?} in this store, and ids of both \
+                 would be equal. Nothing is granted: derive a secret for {asked:?}, `randflake keygen --derive \
+                 {asked} --out {asked}.key` (in Rust, `Secret::derive`), or use --shared-secret \
+                 (`Namespace::with_shared_secret`) if equal ids are meant"
+            ),
+            Self::Invalid(sentence) => f.write_str(sentence),
+            Self::Unusable(error) => Display::fmt(error, f),
+            Self::Unavailable(error) => write!(f, "the lease store is unavailable: {error}"),
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            // Its sentence is this error's own.
+            Self::Unusable(error) | Self::Unavailable(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<&StoreError> for Retry {
+    fn from(error: &StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => Self::Soon,
+            StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
+                Self::Later(Some(*retry_in))
+            }
+            // A machine that has just started has yet to set its clock.
+            StoreError::ClockSkew { .. } => Self::Later(None),
+            StoreError::LeaseAhead { .. }
+            | StoreError::Terms { .. }
+            | StoreError::Dropped { .. }
+            | StoreError::NotNew(_)
+            | StoreError::SecretTaken { .. }
+            | StoreError::Invalid(_)
+            | StoreError::Unusable(_) => Self::Never,
+        }
+    }
+}

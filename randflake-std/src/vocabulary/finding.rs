@@ -1,0 +1,136 @@
+//! What a store reports about itself.
+
+#[cfg(any(
+    feature = "sqlite",
+    feature = "redis",
+    feature = "postgres",
+    feature = "mysql"
+))]
+use core::fmt::Display;
+use core::time::Duration;
+
+use super::Quarantine;
+use crate::date::{span, utc};
+
+/// One fact that a store reports about itself or its server.
+///
+/// A store's [`diagnose`](crate::lease::LeaseStore::diagnose) returns these, in this order, and omits what does not apply:
+///
+/// | name                                      | value                                              |
+/// |-------------------------------------------|----------------------------------------------------|
+/// | `server`                                  | program and version                                |
+/// | `schema`                                  | version of what the store keeps there              |
+/// | a setting's own name, as `synchronous`    | as it is in effect for the store, one finding each |
+/// | `fingerprint`                             | what the store's continuity is known by            |
+/// | `volume`                                  | of a store in a file: what its file is on          |
+/// | a promise that cannot be kept, in a word  | when it is broken, as a [`Verdict::Caution`]       |
+/// | `quarantine`                              | none, or how long nothing is granted               |
+///
+/// Latency, clock skew, occupancy, and whether an acquire and a release work are not included: the caller can measure
+/// them. No value contains a password.
+///
+/// ```
+/// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Verdict};
+/// use randflake_std::randflake_core::ManualClock;
+/// use randflake_std::Randflake;
+/// use std::sync::Arc;
+///
+/// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
+/// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, clock);
+/// let findings = store.diagnose()?;
+/// let quarantine = findings.iter().find(|finding| finding.name == "quarantine").unwrap();
+/// assert_eq!((quarantine.value.as_str(), &quarantine.verdict), ("none", &Verdict::Fine));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was checked.
+    pub name: &'static str,
+    /// The observed value.
+    pub value: String,
+    /// What it means.
+    pub verdict: Verdict,
+}
+
+/// What a [`Finding`] means for the promise that no id repeats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// As it should be.
+    Fine,
+    /// The promise depends on a condition that the store cannot check, or nothing can be granted now. The sentence says
+    /// which condition, or why.
+    Caution(String),
+    /// The promise is broken, or may be at any time. The sentence says what to change.
+    Wrong(String),
+}
+
+impl Finding {
+    /// It is as it should be.
+    pub fn fine(name: &'static str, value: impl Into<String>) -> Self {
+        let (value, verdict) = (value.into(), Verdict::Fine);
+        Self {
+            name,
+            value,
+            verdict,
+        }
+    }
+
+    /// Depends on a condition.
+    pub fn caution(
+        name: &'static str,
+        value: impl Into<String>,
+        sentence: impl Into<String>,
+    ) -> Self {
+        Self {
+            verdict: Verdict::Caution(sentence.into()),
+            ..Self::fine(name, value)
+        }
+    }
+
+    /// Must be changed.
+    pub fn wrong(
+        name: &'static str,
+        value: impl Into<String>,
+        sentence: impl Into<String>,
+    ) -> Self {
+        Self {
+            verdict: Verdict::Wrong(sentence.into()),
+            ..Self::fine(name, value)
+        }
+    }
+
+    /// Those of a store, in the order that all have.
+    #[cfg(any(
+        feature = "sqlite",
+        feature = "redis",
+        feature = "postgres",
+        feature = "mysql"
+    ))]
+    pub(crate) fn of_a_store(
+        server: String,
+        version: impl Display,
+        settings: impl IntoIterator<Item = Self>,
+        fingerprint: String,
+        failover: Option<Self>,
+    ) -> Vec<Self> {
+        let schema = Self::fine("schema", format!("version {version}"));
+        let mut findings = vec![Self::fine("server", server), schema];
+        findings.extend(settings);
+        findings.push(Self::fine("fingerprint", fingerprint));
+        findings.extend(failover);
+        findings
+    }
+
+    /// The finding `quarantine`, of how long nothing is granted.
+    pub(crate) fn quarantine(quarantine: Option<Quarantine>, left: Duration) -> Self {
+        match quarantine {
+            None => Self::fine("quarantine", "none"),
+            Some(quarantine) => {
+                let until = format!("until {}, another {}", utc(quarantine.until), span(left));
+                let wait = format!("{quarantine}: wait{}", quarantine.otherwise());
+                Self::caution("quarantine", until, wait)
+            }
+        }
+    }
+}

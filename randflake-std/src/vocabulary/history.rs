@@ -1,0 +1,310 @@
+//! Who held which node id, and when.
+
+use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use randflake_core::LayoutSpec;
+
+use super::{MAX_SKEW, Record};
+#[cfg(doc)]
+use crate::store::LeaseStore;
+
+/// How long a store keeps a lease after its end.
+pub(crate) const HISTORY_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+
+/// The leases of a namespace that a store knows, also earlier ones: see [`LeaseStore::history`].
+#[derive(Clone, Debug)]
+pub struct History {
+    spec: LayoutSpec,
+    now: Duration,
+    /// Before this tick the store may have granted what it does not know.
+    known_from: u64,
+    node_ids: BTreeMap<u32, NodeHistory>,
+    gaps: Vec<Gap>,
+}
+
+/// The leases of one node id that were read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NodeHistory {
+    /// In the order of their starts.
+    leases: Vec<PastLease>,
+    gap: Option<Gap>,
+    /// Why the leases before the first one are not there; none if there were none.
+    cut: Option<UnknownCause>,
+}
+
+/// A lease, which may have been followed by another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastLease {
+    /// Node id, interval and holder. The end is the last one that a renewal or the release gave it.
+    pub record: Record,
+    /// The tick at which it was acquired; it starts later where an earlier lease, or a quarantine, ended later.
+    pub acquired: u64,
+    /// Its holder has released it. Otherwise it expired, or is held.
+    pub is_released: bool,
+    /// The end of the lease of the node id before it; 0 if it is the first one.
+    pub(crate) follows: u64,
+}
+
+/// A place in the history where a lease was removed or changed by something else than a store's client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The node id. Its leases before the gap are not reported.
+    pub node_id: u32,
+    /// The start of the lease behind the gap, as a tick; ahead of the store's clock if the latest one is missing.
+    pub before: u64,
+    /// The fencing token of that lease; 0 if the latest one is missing.
+    pub fencing_token: u64,
+    /// Something else is there; otherwise it is missing.
+    pub is_changed: bool,
+}
+
+/// Who held a node id at a tick.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Explanation {
+    /// This lease: an id of that node id and tick was issued under it, unless somebody else knows the secret.
+    Held(PastLease),
+    /// Nobody: an id that says so was made under another secret or layout, in another namespace, or not by randflake.
+    Nobody,
+    /// Nobody yet: the tick is ahead of the store's clock, by more than clocks may differ.
+    Ahead,
+    /// The history does not reach back so far.
+    Unknown {
+        /// From this tick on it does.
+        known_from: u64,
+        /// Why not.
+        cause: UnknownCause,
+    },
+}
+
+/// Why a history does not reach back further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnknownCause {
+    /// The namespace was created later, or its store may have lost leases until then.
+    Forgotten,
+    /// The leases before ended more than 400 days ago, and were removed.
+    Old,
+    /// Later leases of the node id took the places of those before.
+    Replaced,
+    /// A lease was removed or changed: see [`Gap`].
+    Gap,
+}
+
+/// What a store says of a node id at a tick: see [`LeaseStore::explain`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// Who held it.
+    pub explanation: Explanation,
+    /// A lease of the node id that was removed or changed, if the search has met one.
+    pub gap: Option<Gap>,
+    /// The store's clock, as time since the Unix epoch.
+    pub now: Duration,
+}
+
+impl Explanation {
+    /// In a word, for programs: `held`, `contested`, `nobody`, `ahead` or `unknown`.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Held(lease) if lease.record.contested => "contested",
+            Self::Held(_) => "held",
+            Self::Nobody => "nobody",
+            Self::Ahead => "ahead",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+}
+
+/// What follows for an id of that node id and tick, above all one that a database has refused as a duplicate.
+impl Display for Explanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Held(lease) if lease.record.contested => {
+                "a copy of the holder had the same lease: both may have issued the id"
+            }
+            Self::Held(_) => {
+                "issued under this lease, once: a second row with the id is a repeated or replayed insert"
+            }
+            Self::Nobody => {
+                "nobody held the node id then: made under another secret, layout or namespace, or a number that is no id"
+            }
+            Self::Ahead => {
+                "that time has not come: made under another secret, layout or namespace, or a number that is no id"
+            }
+            Self::Unknown { cause, .. } => match cause {
+                UnknownCause::Forgotten => {
+                    "the namespace is younger, or its store may have lost leases since"
+                }
+                UnknownCause::Old => "leases are kept for 400 days after their end",
+                UnknownCause::Replaced => {
+                    "later leases of the node id took its place: the last 65,536 are kept, by a static file the last one"
+                }
+                UnknownCause::Gap => "a lease of the node id was removed or changed in the store",
+            },
+        })
+    }
+}
+
+impl NodeHistory {
+    /// Leases that follow on each other, the last one included.
+    pub(crate) fn new(
+        leases: impl IntoIterator<Item = impl Into<PastLease>>,
+        cut: Option<UnknownCause>,
+    ) -> Self {
+        Self {
+            leases: leases.into_iter().map(Into::into).collect(),
+            gap: None,
+            cut,
+        }
+    }
+
+    /// As `new`, where the lease before the first one is not what it should be.
+    pub(crate) fn behind_gap(
+        leases: impl IntoIterator<Item = impl Into<PastLease>>,
+        gap: Gap,
+    ) -> Self {
+        Self {
+            gap: Some(gap),
+            ..Self::new(leases, Some(UnknownCause::Gap))
+        }
+    }
+
+    /// Leases that followed on those that are known are gone, but for what they had replaced.
+    pub(crate) fn lose_latest(&mut self, node_id: u32, now: u64) {
+        let first = self.leases.first().map(|first| first.record.grant);
+        self.gap.get_or_insert(Gap {
+            node_id,
+            before: first.map_or(now + 1, |first| first.start),
+            fencing_token: first.map_or(0, |first| first.fencing_token),
+            is_changed: false,
+        });
+    }
+
+    /// Who had the node id at a tick, as far as these leases tell.
+    fn explain(&self, tick: u64, is_ahead: bool, known_from: u64) -> Explanation {
+        let later = self
+            .leases
+            .partition_point(|lease| lease.record.grant.start <= tick);
+        // Released in the tick of its start, a lease is empty, and the one before it ended no later.
+        let last = later.checked_sub(1).map(|last| &self.leases[last]);
+        if let Some(lease) = last.filter(|lease| tick < lease.record.grant.end) {
+            return Explanation::Held(lease.clone());
+        }
+        if is_ahead {
+            return Explanation::Ahead;
+        }
+        let (begin, cause) = match (self.gap, self.leases.first()) {
+            (Some(gap), _) => (gap.before, UnknownCause::Gap),
+            (None, Some(first)) => (first.follows, self.cut.unwrap_or(UnknownCause::Forgotten)),
+            (None, None) => (0, UnknownCause::Forgotten),
+        };
+        if tick < begin.max(known_from) {
+            let (known_from, cause) = if begin < known_from {
+                (known_from, UnknownCause::Forgotten)
+            } else {
+                (begin, cause)
+            };
+            Explanation::Unknown { known_from, cause }
+        } else {
+            Explanation::Nobody
+        }
+    }
+}
+
+impl History {
+    /// One without leases, of a namespace whose store has lost none since a tick.
+    pub(crate) fn new(spec: LayoutSpec, now: Duration, known_from: u64) -> Self {
+        Self {
+            spec,
+            now,
+            known_from,
+            node_ids: BTreeMap::new(),
+            gaps: Vec::new(),
+        }
+    }
+
+    /// Adds what is known of a node id.
+    pub(crate) fn add(&mut self, node_id: u32, leases: NodeHistory) {
+        self.gaps.extend(leases.gap);
+        self.node_ids.insert(node_id, leases);
+    }
+
+    /// Notes that the latest lease of a node id is gone.
+    pub(crate) fn lose_latest(&mut self, node_id: u32, now: u64) {
+        let leases = self.node_ids.entry(node_id).or_default();
+        if leases.gap.is_none() {
+            leases.lose_latest(node_id, now);
+            self.gaps.extend(leases.gap);
+        }
+    }
+
+    /// Who held a node id at a tick of the layout, as far as the history of that node id was asked for.
+    #[must_use]
+    pub fn explain(&self, node_id: u32, tick: u64) -> Explanation {
+        match self.node_ids.get(&node_id) {
+            Some(leases) => self.explain_by(leases, tick),
+            None => self.explain_by(&NodeHistory::default(), tick),
+        }
+    }
+
+    fn explain_by(&self, leases: &NodeHistory, tick: u64) -> Explanation {
+        let begin = Duration::from_millis(self.spec.unix_ms(tick));
+        leases.explain(tick, begin > self.now + MAX_SKEW, self.known_from)
+    }
+
+    /// The answer about one tick, from the leases of its node id around it.
+    pub(crate) fn explained(&self, leases: &NodeHistory, tick: u64) -> Explained {
+        Explained {
+            explanation: self.explain_by(leases, tick),
+            gap: leases.gap,
+            now: self.now,
+        }
+    }
+
+    /// Whether nothing is known of a tick, whatever the node id.
+    pub(crate) fn begins_after(&self, tick: u64) -> bool {
+        tick < self.known_from
+    }
+
+    /// How many node ids were leased at a time, as time since the Unix epoch; none if the history does not reach back so
+    /// far.
+    #[must_use]
+    pub fn live_at(&self, unix: Duration) -> Option<u64> {
+        let tick = self.spec.tick_at(unix)?;
+        let mut live = 0;
+        for node_id in self.node_ids.keys() {
+            match self.explain(*node_id, tick) {
+                Explanation::Held(_) => live += 1,
+                Explanation::Nobody | Explanation::Ahead => {}
+                Explanation::Unknown { .. } => return None,
+            }
+        }
+        (self.known_from <= tick).then_some(live)
+    }
+
+    /// The leases in the order of node ids and starts.
+    pub fn leases(&self) -> impl Iterator<Item = &PastLease> {
+        self.node_ids.values().flat_map(|it| &it.leases)
+    }
+
+    /// Leases that were removed or changed; none in a store that nobody has tampered with.
+    #[must_use]
+    pub fn gaps(&self) -> &[Gap] {
+        &self.gaps
+    }
+
+    /// The store's clock when the history was read, as time since the Unix epoch.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// When a tick begins, as time since the Unix epoch.
+    #[must_use]
+    pub fn time_of(&self, tick: u64) -> Duration {
+        Duration::from_millis(self.spec.unix_ms(tick))
+    }
+}

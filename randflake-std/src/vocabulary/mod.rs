@@ -1,0 +1,40 @@
+//! The words of leases and counters: what a caller asks for, what it is answered, and why it is refused.
+//!
+//! The lowest floor. Nothing here decides, reads or writes.
+
+pub(crate) mod counter;
+pub(crate) mod device;
+mod engine_error;
+mod error;
+mod finding;
+mod grant;
+mod history;
+pub(crate) mod holder;
+mod loss;
+mod namespace;
+mod namespace_list;
+mod presented;
+mod quarantine;
+mod terms;
+mod token;
+
+use core::time::Duration;
+
+pub use self::counter::{CounterError, CounterErrorKind, CounterStatus};
+pub use self::device::{Device, DeviceError, DeviceRequest, MAX_COUNTER_STEP};
+pub use self::engine_error::{EngineError, EngineErrorKind};
+pub use self::error::{StoreError, StoreErrorKind};
+pub use self::finding::{Finding, Verdict};
+pub use self::grant::{AcquireRequest, Acquired, Grant, NodeIds, Record, Renewed};
+pub use self::history::{Explained, Explanation, Gap, History, PastLease, UnknownCause};
+pub(crate) use self::history::{HISTORY_KEPT, NodeHistory};
+pub use self::loss::Loss;
+pub use self::namespace::{ASSUMED_MAX_TTL, DEFAULT_MAX_TTL, Namespace, NamespaceError};
+pub use self::namespace_list::NamespaceList;
+pub use self::presented::{LastWrite, PresentedGrant, PresentedRenewal, RequestId};
+pub use self::quarantine::{Quarantine, QuarantineCause};
+pub use self::terms::{Seal, Terms};
+pub use self::token::Token;
+
+/// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
+pub const MAX_SKEW: Duration = Duration::from_secs(10);

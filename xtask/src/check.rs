@@ -1,0 +1,72 @@
+//! `check`: what is quick enough for each edit. Its builds are incremental, unlike those of `test`.
+
+use std::process::{Command, ExitCode};
+
+use crate::cargo::cargo;
+use crate::lint::{self, DENY};
+use crate::matrix::{Library, all_features, features_of, published};
+use crate::report::Report;
+use crate::{apart, unit};
+
+pub(crate) const USAGE: &str = "usage: cargo xtask check [-p CRATE]
+
+Without `-p`, all crates are checked. CRATE is `core`, `std` and so on, or a whole name; its dependencies are then built
+with its features alone, once more at the first time.
+";
+
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
+    let library = match arguments {
+        [] => None,
+        [flag, name] if flag == "-p" || flag == "--package" => Some(named(name)?),
+        other => return Err(format!("unknown arguments {}", other.join(" "))),
+    };
+    let report = Report::new(false).incremental();
+    Ok(apart::run("check", &lint::needs(), report, |report| {
+        report.check("format", &mut cargo(&["fmt", "--all", "--check"]));
+        match library {
+            None => all(report),
+            Some(library) => one(report, library),
+        }
+    }))
+}
+
+fn named(name: &str) -> Result<&'static Library, String> {
+    let is_named = |library: &&Library| {
+        library.name == name || library.name.strip_prefix("randflake-") == Some(name)
+    };
+    let names: Vec<&str> = published().map(|library| library.name).collect();
+    let found = published().find(is_named);
+    found.ok_or_else(|| format!("no crate {name}: there are {}", names.join(", ")))
+}
+
+fn all(report: &mut Report) {
+    let features = all_features();
+    let mut clippy = cargo(&["clippy", "--workspace", "--all-targets"]);
+    report.check("clippy", clippy.args(["--features", &features]).args(DENY));
+    unit::tests(report);
+}
+
+fn one(report: &mut Report, library: &Library) {
+    let of_package = |mut command: Command| {
+        let features = features_of(&[library.name]);
+        command.args(["--package", library.name, "--features", &features]);
+        command
+    };
+    let mut clippy = of_package(cargo(&["clippy", "--all-targets"]));
+    report.check("clippy", clippy.args(DENY));
+    let mut tests = of_package(cargo(&["test", "--no-fail-fast"]));
+    report.tests(library.name, unit::in_threads(&mut tests));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn a_crate_goes_by_both_names() {
+        assert_eq!(named("core").ok().map(|l| l.name), Some("randflake-core"));
+        assert_eq!(named("sparx64").ok().map(|l| l.name), Some("sparx64"));
+        let refused = named("cor").err().unwrap();
+        assert!(refused.contains("randflake-std"), "{refused}");
+    }
+}
