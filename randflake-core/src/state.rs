@@ -7,27 +7,27 @@ use core::time::Duration;
 
 use crate::{LayoutSpec, Word};
 
-/// What a step depends on beside the word and the time.
+/// Inputs of a step besides the word and the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<V> {
-    /// The lease's first tick.
+    /// First tick of the lease.
     pub(crate) start: u64,
-    /// The lease's ticks.
+    /// Number of ticks of the lease.
     pub(crate) length: V,
-    /// How many ticks an id may be ahead of the clock.
+    /// Number of ticks that an id may be ahead of the clock.
     pub(crate) tolerance: u32,
     /// Width of the layout's sequence.
     pub(crate) sequence_bits: u32,
 }
 
-/// Why a position is not issued.
+/// Reason why a position is not issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is further ahead of the clock than the tolerance allows.
+    /// The position is further ahead of the clock than the tolerance allows.
     ClockBehind,
-    /// The same, but by no more than the tick that was used up.
+    /// The same, but only because the current tick is used up.
     SequenceExhausted,
-    /// It is past the lease.
+    /// The position is past the end of the lease.
     LeaseOver,
 }
 
@@ -81,7 +81,7 @@ fn last_tick<V>(spec: LayoutSpec, now: Duration, terms: &Terms<V>) -> Option<u64
     last.checked_sub(terms.start)
 }
 
-/// Whatever calls it is compiled as what seldom happens.
+/// Marks a branch as unlikely: a path that calls a cold function is compiled out of the way.
 #[cold]
 #[inline]
 const fn seldom() {}

@@ -1,4 +1,4 @@
-//! A GraphQL scalar for each kind of id, as text.
+//! `async-graphql`: a scalar for each kind of id, as text.
 
 extern crate alloc;
 

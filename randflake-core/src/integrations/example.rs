@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::Form;
 
-/// The text of a `T`.
+/// Writes the text of an example `T`.
 pub(super) struct Example<T>(PhantomData<T>);
 
 impl<T> Example<T> {

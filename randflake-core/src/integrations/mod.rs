@@ -1,4 +1,4 @@
-//! The ids in other crates' traits: one file and one feature for each crate.
+//! Implementations of traits of other crates for ids: one file and one feature for each crate.
 
 use core::fmt::Display;
 use core::str::FromStr;
@@ -83,7 +83,7 @@ macro_rules! for_ids {
 }
 pub(crate) use for_ids;
 
-/// The same for [`StoredRaw`] too, whose text is that of its encrypted id.
+/// [`for_ids`] for [`StoredRaw`] too, whose text is that of its encrypted id.
 macro_rules! for_all_ids {
     ($($(#[$attribute:meta])* impl[$($parameters:tt)*] $trait:path $(where [$($bounds:tt)*])? { $($body:tt)* })+) => {
         $(
@@ -98,11 +98,11 @@ macro_rules! for_all_ids {
 }
 pub(crate) use for_all_ids;
 
-/// What differs in the text of the id types, for schemas and errors.
+/// Name and prefix of an id type, for schemas and errors.
 pub(crate) trait Form: Display + FromStr<Err: Display> {
-    /// The name of the type.
+    /// Name of the type in a schema.
     const NAME: &'static str;
-    /// What precedes the digits, without `_`.
+    /// Prefix of the text form, without `_`; empty for none.
     const PREFIX: &'static str;
 }
 

@@ -20,7 +20,7 @@ for_all_ids! {
 
     impl[] ToSingleRedisArg {}
 
-    /// From the text form alone: what Redis counts itself, as by `INCR`, is a number and no id.
+    /// Reads the text form only: what Redis counts itself, as by `INCR`, is a number and no id.
     impl[] FromRedisValue {
         fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
             parse(&value)

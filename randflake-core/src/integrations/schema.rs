@@ -1,4 +1,4 @@
-//! What schemas say of an id's text.
+//! Description, pattern and lengths of the text form, for schemas.
 
 extern crate alloc;
 
@@ -9,7 +9,7 @@ use super::Form;
 use super::example::Example;
 use crate::text;
 
-/// For people.
+/// Description of the text form, for readers of a schema.
 pub(super) const DESCRIPTION: &str = "A 64-bit id: base32hex digits without a leading zero, after the prefix of its kind if that has one.";
 
 /// A regular expression of ECMA 262, as JSON Schema has them, that matches each text of an id and nothing else.
@@ -18,7 +18,7 @@ pub(super) fn pattern<T: Form>() -> String {
     format!("^{prefix}(0|[1-9a-v][0-9a-v]{{0,11}}|[1-9a-f][0-9a-v]{{12}})$")
 }
 
-/// The least and the largest number of characters.
+/// Shortest and longest text in characters.
 pub(super) fn lengths<T: Form>() -> (usize, usize) {
     let prefix = prefix::<T>().len();
     (
@@ -27,7 +27,7 @@ pub(super) fn lengths<T: Form>() -> (usize, usize) {
     )
 }
 
-/// An id's text.
+/// Text of an example id.
 pub(super) fn example<T: Form>() -> String {
     Example::<T>::NEW.to_string()
 }

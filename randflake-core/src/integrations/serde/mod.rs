@@ -1,7 +1,7 @@
 //! Forms of an id other than text, for `#[serde(with = "...")]`.
 //!
-//! Without them an id is text where the format is for people, as JSON, YAML or a URL, and otherwise the `i64`, as in
-//! CBOR, `MessagePack`, bincode and postcard: 8 bytes, and what the format adds to a number.
+//! Without them an id is text in human-readable formats, such as JSON, YAML or a URL, and the `i64` in others, such
+//! as CBOR, `MessagePack`, bincode and postcard: 8 bytes, and what the format adds to a number.
 
 // Its test is in `randflake-core/integrations`, where serde's macros are.
 #![cfg_attr(not(doctest), doc = include_str!("fields.md"))]
@@ -19,7 +19,7 @@ pub mod as_decimal_string;
 pub mod as_i64;
 
 for_all_ids! {
-    /// The text form where the format is for people, else the `i64`.
+    /// Writes the text form in human-readable formats, else the `i64`.
     impl[] Serialize {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             if serializer.is_human_readable() {
@@ -30,7 +30,7 @@ for_all_ids! {
         }
     }
 
-    /// From the text form, strictly, where the format is for people, else from the `i64`.
+    /// Reads the text form, strictly, in human-readable formats, else the `i64`.
     impl['de,] Deserialize<'de> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             if deserializer.is_human_readable() {
