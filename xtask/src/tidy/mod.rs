@@ -6,6 +6,7 @@ mod bound_values;
 mod cfg_places;
 mod dependencies;
 mod documented;
+mod documents;
 mod features;
 mod lean_tool;
 mod manifest;
@@ -30,6 +31,7 @@ const RULES: &[(&str, Rule)] = &[
     ),
     ("cfg never stands inside a function", cfg_places::check),
     ("every test target runs in some part", separate_tests::check),
+    ("documents name what is there", documents::check),
 ];
 
 pub(crate) fn run(report: &mut Report) {
