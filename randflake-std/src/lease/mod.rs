@@ -40,7 +40,6 @@ pub use crate::store::engines::SqliteStore;
 #[doc(hidden)] // The engines under the stores.
 pub use crate::store::engines::{Memory, StaticFile};
 pub use crate::store::engines::{MemoryStore, NODE_ID_VARIABLE, NodeIdSource, StaticStore};
-#[cfg(feature = "ticket")]
 pub use crate::store::{DeviceLease, DeviceLeaseError};
 pub use crate::store::{
     LeaseStore, Occupancy, deferred, find, forecast, namespaces, occupancy, open,

@@ -182,7 +182,6 @@ mod tests {
         assert!(register(None, Some("a\nb"), Some(0)).is_err());
     }
 
-    #[cfg(feature = "ticket")]
     #[test]
     fn the_end_is_that_of_tickets() {
         assert_eq!(MAX_COUNTER, randflake_core::Ticket::MAX_COUNTER);

@@ -6,7 +6,6 @@
 mod acquire;
 mod catalog;
 mod claims;
-#[cfg(feature = "ticket")]
 mod devices;
 mod diagnosis;
 mod history;
@@ -29,7 +28,6 @@ use randflake_std::{Layout, Plain};
 pub(crate) use acquire::*;
 pub(crate) use catalog::*;
 pub(crate) use claims::*;
-#[cfg(feature = "ticket")]
 pub(crate) use devices::*;
 pub(crate) use diagnosis::*;
 pub(crate) use history::*;
@@ -137,9 +135,6 @@ macro_rules! contract {
             an_upgrade_waits_for_older_holders,
             an_older_holder_in_an_upgraded_namespace_writes_nothing,
             random_histories_grant_no_tick_twice,
-        }
-        #[cfg(feature = "ticket")]
-        $crate::contract! { $backend;
             a_device_is_served_by_one_server_after_the_other,
             a_released_lease_of_a_device_is_free,
             a_device_has_an_owner_and_a_counter,
