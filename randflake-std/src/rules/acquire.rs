@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use super::{
-    Caller, Decision, HistoryLink, NamespaceState, NodeChange, NodeRecord, StoreTime, View,
+    Caller, Decision, Form, HistoryLink, NamespaceState, NodeChange, NodeRecord, StoreTime, View,
 };
 use crate::vocabulary::{NodeIds, QuarantineCause, StoreError, Token};
 
@@ -65,6 +65,7 @@ fn grants(
     asking: &Caller<'_>,
     standing: &mut NamespaceState,
 ) -> Result<Vec<NodeChange>, StoreError> {
+    standing.check_holder(asking.knows)?;
     check(asked, standing)?;
     let now = standing.now;
     let wanted = asked.nodes.count() as usize;
@@ -124,6 +125,8 @@ fn grants(
                 acquired: now.tick,
                 past: former.map_or_else(HistoryLink::default, HistoryLink::behind),
                 holder: asked.holder.to_owned(),
+                knows: asking.knows,
+                form: former.map_or_else(Form::default, |former| former.form.clone()),
             },
         });
     }
@@ -162,6 +165,7 @@ fn claim(
         after: NodeRecord {
             serial: record.serial + 1,
             nonce: asking.fresh.1,
+            knows: asking.knows,
             ..record.clone()
         },
     })

@@ -26,6 +26,7 @@ mod renew;
 pub(crate) mod search;
 mod store_time;
 mod text;
+mod upgrade;
 mod view;
 
 pub use acquire::{Acquire, acquire};
@@ -40,12 +41,13 @@ pub use observed::Observed;
 pub use quarantine::{
     create, drop_namespace, end_quarantine, override_quarantine, quarantine, reopen,
 };
-pub use record::{NamespaceRecord, NodeRecord, QuarantineReason};
+pub use record::{NamespaceRecord, NodeRecord, QuarantineReason, Versions};
 pub use release::release;
 pub use renew::{HeldLease, renew};
 pub use store_time::StoreTime;
 pub(crate) use store_time::read as read_clock;
-pub use text::{VERSION, newer};
+pub use text::{Form, VERSION, newer};
+pub use upgrade::{announce, raise, withdraw};
 pub use view::{Continuity, Node, View, Wanted};
 
 pub use crate::vocabulary::{KeyCheck, Loss, Terms};

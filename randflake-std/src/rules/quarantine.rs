@@ -103,14 +103,14 @@ pub fn drop_namespace(
 }
 
 /// The namespace, unless it was dropped.
-fn existing(view: &View, asking: &Caller<'_>) -> Result<NamespaceState, StoreError> {
+pub(super) fn existing(view: &View, asking: &Caller<'_>) -> Result<NamespaceState, StoreError> {
     let standing = NamespaceState::of(view, asking)?;
     standing.check_dropped()?;
     Ok(standing)
 }
 
 /// What is noticed of a namespace is written, whatever the answer is.
-fn decide<T>(
+pub(super) fn decide<T>(
     standing: Result<NamespaceState, StoreError>,
     rule: impl FnOnce(&mut NamespaceState) -> Result<T, StoreError>,
 ) -> Decision<T> {

@@ -6,8 +6,8 @@ use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
 use randflake_std::lease::Token;
 use randflake_std::rules::{
-    Continuity, HistoryLink, KeyCheck, NamespaceRecord, Node, NodeRecord, QuarantineReason, Terms,
-    View,
+    Continuity, Form, HistoryLink, KeyCheck, NamespaceRecord, Node, NodeRecord, QuarantineReason,
+    Terms, VERSION, Versions, View,
 };
 
 use crate::{TICK_MS, TTL};
@@ -132,6 +132,8 @@ impl Lease {
             acquired: self.start.into(),
             past: HistoryLink::default(),
             holder: String::new(),
+            knows: VERSION,
+            form: Form::default(),
         }
     }
 }
@@ -166,12 +168,14 @@ impl Name {
 
     pub(crate) fn record(self) -> NamespaceRecord {
         NamespaceRecord {
+            versions: Versions::FIRST,
             terms: terms(self.terms),
             origin: self.origin.into(),
             writes: self.writes.into(),
             quarantine: self.quarantine.into(),
             reason: QuarantineReason::default(),
             fingerprint: fingerprint(self.fingerprint),
+            form: Form::default(),
         }
     }
 }
