@@ -1,4 +1,4 @@
-//! Records as one line of text, for engines that keep values, not columns.
+//! Encoding of records as one line of text.
 
 use core::str::FromStr;
 
