@@ -1,4 +1,4 @@
-//! Granting node ids.
+//! The rule of granting node ids.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -8,23 +8,23 @@ use super::{
 };
 use crate::vocabulary::{NodeIds, QuarantineCause, StoreError, Token};
 
-/// Nobody waits longer for a lease that a wrong clock has granted.
+/// Longest wait for a lease that a wrong clock has granted.
 const WORTH_WAITING: Duration = Duration::from_secs(24 * 3_600);
 
-/// What is asked for.
+/// Request of an acquire.
 #[derive(Clone, Copy, Debug)]
 pub struct Acquire<'a> {
     /// Names the acquire; a repetition after a lost reply has the same.
     pub token: Token,
-    /// Who asks.
+    /// Name of the holder.
     pub holder: &'a str,
-    /// Which node ids.
+    /// Node ids to acquire.
     pub nodes: NodeIds<'a>,
-    /// For how many ticks.
+    /// Length of the leases in ticks.
     pub ttl: u64,
     /// The nonces of earlier tries whose outcome is not known.
     pub tried: &'a [u64],
-    /// The first and the last node id that may be granted.
+    /// First and last node id that may be granted.
     pub within: (u32, u32),
 }
 
@@ -34,7 +34,7 @@ impl Acquire<'_> {
     }
 }
 
-/// Grants all that is asked for or nothing.
+/// Grants all node ids that the request names, or none.
 ///
 /// A node id is free when its last lease has ended by the store's clock. A lease from a try whose outcome was not
 /// known is claimed by a further write, which only one of two copies of a process can do.
@@ -148,8 +148,8 @@ fn grants(
     Ok(changes)
 }
 
-/// The lease of an earlier try, if it is there: with another nonce, so that no copy of this process can do the
-/// same.
+/// Claims the lease of an earlier try, if it is there: under a new nonce, so that no copy of this process can claim
+/// it too.
 fn claim(
     record: &NodeRecord,
     now: StoreTime,
@@ -172,8 +172,8 @@ fn claim(
 }
 
 impl NamespaceState {
-    /// Where a lease begins that follows on another: now, or where the last one ends and the quarantine does, if
-    /// that is not further away than any lease can reach.
+    /// First tick of a lease after a former one: now, or the end of the former lease or of the quarantine, if that
+    /// is within reach of any lease.
     fn start(&self, former: Option<&NodeRecord>) -> Result<u64, StoreError> {
         let now = self.now;
         let free_from = former

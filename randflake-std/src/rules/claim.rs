@@ -1,4 +1,4 @@
-//! Which namespace of a store took a secret first.
+//! Claims of secrets: which namespace of a store took a secret first.
 //!
 //! Leases keep node ids apart within a namespace. Under one secret two namespaces issue equal ids, whatever their leases
 //! are, so a store refuses the second one unless that is asked for by name.
@@ -12,18 +12,18 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// namespace's name is.
 pub const CLAIM_KIND: u8 = 6;
 
-/// What a store keeps of a secret, by its check value: the namespace that took it first.
+/// Claim of a secret, stored by its check value: the namespace that took it first.
 ///
 /// It is written before that namespace's record, and never changed. So after a crash in between the same namespace takes
 /// the secret, and of two that race one is refused. A drop keeps it: ids of the namespace stay in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretClaim {
-    /// The namespace's name.
+    /// Name of the namespace.
     pub namespace: String,
 }
 
 impl SecretClaim {
-    /// The claim of a namespace.
+    /// Makes the claim of a namespace.
     #[must_use]
     pub fn of(namespace: &Namespace) -> Self {
         Self {
@@ -31,13 +31,13 @@ impl SecretClaim {
         }
     }
 
-    /// The claim as a store keeps it.
+    /// Encodes the claim as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         Line::of(&Form::default()).word(&self.namespace).end()
     }
 
-    /// The claim of a text, for a program that knows a version. It is never written again, so its tail is not kept.
+    /// Decodes a claim.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
-//! What an administrator does with a namespace.
+//! The rules of administering a namespace: create, quarantine, drop, reopen.
 
 use core::time::Duration;
 
 use super::{Caller, Change, Decision, NamespaceRecord, NamespaceState, View};
 use crate::vocabulary::{Quarantine, QuarantineCause, StoreError};
 
-/// Makes the namespace's record if it is not there; says how it waits then.
+/// Creates the record of the namespace if it is missing. Returns the quarantine that it is in.
 #[must_use]
 pub fn create(view: &View, asking: &Caller<'_>) -> Decision<Option<Quarantine>> {
     decide(NamespaceState::of_a_holder(view, asking), |standing| {
@@ -13,7 +13,7 @@ pub fn create(view: &View, asking: &Caller<'_>) -> Decision<Option<Quarantine>> 
     })
 }
 
-/// Makes the record of a namespace that was dropped anew, by these terms; says how long it waits for the leases of before.
+/// Reopens a dropped namespace under new terms. Returns the quarantine that waits for leases from before.
 #[must_use]
 pub fn reopen(view: &View, asking: &Caller<'_>) -> Decision<Option<Quarantine>> {
     if !view.is_dropped() {
@@ -25,8 +25,7 @@ pub fn reopen(view: &View, asking: &Caller<'_>) -> Decision<Option<Quarantine>> 
     })
 }
 
-/// Grants nothing until every lease granted so far has expired, also any that the store does not know of; says how
-/// long that takes.
+/// Starts a quarantine that outlasts every lease granted so far, known or not. Returns its length.
 #[must_use]
 pub fn quarantine(view: &View, asking: &Caller<'_>) -> Decision<Duration> {
     if view.namespace.is_none() {
@@ -39,8 +38,8 @@ pub fn quarantine(view: &View, asking: &Caller<'_>) -> Decision<Duration> {
     })
 }
 
-/// Declares that the namespace is new, so that it grants at once: no lease was ever granted in it. Refused if anything
-/// speaks against that: `has_leases` says that node ids have records.
+/// Ends the quarantine of a new namespace, because no lease was ever granted in it. Refused if anything contradicts
+/// that; `has_leases` says that records of node ids exist.
 #[must_use]
 pub fn end_quarantine(view: &View, asking: &Caller<'_>, has_leases: bool) -> Decision<()> {
     decide(NamespaceState::of_a_holder(view, asking), |standing| {
@@ -64,8 +63,8 @@ pub fn end_quarantine(view: &View, asking: &Caller<'_>, has_leases: bool) -> Dec
     })
 }
 
-/// Grants again at once, whatever the quarantine is for, such as one that was set by a clock that was ahead. Who asks
-/// for it vouches that no lease lives that the store has forgotten.
+/// Ends a quarantine of any cause, such as one set by a wrong clock. The caller vouches that no forgotten lease is
+/// alive.
 #[must_use]
 pub fn override_quarantine(view: &View, asking: &Caller<'_>) -> Decision<()> {
     decide(existing(view, asking), |standing| {
@@ -74,9 +73,9 @@ pub fn override_quarantine(view: &View, asking: &Caller<'_>) -> Decision<()> {
     })
 }
 
-/// Ends a namespace: what stays of its record says until when leases of it may be in use, so that who opens it anew
-/// waits for that: at least until the latest end of a lease that is known. `None` if it is not there. Its other texts may be
-/// removed once this is written, also by a second drop if the first was interrupted.
+/// Drops a namespace. Its record becomes a mark that says how long leases of it may be in use, at least until the
+/// latest known end, so that a reopening waits for them. `None` if it is not there. The other texts may be removed
+/// once this is written, also by a second drop after an interrupted one.
 #[must_use]
 pub fn drop_namespace(
     view: &View,
@@ -102,14 +101,14 @@ pub fn drop_namespace(
     }
 }
 
-/// The namespace, unless it was dropped.
+/// State of the namespace; refused if it was dropped.
 pub(super) fn existing(view: &View, asking: &Caller<'_>) -> Result<NamespaceState, StoreError> {
     let standing = NamespaceState::of(view, asking)?;
     standing.check_dropped()?;
     Ok(standing)
 }
 
-/// What is noticed of a namespace is written, whatever the answer is.
+/// Writes what was noticed about the namespace, whatever the answer is.
 pub(super) fn decide<T>(
     standing: Result<NamespaceState, StoreError>,
     rule: impl FnOnce(&mut NamespaceState) -> Result<T, StoreError>,

@@ -1,4 +1,4 @@
-//! Ending leases early.
+//! The rule of ending leases early.
 
 use super::renew::mark;
 use super::{Caller, Change, Decision, HeldLease, NodeChange, NodeRecord, View};

@@ -1,4 +1,4 @@
-//! Moving the ends of leases.
+//! The rule of renewing leases.
 
 use core::iter;
 use core::time::Duration;
@@ -12,12 +12,12 @@ use crate::vocabulary::{Grant, Loss, MAX_SKEW, QuarantineCause, StoreError};
 /// A lease as its holder knows it.
 #[derive(Clone, Debug)]
 pub struct HeldLease {
-    /// Node id, interval and tokens.
+    /// Node id, interval and tokens of the lease.
     pub grant: Grant,
-    /// Serial and nonce of this holder's last write; `None` from one who has not written it, as a server that goes
-    /// on for another.
+    /// Serial and nonce of the last write by this holder; `None` if it has not written it, as a server that
+    /// continues for another.
     pub written: Option<(u64, u64)>,
-    /// The nonces of writes after that whose outcome is not known.
+    /// Nonces of later writes whose outcome is unknown.
     pub tried: Vec<u64>,
     /// The nonce of the next write, where a request of the holder names it; else a fresh one. It is among the `tried`: a
     /// repetition of the request finds what it wrote, and gets the same answer.
@@ -35,12 +35,12 @@ impl HeldLease {
             || (record.serial > serial && self.tried.contains(&record.nonce))
     }
 
-    /// Whether the record's last write is the one that this request asks for.
+    /// Whether the last write of the record is the one that this request asks for.
     pub(super) fn repeats(&self, record: &NodeRecord) -> bool {
         self.next == Some(record.nonce) && self.wrote(record)
     }
 
-    /// Why it is lost, where that takes no clock to say.
+    /// Reason why the lease is lost, if that can be said without a clock.
     pub(super) fn loss(&self, view: &View) -> Option<Loss> {
         let (grant, record) = (&self.grant, view.record(self.grant.node_id)?);
         let is_another_s = |(serial, _)| record.serial >= serial && !self.wrote(record);
@@ -125,7 +125,7 @@ pub fn renew(
                 Ok(after)
             }
             Err((loss, record)) => {
-                // Otherwise whoever may renew could stop all grants, with a lease that never was.
+                // Else a client that may renew could stop all grants by presenting a lease that never existed.
                 if loss == Loss::Forgotten && !asking.seen.is_proxy() {
                     standing.quarantine(view, asking.seen, QuarantineCause::Lost);
                 }
