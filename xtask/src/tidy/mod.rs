@@ -8,6 +8,7 @@ mod dependencies;
 mod documented;
 mod documents;
 mod features;
+mod lean_tool;
 mod manifest;
 mod separate_tests;
 mod source;
@@ -49,6 +50,10 @@ pub(crate) fn run(report: &mut Report) {
             verdict(&arrows::unexpected(expected, &found)),
         );
     }
+    report.verdict(
+        "`cargo randflake` compiles the crates that are listed",
+        verdict(&lean_tool::check()),
+    );
 }
 
 fn verdict(violations: &[String]) -> Result<(), String> {
