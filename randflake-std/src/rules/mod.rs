@@ -36,6 +36,8 @@ pub use counter::{CounterRecord, CounterView};
 pub use device::DeviceRecord;
 pub use history::HistoryLink;
 pub use keys::{Before, Entry, Key, Keys, Write};
+pub(crate) use namespace_state::LEAP;
+pub use namespace_state::{Caller, ClockWindow, NamespaceState};
 pub use namespace_state::{Caller, ClockWindow, NamespaceState};
 pub use observed::Observed;
 pub use quarantine::{

@@ -25,6 +25,10 @@ pub struct Caller<'a> {
     pub knows: u8,
 }
 
+/// Deviation of a store clock between two answers that does not count as a leap: what a slewed clock, and two clocks
+/// that drift, do between two renewals.
+pub(crate) const LEAP: Duration = Duration::from_secs(1);
+
 /// Interval in which the clock of a store must be.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockWindow {
@@ -42,6 +46,15 @@ impl ClockWindow {
         Self {
             least: before.min(after).saturating_sub(MAX_SKEW),
             most: before.max(after).saturating_add(MAX_SKEW),
+        }
+    }
+
+    /// Window by the last answer of the store, carried on by a monotonic clock to before and after the read.
+    #[must_use]
+    pub fn of_store(before: Duration, after: Duration) -> Self {
+        Self {
+            least: before.saturating_sub(LEAP),
+            most: after + LEAP,
         }
     }
 

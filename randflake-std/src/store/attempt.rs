@@ -4,11 +4,11 @@ use core::time::Duration;
 
 use super::Engine;
 use super::Ledger;
-use super::carried::{Carried, Compared, LEAP, Machine};
+use super::carried::{Carried, Compared, Machine};
 use super::fresh::fresh;
 use crate::rules::{
-    Caller, Change, ClockWindow, Committed, Decision, HeldLease, NamespaceRecord, Node, NodeRecord,
-    SecretClaim, View, Wanted, renew,
+    Caller, Change, ClockWindow, Committed, Decision, HeldLease, LEAP, NamespaceRecord, Node,
+    NodeRecord, SecretClaim, View, Wanted, renew,
 };
 use crate::vocabulary::Loss;
 use crate::vocabulary::StoreError;
