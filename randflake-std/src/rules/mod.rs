@@ -38,7 +38,6 @@ pub use history::HistoryLink;
 pub use keys::{Before, Entry, Key, Keys, Write};
 pub(crate) use namespace_state::LEAP;
 pub use namespace_state::{Caller, ClockWindow, NamespaceState};
-pub use namespace_state::{Caller, ClockWindow, NamespaceState};
 pub use observed::Observed;
 pub use quarantine::{
     create, drop_namespace, end_quarantine, override_quarantine, quarantine, reopen,
