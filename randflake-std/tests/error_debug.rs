@@ -9,8 +9,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use randflake_std::lease::{DeviceError, EngineError, Namespace, StoreError};
-use randflake_std::private_file::{Reason, Refusal};
+use randflake_std::lease::{DeviceError, DeviceLeaseError, EngineError, Namespace, StoreError};
+use randflake_std::private_file::{FileRefusal, RefusalReason};
 use randflake_std::randflake_core::internal::PutError;
 use randflake_std::randflake_core::segment::ReserveError;
 use randflake_std::randflake_core::{
@@ -87,9 +87,9 @@ fn of_core() -> Vec<(&'static str, String)> {
 
 fn of_std() -> Vec<(&'static str, String)> {
     let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
-    let refusal = Refusal {
+    let refusal = FileRefusal {
         path: "leases.db".into(),
-        reason: Reason::Io(denied()),
+        reason: RefusalReason::Io(denied()),
     };
     let waited = BuildError::Waited {
         waited: Duration::from_secs(3),
@@ -118,26 +118,18 @@ fn of_std() -> Vec<(&'static str, String)> {
             CounterError::Unavailable(engine()),
             "CounterError::Unavailable",
         ),
-        shown(segment::BuildError::Thread(denied()), "BuildError::Thread"),
+        shown(
+            segment::SegmentsBuildError::Thread(denied()),
+            "BuildError::Thread",
+        ),
         shown(SegmentError::Refilling, "SegmentError::Refilling"),
         shown(DeviceError::from(engine()), "DeviceError::Store"),
-        shown(refusal, "Refusal"),
+        shown(
+            DeviceLeaseError::NotLeased { device_id: 5 },
+            "DeviceLeaseError::NotLeased",
+        ),
+        shown(refusal, "FileRefusal"),
     ]
-}
-
-#[cfg(feature = "ticket")]
-fn of_devices() -> Vec<(&'static str, String)> {
-    use randflake_std::lease::DeviceLeaseError;
-
-    vec![shown(
-        DeviceLeaseError::NotLeased { device_id: 5 },
-        "DeviceLeaseError::NotLeased",
-    )]
-}
-
-#[cfg(not(feature = "ticket"))]
-fn of_devices() -> Vec<(&'static str, String)> {
-    Vec::new()
 }
 
 /// The types for which a crate's sources implement `Error`.
@@ -145,10 +137,7 @@ fn implemented(folder: &Path, names: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            // The tool's are not its users'.
-            if !path.ends_with("bin") {
-                implemented(&path, names);
-            }
+            implemented(&path, names);
             continue;
         }
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -169,10 +158,7 @@ fn debug_of_every_error_is_its_sentence_its_causes_and_its_variant() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     implemented(&home.join("src"), &mut names);
     implemented(&home.join("../randflake-core/src"), &mut names);
-    if cfg!(not(feature = "ticket")) {
-        names.remove("DeviceLeaseError");
-    }
-    for (path, _) in of_core().into_iter().chain(of_std()).chain(of_devices()) {
+    for (path, _) in of_core().into_iter().chain(of_std()) {
         let path = path.split('<').next().unwrap();
         names.remove(path.rsplit("::").next().unwrap());
     }

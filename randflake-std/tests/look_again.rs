@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use randflake_std::lease::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
-    LeaseStore, Loss, MemoryStore, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record,
-    Renewed, RequestId, Seal, StoreError,
+    KeyCheck, LeaseStore, Loss, MemoryStore, Namespace, PresentedGrant, PresentedRenewal,
+    Quarantine, Record, Renewed, RequestId, StoreError, Upgrade,
 };
 use randflake_std::{Builder, ExactSystemClock, Plain, Randflake};
 
@@ -46,12 +46,12 @@ impl LeaseStore for Closing {
         self.store.namespace()
     }
 
-    fn seal(&mut self, seal: Seal) {
+    fn seal(&mut self, seal: KeyCheck) {
         self.store.seal(seal);
     }
 
-    fn serve_others(&mut self) {
-        self.store.serve_others();
+    fn act_as_proxy(&mut self) {
+        self.store.act_as_proxy();
     }
 
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
@@ -146,6 +146,14 @@ impl LeaseStore for Closing {
 
     fn drop_namespace(&mut self) -> Result<(), StoreError> {
         self.store.drop_namespace()
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        self.store.upgrade_namespace(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        self.store.version()
     }
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {

@@ -11,7 +11,8 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::{
-    self, Acquire, Asking, Continuity, Loss, NamespaceRecord, Node, NodeRecord, Reason, Seen, View,
+    self, Acquire, Caller, Continuity, Form, Loss, NamespaceRecord, Node, NodeRecord, Observed,
+    QuarantineReason, VERSION, Versions, View,
 };
 use randflake_std::{ExactSystemClock, Randflake};
 
@@ -31,11 +32,12 @@ fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
         tried: &[],
         within: (0, u32::MAX),
     };
-    let asking = Asking {
+    let asking = Caller {
         terms: namespace.terms(),
-        seen: &Seen::default(),
+        seen: &Observed::default(),
         clock: None,
         fresh: (1, 2),
+        knows: VERSION,
     };
     let granted = rules::acquire(view, &asked, &asking).answer?;
     Ok(granted.iter().map(|record| record.node_id).collect())
@@ -85,23 +87,26 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
         tried: &[7],
         within: (0, u32::MAX),
     };
-    let seen = Seen::default();
-    let asking = Asking {
+    let seen = Observed::default();
+    let asking = Caller {
         terms: namespace.terms(),
         seen: &seen,
         clock: None,
         fresh: (1, 2),
+        knows: VERSION,
     };
     let mut view = View {
         now,
         continuity: Continuity::default(),
         namespace: Some(NamespaceRecord {
+            versions: Versions::FIRST,
             terms: *namespace.terms(),
             origin: 1,
             writes: 1,
             quarantine: 0,
-            reason: Reason::default(),
+            reason: QuarantineReason::default(),
             fingerprint: String::new(),
+            form: Form::default(),
         }),
         nodes: vec![Node {
             node_id: 5,
@@ -115,9 +120,11 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
                 nonce: 7,
                 held: true,
                 acquired: 0,
-                past: rules::Past::default(),
+                past: rules::HistoryLink::default(),
                 contested: false,
                 holder: "holder".to_owned(),
+                knows: VERSION,
+                form: Form::default(),
             }),
         }],
         is_sole: false,

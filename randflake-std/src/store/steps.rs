@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::attempt::{Done, Renewals, Undone};
 use super::{Ledger, Written};
-use crate::rules::{Asking, Decision, Held, NodeRecord, StoreTime, View, Wanted, release, renew};
+use crate::rules::{
+    Caller, Decision, HeldLease, NodeRecord, StoreTime, View, Wanted, release, renew,
+};
 use crate::vocabulary::Loss;
 use crate::vocabulary::holder::DEVICE;
 use crate::vocabulary::{
@@ -15,14 +17,14 @@ use crate::vocabulary::{
 
 impl<E: Engine> Ledger<E> {
     /// What this process knows of a grant.
-    pub(super) fn held(&self, grant: &Grant) -> Held {
+    pub(super) fn held(&self, grant: &Grant) -> HeldLease {
         let written = self.written.get(&grant.node_id);
         // A device's lease may be renewed by any server, in turns.
         let is_ours = |written: &&Written| {
             written.record.is_of(grant) && !written.record.holder.starts_with(DEVICE)
         };
         let written = written.filter(is_ours);
-        Held {
+        HeldLease {
             grant: *grant,
             written: written.map(|written| (written.record.serial, written.record.nonce)),
             tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
@@ -33,7 +35,7 @@ impl<E: Engine> Ledger<E> {
     /// Notes a write that was answered.
     pub(super) fn wrote(&mut self, record: &NodeRecord) {
         self.seen.note(record);
-        if self.seen.is_for_others() {
+        if self.seen.is_proxy() {
             return;
         }
         let written = Written {
@@ -55,7 +57,7 @@ impl<E: Engine> Ledger<E> {
         undone.error
     }
 
-    fn renew_some(&mut self, leases: &[Held], ttl: u64) -> Result<Done<Renewals>, StoreError> {
+    fn renew_some(&mut self, leases: &[HeldLease], ttl: u64) -> Result<Done<Renewals>, StoreError> {
         let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
@@ -78,7 +80,7 @@ impl<E: Engine> Ledger<E> {
     /// Renews leases, as many at once as the engine can.
     pub(super) fn renew_all(
         &mut self,
-        leases: &[Held],
+        leases: &[HeldLease],
         ttl: u64,
         note: impl Fn(&mut Self, &NodeRecord),
     ) -> Result<Done<Renewals>, StoreError> {
@@ -111,7 +113,7 @@ impl<E: Engine> Ledger<E> {
     /// Decides on the namespace alone.
     pub(super) fn administer<T>(
         &mut self,
-        rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
+        rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
     ) -> Result<T, StoreError> {
         let done = self.run(&Wanted::default(), false, rule);
         done.map(|done| done.answer).map_err(|undone| undone.error)
@@ -151,7 +153,7 @@ impl<E: Engine> Ledger<E> {
         Ok(())
     }
 
-    pub(super) fn release_some(&mut self, leases: &[Held]) -> Result<Renewals, StoreError> {
+    pub(super) fn release_some(&mut self, leases: &[HeldLease]) -> Result<Renewals, StoreError> {
         let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
@@ -168,7 +170,7 @@ impl<E: Engine> Ledger<E> {
 pub(super) fn all_presented(
     grants: &[PresentedGrant],
     request: &RequestId,
-) -> Result<Vec<Held>, StoreError> {
+) -> Result<Vec<HeldLease>, StoreError> {
     let mut known = BTreeSet::new();
     let node_ids = grants.iter().map(|presented| presented.grant.node_id);
     if let Some(node_id) = node_ids.into_iter().find(|node_id| !known.insert(*node_id)) {
@@ -183,10 +185,10 @@ pub(super) fn all_presented(
 }
 
 /// What the holder of a presented grant has to show for it.
-fn presented(grant: &PresentedGrant, request: &RequestId) -> Result<Held, StoreError> {
+fn presented(grant: &PresentedGrant, request: &RequestId) -> Result<HeldLease, StoreError> {
     let LastWrite { serial, nonce } = grant.last_write;
     let next = request.nonce_after(grant)?;
-    Ok(Held {
+    Ok(HeldLease {
         grant: grant.grant,
         written: Some((serial, nonce)),
         tried: vec![next],

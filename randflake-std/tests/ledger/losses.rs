@@ -149,7 +149,7 @@ fn what_cannot_be_read_is_an_outage() {
     let mut store = open(&map);
     let grant = acquire(&mut store);
     let kept = map.state().texts[&Key::Namespace].clone();
-    for damaged in ["9:x", "1:mine", "mine"] {
+    for damaged in ["99:x", "11:mine", "mine"] {
         map.state().texts.insert(Key::Namespace, damaged.to_owned());
         let refused = store.renew(&[grant], TTL);
         assert!(
@@ -167,7 +167,7 @@ fn what_cannot_be_read_is_an_outage() {
 fn a_lease_that_others_present_closes_nothing() {
     let (map, _, grant) = forgotten();
     let mut server = open(&map);
-    server.serve_others();
+    server.act_as_proxy();
     server.create_namespace().unwrap();
     server.override_quarantine().unwrap();
     map.state().texts.clear();
