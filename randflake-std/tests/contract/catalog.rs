@@ -134,7 +134,7 @@ pub(crate) fn who_wakes_after_a_drop_closes_nothing(backend: &impl Backend) {
         store
     };
     let (mut awake, mut asleep, mut server, mut last) = (open(), open(), open(), open());
-    server.serve_others();
+    server.act_as_proxy();
     backend.pass(Duration::from_secs(600));
     awake.drop_namespace().unwrap();
     backend.pass(Duration::from_secs(600));

@@ -138,7 +138,7 @@ fn a_row_in_mariadb_gives_nobody_a_right() {
 fn hides_nothing(url: &str, planted: &[&str]) {
     let user = User::new();
     let answer = user.run(&["lease", "namespaces", "--store", url]);
-    let damaged = "node id 7 of \"default\": it is damaged";
+    let damaged = "node id 7 of \"default\": it is";
     assert!(answer.stderr.contains(damaged), "{answer:?}");
     for name in planted {
         let named = format!("it has a namespace {name:?}, a name that randflake never writes");
