@@ -39,7 +39,7 @@ use crate::number::within;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Serve(Box<ServeArgs>),
-    Token(token::ServeArgs),
+    Token(token::TokenArgs),
 }
 
 impl Command {

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use randflake_std::lease::KeyCheck;
 
+use super::key_values::{KeyValues, lines};
 use super::service::served_namespace::{Configured, ServedNamespace};
 use super::watched;
-use super::words::{KeyValues, lines};
 use crate::date;
 use crate::failure::Failure;
 use crate::layout::Chosen;

@@ -16,7 +16,7 @@ use super::incidents;
 use super::listen::address::{Passed, is_local};
 use super::listen::tls::Tls;
 use super::listen::{Listener, Stopping};
-use super::log::Log;
+use super::log::RequestLog;
 use super::memory::MemoryBudget;
 use super::resp::Resp;
 use super::service::Service;
@@ -52,9 +52,9 @@ impl ServeArgs {
         }
         check_reach(&sockets, access.is_required(), tls.is_some())?;
         let log = if self.request_log {
-            Log::start()?
+            RequestLog::start()?
         } else {
-            Log::default()
+            RequestLog::default()
         };
         let service = Arc::new(Service::new(self.spaces()?, access, log));
         let leasing = self.leasing()?;

@@ -17,7 +17,7 @@ use super::CheckResult;
 use crate::command::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
 use crate::command::lease::Snapshot;
 use crate::failure::Failure;
-use crate::secret::{SecretArgs, Source, no_secret};
+use crate::secret::{SecretArgs, SecretSource, no_secret};
 use crate::state_directory;
 use crate::store::LeaseArgs;
 
@@ -81,11 +81,11 @@ fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Strin
         None => path.display().to_string(),
     };
     Ok(match &source {
-        Source::Given(path) => format!("--key-file {}", file(path)),
-        Source::Variable => "RANDFLAKE_KEY".to_owned(),
-        Source::Credential(path) => format!("systemd credential {}", file(path)),
-        Source::Default(path) if is_there => file(path),
-        Source::Default(path) => format!("{}, made by the first generate", path.display()),
+        SecretSource::Given(path) => format!("--key-file {}", file(path)),
+        SecretSource::Variable => "RANDFLAKE_KEY".to_owned(),
+        SecretSource::Credential(path) => format!("systemd credential {}", file(path)),
+        SecretSource::Default(path) if is_there => file(path),
+        SecretSource::Default(path) => format!("{}, made by the first generate", path.display()),
     })
 }
 
@@ -137,9 +137,8 @@ fn equal_ids(
     args: &LeaseArgs,
 ) -> CheckResult {
     const CHECK: &str = "equal ids";
-    let caution = |value, sentence| {
-        CheckResult::of_store(lease::CheckResult::caution(CHECK, value, sentence))
-    };
+    let caution =
+        |value, sentence| CheckResult::of_store(lease::Finding::caution(CHECK, value, sentence));
     let look = || {
         let stored = args.store().stored()?;
         let seal = stored
@@ -203,7 +202,7 @@ fn skew(store: &mut dyn LeaseStore) -> Result<CheckResult, String> {
     let ms = store.abs_diff(before).as_millis();
     let side = if store < before { "behind" } else { "ahead of" };
     let skew = store.as_secs_f64() - before.as_secs_f64();
-    Ok(CheckResult::of_store(lease::CheckResult {
+    Ok(CheckResult::of_store(lease::Finding {
         name: "store clock",
         value: format!("{ms} ms {side} this machine's"),
         ..forecast::clock_skew(&[(before, skew)]).finding
@@ -237,7 +236,7 @@ fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
     ))
 }
 
-fn occupancy(store: &mut dyn LeaseStore) -> Result<lease::CheckResult, StoreError> {
+fn occupancy(store: &mut dyn LeaseStore) -> Result<lease::Finding, StoreError> {
     /// What more node ids were leased for takes long to read.
     const FEW: usize = 1_000;
     let snapshot = Snapshot::take(store)?;

@@ -4,7 +4,7 @@ mod checks;
 
 use std::io::{self, Write};
 
-use randflake_std::lease::{CheckResult as StoreFinding, Verdict};
+use randflake_std::lease::{Finding as StoreFinding, Verdict};
 use serde::Serialize;
 
 use crate::failure::{Failure, one_line};

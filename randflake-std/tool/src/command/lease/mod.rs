@@ -39,17 +39,17 @@ pub(crate) struct LeaseCommandArgs {
 #[derive(Debug, Subcommand)]
 enum Command {
     Acquire(acquire::LeaseAcquireArgs),
-    Renew(renew::LeaseCommandArgs),
+    Renew(renew::LeaseRenewArgs),
     Release(release::LeaseReleaseArgs),
     List(list::LeaseListArgs),
-    Status(status::LeaseCommandArgs),
-    Namespaces(namespaces::LeaseCommandArgs),
-    Drop(drop::LeaseCommandArgs),
+    Status(status::LeaseStatusArgs),
+    Namespaces(namespaces::LeaseNamespacesArgs),
+    Drop(drop::LeaseDropArgs),
     Quarantine(quarantine::LeaseQuarantineArgs),
     Init(init::LeaseInitArgs),
-    Upgrade(upgrade::LeaseCommandArgs),
-    Ticket(ticket::LeaseCommandArgs),
-    Device(device::LeaseCommandArgs),
+    Upgrade(upgrade::LeaseUpgradeArgs),
+    Ticket(ticket::LeaseTicketArgs),
+    Device(device::LeaseDeviceArgs),
     Provision(provision::LeaseProvisionArgs),
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct SegmentArgs {
 #[derive(Debug, Subcommand)]
 enum Command {
     Init(init::SegmentInitArgs),
-    Status(status::SegmentArgs),
+    Status(status::SegmentStatusArgs),
     Resume(resume::SegmentResumeArgs),
 }
 

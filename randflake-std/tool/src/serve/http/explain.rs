@@ -32,7 +32,7 @@ struct GapDocument {
 }
 
 impl GapDocument {
-    fn of(gap: &lease::GapDocument) -> Self {
+    fn of(gap: &lease::Gap) -> Self {
         Self {
             fencing_token: gap.fencing_token,
             is_changed: gap.is_changed,

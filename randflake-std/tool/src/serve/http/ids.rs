@@ -16,7 +16,7 @@ use super::held::{BodyMemory, PaidMemory};
 use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
-use crate::json::{Line, WORD};
+use crate::json::{JsonLine, WORD};
 use crate::serve::service::MAX_IDS;
 
 /// So many are written at once: their words stay in the first cache.
@@ -76,7 +76,7 @@ fn objects(namespace: &str, ids: &[Id]) -> Vec<u8> {
     const MOST: usize = TEXT.len() + 13 + INT.len() + 20 + END.len();
     let begin = format!(r#"{{"namespace":"{namespace}","ids":["#);
     let mut body = vec![0; begin.len() + ids.len() * MOST + WORD];
-    let mut line = Line {
+    let mut line = JsonLine {
         place: &mut body,
         len: 0,
     };

@@ -95,7 +95,7 @@ struct StoreStatus {
     map: NodeMap,
     skew_ms: i64,
     quarantine: Option<Quarantined>,
-    forecasts: Vec<forecasts::StoreStatus>,
+    forecasts: Vec<forecasts::ShownForecast>,
 }
 
 #[derive(Clone, Copy, Serialize)]

@@ -10,10 +10,10 @@ use super::table::{self, RespCommand};
 use super::transaction::{self, RespTransaction};
 use super::{general, ids, leases};
 use crate::serve::access::{Identity, Scope, Weight};
-use crate::serve::log::{self, CommandEntry};
+use crate::serve::log::{self, LogEntry};
 use crate::serve::memory::{Account, Share};
 use crate::serve::service::Service;
-use crate::serve::service::answers::Status;
+use crate::serve::service::answers::AnswerStatus;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 use crate::serve::service::served_namespace::ServedNamespace;
 
@@ -156,9 +156,9 @@ impl RespSession {
         self.count_issued();
         let counters = &self.service.counters;
         for (status, count) in [
-            (Status::Ok, &mut self.answered),
-            (Status::Refused, &mut self.refused),
-            (Status::Failed, &mut self.failed),
+            (AnswerStatus::Ok, &mut self.answered),
+            (AnswerStatus::Refused, &mut self.refused),
+            (AnswerStatus::Failed, &mut self.failed),
         ] {
             if *count > 0 {
                 counters.resp_answers.add(status, core::mem::take(count));
@@ -262,8 +262,8 @@ impl RespSession {
                 None
             }
             Err(refusal) => {
-                match Status::of_refusal(refusal.kind) {
-                    Status::Failed => self.failed += 1,
+                match AnswerStatus::of_refusal(refusal.kind) {
+                    AnswerStatus::Failed => self.failed += 1,
                     _ => self.refused += 1,
                 }
                 self.service.counters.refused(refusal.kind);
@@ -282,7 +282,7 @@ impl RespSession {
         let name = of_namespace.and_then(|_| words.text(1).ok());
         self.service.log.end(
             begun,
-            &CommandEntry {
+            &LogEntry {
                 protocol: "resp",
                 peer: self.account.peer(),
                 token: self.principal.as_ref().map(|principal| principal.name()),

@@ -22,7 +22,7 @@ use self::readiness::NotReady;
 use self::refusal::{Refusal, RefusalKind};
 use self::served_namespace::ServedNamespace;
 use super::access::{Access, Identity, Scope, Weight};
-use super::log::Log;
+use super::log::RequestLog;
 use crate::form::Form;
 
 /// The largest number of ids of one request.
@@ -35,7 +35,7 @@ pub(crate) struct Service {
     spaces: BTreeMap<String, Arc<ServedNamespace>>,
     pub(crate) access: Access,
     pub(crate) counters: Counters,
-    pub(crate) log: Log,
+    pub(crate) log: RequestLog,
     started: Instant,
 }
 
@@ -43,7 +43,7 @@ impl Service {
     pub(crate) fn new(
         spaces: impl IntoIterator<Item = ServedNamespace>,
         access: Access,
-        log: Log,
+        log: RequestLog,
     ) -> Self {
         let spaces = spaces.into_iter();
         Self {

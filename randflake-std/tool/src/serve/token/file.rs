@@ -8,7 +8,7 @@ use randflake_std::private_file;
 
 use crate::failure::Failure;
 use crate::serve::access::{self, TokenLine};
-use crate::serve::words;
+use crate::serve::key_values;
 
 /// How often another command may replace it while this one waits for its lock.
 const TRIES: usize = 1_000;
