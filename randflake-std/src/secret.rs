@@ -153,7 +153,6 @@ impl Secret {
     /// assert!(user.id.to_string().starts_with("user_"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[cfg(feature = "derive")]
     #[must_use]
     #[expect(
         clippy::expect_used,
@@ -202,7 +201,6 @@ impl Secret {
         Sparx64::new(&self.0)
     }
 
-    #[cfg(feature = "ticket")]
     pub(crate) fn bytes(&self) -> &[u8; LEN] {
         &self.0
     }

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::bench::leases;
 use crate::matrix::{host_tests, separate_test};
 use crate::report::Report;
 use crate::setup::Need;
@@ -113,7 +114,7 @@ pub(crate) fn needs() -> Vec<Need> {
 pub(crate) fn run(report: &mut Report) {
     // All at once, on all processors; what follows mostly waits.
     let mut build = host_tests();
-    build.arg("--no-run");
+    build.args(["--no-run", "--bench", LEASES.name]);
     for test in TESTS {
         build.args(["--test", test.name]);
     }
@@ -121,6 +122,7 @@ pub(crate) fn run(report: &mut Report) {
     for test in TESTS {
         test.run(report);
     }
+    leases::once(report);
 }
 
 impl Test {

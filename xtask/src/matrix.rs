@@ -143,14 +143,7 @@ pub(crate) fn light_tests(target: &str, features: &str) -> Command {
 }
 
 /// Of `randflake-core`, which `randflake-std` passes on.
-const DATABASES: &[&str] = &[
-    "diesel",
-    "postgres-types",
-    "rusqlite",
-    "sea-orm",
-    "sqlx",
-    "sqlx-postgres",
-];
+const DATABASES: &[&str] = &["diesel", "postgres-types", "rusqlite", "sea-orm", "sqlx"];
 
 /// The same.
 const FORMATS: &[&str] = &[

@@ -50,7 +50,7 @@ mod sea_orm;
 pub mod serde;
 #[cfg(feature = "sqlx")]
 mod sqlx;
-#[cfg(feature = "sqlx-postgres")]
+#[cfg(feature = "sqlx")]
 mod sqlx_postgres;
 #[cfg(feature = "utoipa")]
 mod utoipa;

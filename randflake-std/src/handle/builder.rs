@@ -127,7 +127,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// use std::sync::Arc;
     ///
     /// let server = MemoryStore::new(Namespace::new("orders", Sonyflake)?, Arc::new(SystemClock));
-    /// // Of 10.0.18.103; the feature `private-ip` finds out the address.
+    /// // As Sonyflake does: the low 16 bits of the private address, here 10.0.18.103.
     /// let node_id = 18 << 8 | 103;
     /// let build = || Builder::new(Sonyflake, Plain, server.clone()).choose([node_id]).build();
     ///

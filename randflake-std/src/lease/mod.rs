@@ -40,7 +40,6 @@ pub use crate::store::engines::SqliteStore;
 #[doc(hidden)] // The engines under the stores.
 pub use crate::store::engines::{Memory, StaticFile};
 pub use crate::store::engines::{MemoryStore, NODE_ID_VARIABLE, NodeIdSource, StaticStore};
-#[cfg(feature = "ticket")]
 pub use crate::store::{DeviceLease, DeviceLeaseError};
 pub use crate::store::{
     LeaseStore, Occupancy, deferred, find, forecast, namespaces, occupancy, open,
@@ -56,5 +55,5 @@ pub use crate::vocabulary::{
     EngineError, EngineErrorKind, Explained, Explanation, Finding, Gap, Grant, History, LastWrite,
     Loss, MAX_COUNTER_STEP, MAX_SKEW, Namespace, NamespaceError, NamespaceList, NodeIds, PastLease,
     PresentedGrant, PresentedRenewal, Quarantine, QuarantineCause, Record, Renewed, RequestId,
-    StoreError, StoreErrorKind, Token, UnknownCause, Verdict,
+    StoreError, StoreErrorKind, Token, UnknownCause, Upgrade, Verdict,
 };

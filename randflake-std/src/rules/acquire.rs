@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use super::{Asking, Decision, NodeChange, NodeRecord, Past, Standing, StoreTime, View};
+use super::{Asking, Decision, Form, NodeChange, NodeRecord, Past, Standing, StoreTime, View};
 use crate::vocabulary::{NodeIds, QuarantineCause, StoreError, Token};
 
 /// Nobody waits longer for a lease that a wrong clock has granted.
@@ -63,6 +63,7 @@ fn grants(
     asking: &Asking<'_>,
     standing: &mut Standing,
 ) -> Result<Vec<NodeChange>, StoreError> {
+    standing.check_holder(asking.knows)?;
     check(asked, standing)?;
     let now = standing.now;
     let wanted = asked.nodes.count() as usize;
@@ -122,6 +123,8 @@ fn grants(
                 acquired: now.tick,
                 past: former.map_or_else(Past::default, Past::behind),
                 holder: asked.holder.to_owned(),
+                knows: asking.knows,
+                form: former.map_or_else(Form::default, |former| former.form.clone()),
             },
         });
     }
@@ -160,6 +163,7 @@ fn claim(
         after: NodeRecord {
             serial: record.serial + 1,
             nonce: asking.fresh.1,
+            knows: asking.knows,
             ..record.clone()
         },
     })

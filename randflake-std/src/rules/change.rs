@@ -63,6 +63,14 @@ pub struct Decision<T> {
 }
 
 impl<T> Decision<T> {
+    /// Nothing is written, and the answer is no refusal.
+    pub(super) fn unchanged(view: &View, answer: T) -> Self {
+        Self {
+            change: Change::none(view),
+            answer: Ok(answer),
+        }
+    }
+
     /// Nothing is written.
     pub(crate) fn refused(refusal: StoreError) -> Self {
         Self {

@@ -3,8 +3,8 @@
 //! Leases keep node ids apart within a namespace. Under one secret two namespaces issue equal ids, whatever their leases
 //! are, so a store refuses the second one unless that is asked for by name.
 
-use super::text::{VERSION, current};
-use super::{Change, NamespaceRecord};
+use super::text::{Fields, Line};
+use super::{Change, Form, NamespaceRecord};
 use crate::vocabulary::Seal;
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
@@ -34,17 +34,20 @@ impl Claim {
     /// The claim as a store keeps it.
     #[must_use]
     pub fn to_text(&self) -> String {
-        format!("{VERSION}:{}", self.namespace)
+        Line::of(&Form::default()).word(&self.namespace).end()
     }
 
-    /// The claim of a text.
+    /// The claim of a text, for a program that knows a version. It is never written again, so its tail is not kept.
     ///
     /// # Errors
     ///
     /// A sentence says what it is instead.
-    pub fn from_text(text: &str) -> Result<Self, String> {
-        let namespace = current(text)?.to_owned();
-        Ok(Self { namespace })
+    pub fn from_text(text: &str, known: u8) -> Result<Self, String> {
+        let namespace = Fields::of(text, known)?.word();
+        let namespace = namespace.ok_or_else(|| "it is damaged".to_owned())?;
+        Ok(Self {
+            namespace: namespace.to_owned(),
+        })
     }
 
     /// Whether a namespace may take the secret, once this claim is what the store has.
@@ -93,17 +96,18 @@ fn seal(record: Option<&NamespaceRecord>) -> Option<Seal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::VERSION;
     use randflake_core::Randflake;
 
     #[test]
     fn a_claim_is_read_as_it_was_written() {
         let namespace = Namespace::new("orders", Randflake).unwrap();
         let claim = Claim::of(&namespace);
-        assert_eq!(Claim::from_text(&claim.to_text()), Ok(claim));
-        assert_eq!(
-            Claim::from_text("x").unwrap_err(),
-            "it is another program's"
-        );
-        assert!(Claim::from_text("2:orders").unwrap_err().contains("newer"));
+        assert_eq!(claim.to_text(), "11:orders");
+        let read = |text: &str| Claim::from_text(text, VERSION);
+        assert_eq!(read("11:orders"), Ok(claim.clone()));
+        assert_eq!(read("21:orders:later"), Ok(claim));
+        assert_eq!(read("x").unwrap_err(), "it is another program's");
+        assert!(read("22:orders").unwrap_err().contains("newer"));
     }
 }

@@ -26,6 +26,7 @@ mod seen;
 mod standing;
 mod store_time;
 mod text;
+mod upgrade;
 mod view;
 
 pub use acquire::{Acquire, acquire};
@@ -38,14 +39,15 @@ pub use past::Past;
 pub use quarantine::{
     create, drop_namespace, end_quarantine, override_quarantine, quarantine, reopen,
 };
-pub use record::{NamespaceRecord, NodeRecord, Reason};
+pub use record::{NamespaceRecord, NodeRecord, Reason, Versions};
 pub use release::release;
 pub use renew::{Held, renew};
 pub use seen::Seen;
 pub use standing::{Asking, Expected, Standing};
 pub use store_time::StoreTime;
 pub(crate) use store_time::read as read_clock;
-pub use text::{VERSION, newer};
+pub use text::{Form, VERSION, newer};
+pub use upgrade::{announce, raise, withdraw};
 pub use view::{Continuity, Node, View, Wanted};
 
 pub use crate::vocabulary::{Loss, Seal, Terms};

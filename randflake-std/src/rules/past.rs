@@ -94,6 +94,7 @@ impl From<NodeRecord> for Record {
             grant: record.grant(),
             contested: record.contested,
             holder: record.holder,
+            version: record.knows,
         }
     }
 }

@@ -103,14 +103,14 @@ pub fn drop_namespace(
 }
 
 /// The namespace, unless it was dropped.
-fn existing(view: &View, asking: &Asking<'_>) -> Result<Standing, StoreError> {
+pub(super) fn existing(view: &View, asking: &Asking<'_>) -> Result<Standing, StoreError> {
     let standing = Standing::of(view, asking)?;
     standing.check_dropped()?;
     Ok(standing)
 }
 
 /// What is noticed of a namespace is written, whatever the answer is.
-fn decide<T>(
+pub(super) fn decide<T>(
     standing: Result<Standing, StoreError>,
     rule: impl FnOnce(&mut Standing) -> Result<T, StoreError>,
 ) -> Decision<T> {

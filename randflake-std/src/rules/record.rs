@@ -2,13 +2,15 @@
 
 use core::time::Duration;
 
-use super::Past;
+use super::{Form, Past};
 use crate::vocabulary::Terms;
 use crate::vocabulary::{Grant, LastWrite, PresentedGrant, QuarantineCause, Token};
 
 /// What a store keeps of a namespace.
 #[derive(Clone, Debug)]
 pub struct NamespaceRecord {
+    /// Which versions of records and holders it allows.
+    pub versions: Versions,
     /// What it means.
     pub terms: Terms,
     /// A random number, made with the record: a record made anew has another.
@@ -21,6 +23,26 @@ pub struct NamespaceRecord {
     pub reason: Reason,
     /// What the engine was known by when the record was written: see [`Continuity`](super::Continuity).
     pub fingerprint: String,
+    /// Versions and tail of this record.
+    pub form: Form,
+}
+
+/// Which versions a namespace allows. An upgrade raises both; nothing lowers what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Versions {
+    /// The highest version that a record may require of its readers.
+    pub written: u8,
+    /// The least version that a process must know to acquire. While an upgrade looks for older holders it is higher than
+    /// `written`.
+    pub holder: u8,
+}
+
+impl Versions {
+    /// Of a namespace that is made: the oldest programs may use it, until somebody raises it.
+    pub const FIRST: Self = Self {
+        written: 1,
+        holder: 1,
+    };
 }
 
 impl NamespaceRecord {
@@ -89,6 +111,10 @@ pub struct NodeRecord {
     pub past: Past,
     /// Who acquired it.
     pub holder: String,
+    /// The highest version that its holder knew at its last write.
+    pub knows: u8,
+    /// Versions and tail of this record.
+    pub form: Form,
 }
 
 impl NodeRecord {

@@ -113,6 +113,7 @@ pub fn renew(
                     end: record.end.max(standing.now.extended(ttl)),
                     serial: record.serial + 1,
                     nonce: lease.next.unwrap_or(asking.fresh.1),
+                    knows: asking.knows,
                     ..record.clone()
                 };
                 let before = Some(record.clone());

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Change, NamespaceRecord, Reason, Seen, StoreTime, View};
+use super::{Change, Form, NamespaceRecord, Reason, Seen, StoreTime, Versions, View};
 use crate::date::span;
 use crate::vocabulary::Terms;
 use crate::vocabulary::{
@@ -21,6 +21,8 @@ pub struct Asking<'a> {
     /// Two numbers that nobody else has, also no copy of this process: the origin of a record, and the nonce of a
     /// write.
     pub fresh: (u64, u64),
+    /// The highest version of records that they know.
+    pub knows: u8,
 }
 
 /// Between which times a store's clock must be.
@@ -112,11 +114,15 @@ impl Standing {
         let now = StoreTime::at(view.now, terms.spec)?;
         let there = view.namespace.as_ref();
         let there = there.filter(|record| !record.reason.is_dropped);
+        let dropped = view.namespace.as_ref().filter(|_| there.is_none());
         let mut standing = Self {
             now,
             record: match there {
                 Some(stored) => stored.clone(),
                 None => NamespaceRecord {
+                    // Also of a namespace that was dropped: older programs do not come back with new terms.
+                    versions: dropped.map_or(Versions::FIRST, |dropped| dropped.versions),
+                    form: dropped.map_or_else(Form::default, |dropped| dropped.form.clone()),
                     terms: terms.of_a_holder(),
                     origin: asking.fresh.0,
                     writes: 0,
@@ -129,7 +135,6 @@ impl Standing {
             is_changed: there.is_none(),
         };
         standing.check_terms(terms)?;
-        let dropped = view.namespace.as_ref().filter(|_| there.is_none());
         let is_known = match there.or(dropped) {
             Some(stored) => stored.fingerprint == view.continuity.fingerprint,
             // Node ids that were leased belong to a record that was deleted.
@@ -243,6 +248,18 @@ impl Standing {
         self.record.quarantine = 0;
         // Since when it was there stays: what was granted before that, the history may not know.
         self.is_changed = true;
+    }
+
+    /// Sets which versions are allowed. Returns how often the record will have been written then.
+    pub(super) fn allow(&mut self, versions: Versions) -> u64 {
+        self.is_changed |= versions != self.record.versions;
+        self.record.versions = versions;
+        // Who may not read what is written shall not read this record either, and so writes nothing.
+        let form = &mut self.record.form;
+        form.version = form.version.max(versions.written);
+        form.min_reader = form.min_reader.max(versions.written);
+        let writes = self.record.writes;
+        writes.saturating_add(self.is_changed.into())
     }
 
     /// The quarantine, if the namespace is in one.

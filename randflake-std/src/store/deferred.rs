@@ -8,7 +8,7 @@ use super::LeaseStore;
 use crate::vocabulary::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
     History, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId,
-    StoreError,
+    StoreError, Upgrade,
 };
 use crate::vocabulary::{Loss, Seal};
 
@@ -216,6 +216,14 @@ where
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
         self.store()?.reopen_namespace()
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        self.store()?.upgrade_namespace(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        self.store()?.version()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

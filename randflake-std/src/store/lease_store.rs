@@ -4,10 +4,11 @@ use core::fmt::Debug;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
+use super::Engine;
 use crate::vocabulary::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
     History, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId,
-    StoreError,
+    StoreError, Upgrade,
 };
 use crate::vocabulary::{Loss, Seal};
 
@@ -251,6 +252,31 @@ pub trait LeaseStore: Send + Debug {
     /// [`StoreError::Invalid`] if it was not dropped; [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError>;
 
+    /// Lets records of this namespace be written in the highest version that this program knows, which older programs
+    /// cannot read. Needed once after an update that says so: until then both work side by side.
+    ///
+    /// Refused as [`Upgrade::OlderHolders`] while a holder lives that does not know the version, unless `force` is set. An
+    /// older program that meets an upgraded namespace writes nothing, issues until its lease ends, and says why.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when there is no such namespace, [`StoreError::Dropped`], and those of the engine.
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError>;
+
+    /// Returns the version that records of this namespace may be written in.
+    ///
+    /// # Errors
+    ///
+    /// Those of the engine.
+    fn version(&mut self) -> Result<u8, StoreError>;
+
+    /// What tests of fleets of two versions look behind: the engine, and the version that this client knows. `None` from a
+    /// store that has not been opened yet.
+    #[doc(hidden)]
+    fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        None
+    }
+
     /// The store's clock, as time since the Unix epoch.
     ///
     /// # Errors
@@ -374,6 +400,18 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
         (**self).reopen_namespace()
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        (**self).upgrade_namespace(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        (**self).version()
+    }
+
+    fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        (**self).internals()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

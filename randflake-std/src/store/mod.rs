@@ -26,8 +26,8 @@ mod past;
 mod records;
 mod segment_store;
 mod steps;
-#[cfg(feature = "ticket")]
 mod ticket;
+mod upgrade;
 mod url;
 mod volume;
 
@@ -46,7 +46,6 @@ pub use self::lease_store::LeaseStore;
 pub use self::occupancy::{Occupancy, occupancy};
 pub use self::records::Records;
 pub use self::segment_store::SegmentStore;
-#[cfg(feature = "ticket")]
 pub use self::ticket::{DeviceLease, DeviceLeaseError};
 pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
 use crate::clock::ExactSystemClock;
@@ -209,6 +208,7 @@ impl<E: Engine> Ledger<E> {
             seen: &self.seen,
             clock,
             fresh,
+            knows: self.records.knows,
         }
     }
 }

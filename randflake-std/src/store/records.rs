@@ -8,7 +8,7 @@ use crate::rules::past;
 use crate::rules::search::{LOOKS, SPANS, Search, freed};
 use crate::rules::{
     Before, Change, Claim, Committed, CounterRecord, CounterView, Entry, Key, Keys,
-    NamespaceRecord, Node, NodeRecord, View, Wanted, Write,
+    NamespaceRecord, Node, NodeRecord, VERSION, View, Wanted, Write,
 };
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
@@ -30,6 +30,8 @@ pub struct Records<E> {
     search: Option<Search>,
     /// Node ids that hints called free, where the write found otherwise.
     doubted: BTreeSet<u32>,
+    /// The highest version of records that this program knows.
+    pub(crate) knows: u8,
 }
 
 impl<E: Engine> Records<E> {
@@ -41,6 +43,7 @@ impl<E: Engine> Records<E> {
             fingerprint: String::new(),
             search: None,
             doubted: BTreeSet::new(),
+            knows: VERSION,
         }
     }
 
@@ -234,7 +237,7 @@ impl<E: Engine> Records<E> {
     pub(super) fn claim(&mut self, check: u32, claim: &Claim) -> Result<Claim, StoreError> {
         let text = self.engine.claim(check, &claim.to_text())?;
         let place = || self.engine.place();
-        Claim::from_text(&text).map_err(|why| Claim::refused(&place(), check, &why))
+        Claim::from_text(&text, self.knows).map_err(|why| Claim::refused(&place(), check, &why))
     }
 
     /// The first records of some node ids, in their order.
@@ -282,7 +285,7 @@ impl<E: Engine> Records<E> {
         } = self.engine.read(&[Keys::One(Key::Counter)])?;
         self.fingerprint.clone_from(&continuity.fingerprint);
         let record = texts.get(&Key::Counter).map(|text| {
-            CounterRecord::from_text(text).map_err(|why| {
+            CounterRecord::from_text(text, self.knows).map_err(|why| {
                 self.refused(&format!("the counter {:?}", self.namespace.name()), &why)
             })
         });
@@ -320,16 +323,16 @@ impl<E: Engine> Records<E> {
     }
 
     fn namespace_of(&self, text: &str) -> Result<NamespaceRecord, EngineError> {
-        NamespaceRecord::from_text(text).map_err(|why| {
+        NamespaceRecord::from_text(text, self.knows).map_err(|why| {
             let what = format!("the namespace {:?}", self.namespace.name());
             self.refused(&what, &why)
         })
     }
 
     pub(super) fn node_of(&self, node_id: u32, text: &str) -> Result<NodeRecord, EngineError> {
-        NodeRecord::from_text(node_id, text).ok_or_else(|| {
+        NodeRecord::from_text(node_id, text, self.knows).map_err(|why| {
             let what = format!("node id {node_id} of {:?}", self.namespace.name());
-            self.refused(&what, "it is damaged")
+            self.refused(&what, &why)
         })
     }
 

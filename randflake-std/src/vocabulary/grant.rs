@@ -115,4 +115,6 @@ pub struct Record {
     pub contested: bool,
     /// Who acquired it.
     pub holder: String,
+    /// The highest version of records that the holder knew at its last write.
+    pub version: u8,
 }

@@ -109,11 +109,11 @@ mod tests {
             token,
         };
         let holder = holder.to_owned();
-        let contested = false;
         Record {
             grant,
-            contested,
+            contested: false,
             holder,
+            version: 1,
         }
         .is_holder_running()
     }

@@ -17,6 +17,7 @@ mod presented;
 mod quarantine;
 mod terms;
 mod token;
+mod upgrade;
 
 use core::time::Duration;
 
@@ -35,6 +36,7 @@ pub use self::presented::{LastWrite, PresentedGrant, PresentedRenewal, RequestId
 pub use self::quarantine::{Quarantine, QuarantineCause};
 pub use self::terms::{Seal, Terms};
 pub use self::token::Token;
+pub use self::upgrade::Upgrade;
 
 /// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
 pub const MAX_SKEW: Duration = Duration::from_secs(10);

@@ -26,7 +26,7 @@ fn ms(span: Duration) -> u64 {
 ///
 /// Ids are unique within a namespace. Generators with another secret or another layout belong in
 /// another namespace; and another namespace needs another secret, or the ids of both are equal:
-/// `Secret::derive` (feature `derive`) makes one of a secret and the namespace's name.
+/// [`Secret::derive`](crate::Secret::derive) makes one of a secret and the namespace's name.
 ///
 /// ```
 /// use randflake_std::lease::Namespace;

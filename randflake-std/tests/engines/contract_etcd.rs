@@ -26,6 +26,7 @@ use base64::engine::general_purpose::STANDARD;
 use harness::etcd::EtcdCluster;
 use randflake_core::ManualClock;
 use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
+use randflake_std::rules::{NamespaceRecord, VERSION};
 use randflake_std::segment::SegmentStore;
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
@@ -104,10 +105,11 @@ fn restore_empty(cluster: &EtcdCluster, name: &str) {
         return;
     };
     let stored = String::from_utf8(STANDARD.decode(stored).unwrap()).unwrap();
-    // The fingerprint comes last.
-    let mut parts: Vec<_> = stored.splitn(6, ':').collect();
-    *parts.last_mut().unwrap() = "another:0";
-    let stored = STANDARD.encode(parts.join(":"));
+    let record = NamespaceRecord {
+        fingerprint: "another:0".to_owned(),
+        ..NamespaceRecord::from_text(&stored, VERSION).unwrap()
+    };
+    let stored = STANDARD.encode(record.to_text());
     let put = serde_json::json!({"key": key("namespace"), "value": stored});
     member.post("kv/put", &put.to_string());
 }
@@ -125,7 +127,7 @@ impl Counters for Etcd {
     fn lose_counters(&self) {
         for name in self.counters.lose() {
             let key = STANDARD.encode(format!("randflake/{name}/counter"));
-            let of_another = STANDARD.encode("1:1:0000000000000000:another:0");
+            let of_another = STANDARD.encode("11:1:0:9:another:0");
             let put = serde_json::json!({"key": key, "value": of_another});
             self.cluster.members[0].post("kv/put", &put.to_string());
         }

@@ -85,7 +85,7 @@ impl Backend for Database {
     /// As when a standby is promoted that has received nothing yet.
     fn lose_memory(&self) {
         let lost = "DELETE FROM randflake.record WHERE kind <> 0;
-            UPDATE randflake.record SET value = regexp_replace(value, '[^:]*$', 'of another server')";
+            UPDATE randflake.record SET value = regexp_replace(value, '[0-9a-z]*:[^:]*$', 'h:of another server')";
         let mut behind = self.behind.lock().unwrap();
         behind.batch_execute(lost).unwrap();
     }

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use randflake_std::lease::{self, NodeIds, StoreError};
 use randflake_std::rules::{
-    self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Past,
-    Reason, Seen, View,
+    self, Acquire, Asking, Decision, Expected, Form, Held, Loss, NamespaceRecord, NodeRecord, Past,
+    Reason, Seen, VERSION, Versions, View,
 };
 
 use crate::TICK_MS;
@@ -121,6 +121,7 @@ impl Process {
             seen: &seen,
             clock: Some(self.expected(place, is_renewal)),
             fresh: place.fresh,
+            knows: VERSION,
         };
         lies::before(&mut view, asked, self, &mine, place.rules);
         let (mut change, answer) = lies::around(&view, asking, place.rules, |view, asking| {
@@ -168,12 +169,14 @@ impl Process {
         if let Some((origin, writes)) = self.seen_name {
             // Only these two are looked at.
             seen.note_namespace(&NamespaceRecord {
+                versions: Versions::FIRST,
                 terms: terms(0),
                 origin: origin.into(),
                 writes: writes.into(),
                 quarantine: 0,
                 reason: Reason::default(),
                 fingerprint: String::new(),
+                form: Form::default(),
             });
         }
         for (node_id, end) in (0..).zip(self.seen_ends).filter(|(_, end)| *end > 0) {
@@ -190,6 +193,8 @@ impl Process {
                 acquired: 0,
                 past: Past::default(),
                 holder: String::new(),
+                knows: VERSION,
+                form: Form::default(),
             });
         }
         seen

@@ -6,7 +6,8 @@ use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
 use randflake_std::lease::Token;
 use randflake_std::rules::{
-    Continuity, NamespaceRecord, Node, NodeRecord, Past, Reason, Seal, Terms, View,
+    Continuity, Form, NamespaceRecord, Node, NodeRecord, Past, Reason, Seal, Terms, VERSION,
+    Versions, View,
 };
 
 use crate::{TICK_MS, TTL};
@@ -131,6 +132,8 @@ impl Lease {
             acquired: self.start.into(),
             past: Past::default(),
             holder: String::new(),
+            knows: VERSION,
+            form: Form::default(),
         }
     }
 }
@@ -165,12 +168,14 @@ impl Name {
 
     pub(crate) fn record(self) -> NamespaceRecord {
         NamespaceRecord {
+            versions: Versions::FIRST,
             terms: terms(self.terms),
             origin: self.origin.into(),
             writes: self.writes.into(),
             quarantine: self.quarantine.into(),
             reason: Reason::default(),
             fingerprint: fingerprint(self.fingerprint),
+            form: Form::default(),
         }
     }
 }

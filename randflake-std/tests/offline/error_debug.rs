@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use randflake_std::lease::{DeviceError, EngineError, Namespace, StoreError};
+use randflake_std::lease::{DeviceError, DeviceLeaseError, EngineError, Namespace, StoreError};
 use randflake_std::private_file::{Reason, Refusal};
 use randflake_std::randflake_core::internal::PutError;
 use randflake_std::randflake_core::segment::ReserveError;
@@ -121,23 +121,12 @@ fn of_std() -> Vec<(&'static str, String)> {
         shown(segment::BuildError::Thread(denied()), "BuildError::Thread"),
         shown(SegmentError::Refilling, "SegmentError::Refilling"),
         shown(DeviceError::from(engine()), "DeviceError::Store"),
+        shown(
+            DeviceLeaseError::NotLeased { device_id: 5 },
+            "DeviceLeaseError::NotLeased",
+        ),
         shown(refusal, "Refusal"),
     ]
-}
-
-#[cfg(feature = "ticket")]
-fn of_devices() -> Vec<(&'static str, String)> {
-    use randflake_std::lease::DeviceLeaseError;
-
-    vec![shown(
-        DeviceLeaseError::NotLeased { device_id: 5 },
-        "DeviceLeaseError::NotLeased",
-    )]
-}
-
-#[cfg(not(feature = "ticket"))]
-fn of_devices() -> Vec<(&'static str, String)> {
-    Vec::new()
 }
 
 /// The types for which a crate's sources implement `Error`.
@@ -145,10 +134,7 @@ fn implemented(folder: &Path, names: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            // The tool's are not its users'.
-            if !path.ends_with("bin") {
-                implemented(&path, names);
-            }
+            implemented(&path, names);
             continue;
         }
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -169,10 +155,7 @@ fn debug_of_every_error_is_its_sentence_its_causes_and_its_variant() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     implemented(&home.join("src"), &mut names);
     implemented(&home.join("../randflake-core/src"), &mut names);
-    if cfg!(not(feature = "ticket")) {
-        names.remove("DeviceLeaseError");
-    }
-    for (path, _) in of_core().into_iter().chain(of_std()).chain(of_devices()) {
+    for (path, _) in of_core().into_iter().chain(of_std()) {
         let path = path.split('<').next().unwrap();
         names.remove(path.rsplit("::").next().unwrap());
     }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use randflake_std::lease::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
     LeaseStore, Loss, MemoryStore, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record,
-    Renewed, RequestId, Seal, StoreError,
+    Renewed, RequestId, Seal, StoreError, Upgrade,
 };
 use randflake_std::{Builder, ExactSystemClock, Plain, Randflake};
 
@@ -146,6 +146,14 @@ impl LeaseStore for Closing {
 
     fn drop_namespace(&mut self) -> Result<(), StoreError> {
         self.store.drop_namespace()
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        self.store.upgrade_namespace(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        self.store.version()
     }
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {

@@ -10,7 +10,6 @@ mod contract_memory;
 mod contract_sqlite;
 mod contract_static;
 mod copies;
-#[cfg(feature = "ticket")]
 mod device_names;
 mod elastic;
 mod error_debug;
@@ -26,7 +25,6 @@ mod segments;
 mod sqlite;
 #[cfg(feature = "tokio")]
 mod tasks;
-#[cfg(feature = "derive")]
 mod typed_secrets;
 mod urls;
 #[cfg(feature = "sqlite")]

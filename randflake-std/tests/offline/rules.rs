@@ -11,7 +11,8 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::{
-    self, Acquire, Asking, Continuity, Loss, NamespaceRecord, Node, NodeRecord, Reason, Seen, View,
+    self, Acquire, Asking, Continuity, Form, Loss, NamespaceRecord, Node, NodeRecord, Reason, Seen,
+    VERSION, Versions, View,
 };
 use randflake_std::{ExactSystemClock, Randflake};
 
@@ -36,6 +37,7 @@ fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
         seen: &Seen::default(),
         clock: None,
         fresh: (1, 2),
+        knows: VERSION,
     };
     let granted = rules::acquire(view, &asked, &asking).answer?;
     Ok(granted.iter().map(|record| record.node_id).collect())
@@ -91,17 +93,20 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
         seen: &seen,
         clock: None,
         fresh: (1, 2),
+        knows: VERSION,
     };
     let mut view = View {
         now,
         continuity: Continuity::default(),
         namespace: Some(NamespaceRecord {
+            versions: Versions::FIRST,
             terms: *namespace.terms(),
             origin: 1,
             writes: 1,
             quarantine: 0,
             reason: Reason::default(),
             fingerprint: String::new(),
+            form: Form::default(),
         }),
         nodes: vec![Node {
             node_id: 5,
@@ -118,6 +123,8 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
                 past: rules::Past::default(),
                 contested: false,
                 holder: "holder".to_owned(),
+                knows: VERSION,
+                form: Form::default(),
             }),
         }],
         is_sole: false,

@@ -167,7 +167,8 @@ fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String>
     };
     let named = |spec: LayoutSpec| match parts {
         None => Ok(spec),
-        // There is one layout in the life of the process.
+        // Names in a layout are static. A process reads few: one from its options, or one for each line of
+        // `--namespaces`, both once.
         Some(parts) => spec.with_node_fields(parts.leak()),
     };
     LayoutSpec::new(fields)
@@ -187,7 +188,7 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
             return None;
         }
         let bits = bits.parse().ok().filter(|bits| (1..=32).contains(bits))?;
-        // There is one layout in the life of the process.
+        // As above.
         Some((&*name.to_owned().leak(), bits))
     };
     let parts: Option<Vec<_>> = text.split('+').map(part).collect();

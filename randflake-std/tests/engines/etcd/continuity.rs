@@ -210,9 +210,9 @@ fn a_snapshot_in_another_cluster_waits_and_what_is_held_goes_on() {
         .decode(read["kvs"][0]["value"].as_str().unwrap())
         .unwrap();
     let stored = String::from_utf8(stored).unwrap();
-    let (rest, _) = stored.rsplit_once(':').unwrap();
-    let (rest, _) = rest.rsplit_once(':').unwrap();
-    let put = serde_json::json!({"key": key, "value": STANDARD.encode(format!("{rest}:7:0"))});
+    // The fingerprint is last, of two parts, behind its length.
+    let rest = stored.rsplitn(4, ':').last().unwrap();
+    let put = serde_json::json!({"key": key, "value": STANDARD.encode(format!("{rest}:3:7:0"))});
     cluster.members[0].post("kv/put", &put.to_string());
     let mut other = open_store(&cluster);
     assert_quarantined(&mut other);

@@ -175,7 +175,7 @@ fn a_write_that_waits_for_another_finds_what_that_has_written() {
     let record = format!("kind = 2 AND number = {}", grants[0].node_id);
     let mut look = server.client("postgres");
     let mut other = server.client("postgres");
-    let release = "UPDATE randflake.record SET value = replace(value, ':h:', ':r:')";
+    let release = "UPDATE randflake.record SET value = replace(value, ':h1:', ':r1:')";
     let begin = format!("BEGIN; {release} WHERE {record}");
     other.batch_execute(&begin).unwrap();
     let renewed = thread::scope(|scope| {

@@ -169,8 +169,8 @@ fn another_programs_keys_are_left_alone() {
     redis.ask("DEL randflake:{orders}");
     for (text, why) in [
         ("mine", "another program's"),
-        ("1:mine", "damaged"),
-        ("9:x", "update this one"),
+        ("11:mine", "damaged"),
+        ("99:x", "update this one"),
     ] {
         redis.ask(&format!("HSET randflake:{{orders}} namespace {text}"));
         let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
@@ -303,7 +303,7 @@ fn a_cluster_keeps_the_claim_of_a_secret_where_its_key_belongs() {
     store.seal(Seal::Key(7));
     acquire_one(&mut store, 1);
     let claim = other.ask("HGET randflake:key:00000007 claim");
-    assert!(claim.contains("1:orders"), "{claim}");
+    assert!(claim.contains("11:orders"), "{claim}");
 }
 
 pub(crate) fn until(is_so: impl Fn() -> bool) {
@@ -352,7 +352,7 @@ fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_se
     let has_it = || {
         replica
             .ask("HGET randflake:{orders} counter")
-            .contains("1:22:")
+            .contains("11:m:")
     };
     while !has_it() {
         assert!(

@@ -9,7 +9,7 @@ use randflake_core::Sparx64;
 use randflake_std::lease::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
     LeaseStore, Loss, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
-    RequestId, StoreError,
+    RequestId, StoreError, Upgrade,
 };
 use randflake_std::{Handle, Id};
 
@@ -159,6 +159,14 @@ impl LeaseStore for Watched {
 
     fn drop_namespace(&mut self) -> Result<(), StoreError> {
         self.store.drop_namespace()
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        self.store.upgrade_namespace(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        self.store.version()
     }
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {

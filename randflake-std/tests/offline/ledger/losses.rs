@@ -118,7 +118,7 @@ fn what_cannot_be_read_is_an_outage() {
     let mut store = open(&map);
     let grant = acquire(&mut store);
     let kept = map.state().texts[&Key::Namespace].clone();
-    for damaged in ["9:x", "1:mine", "mine"] {
+    for damaged in ["99:x", "11:mine", "mine"] {
         map.state().texts.insert(Key::Namespace, damaged.to_owned());
         let refused = store.renew(&[grant], TTL);
         assert!(

@@ -5,7 +5,7 @@ use randflake_core::LayoutSpec;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::{Key, NodeRecord, Past};
+use randflake_std::rules::{Form, Key, NodeRecord, Past, VERSION};
 use randflake_std::store::Ledger;
 
 use super::engine::Map;
@@ -74,6 +74,8 @@ impl World {
                 acquired: world.tick - TTL,
                 past: Past::default(),
                 holder: "another".to_owned(),
+                knows: VERSION,
+                form: Form::default(),
             }
             .to_text();
             world.map.state().texts.insert(Key::Node(node_id), text);
@@ -114,7 +116,7 @@ impl World {
         let nonce = self.random.u32(..);
         let mut state = self.map.state();
         let text = state.texts.get(&Key::Node(node_id));
-        let record = text.map(|text| NodeRecord::from_text(node_id, text).unwrap());
+        let record = text.map(|text| NodeRecord::from_text(node_id, text, VERSION).unwrap());
         let earlier = record.map_or_else(String::new, |record| {
             let end = record.end.min(self.tick);
             NodeRecord { end, ..record }.to_text()
@@ -186,7 +188,8 @@ impl World {
         let place = places.find(|node_id| self.ends[*node_id] > self.tick)?;
         let node_id = u32::try_from(place).unwrap();
         let state = self.map.state();
-        let record = NodeRecord::from_text(node_id, &state.texts[&Key::Node(node_id)]).unwrap();
+        let text = &state.texts[&Key::Node(node_id)];
+        let record = NodeRecord::from_text(node_id, text, VERSION).unwrap();
         Some((place, record.grant()))
     }
 

@@ -332,7 +332,7 @@ fn values_that_make_no_sense_are_an_error() {
         ("UPDATE record SET value = '' WHERE kind = 2", "list"),
         ("UPDATE record SET value = CAST(x'ff' AS TEXT)", "text"),
         ("UPDATE record SET number = 1 << 32", "number"),
-        ("UPDATE record SET value = '1:' WHERE kind = 0", "load"),
+        ("UPDATE record SET value = '11:' WHERE kind = 0", "load"),
         ("UPDATE store SET writes = -1", "open"),
         ("DELETE FROM store", "open"),
         ("DROP TABLE record", "all"),

@@ -15,6 +15,7 @@ use randflake_std::lease::{
     Acquired, Grant, LastWrite, LeaseStore, Loss, MAX_SKEW, Namespace, PresentedGrant, RequestId,
     Token, holder_of_process,
 };
+use randflake_std::rules::newer;
 use randflake_std::{DEFAULT_TTL, MAX_TOLERANCE_MS};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,7 @@ use crate::store::StoreArgs;
 /// can renew and end the leases.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Document {
+    version: Version,
     pub(crate) namespace: String,
     holder: String,
     /// The store's clock when it answered.
@@ -37,6 +39,32 @@ pub(crate) struct Document {
     /// Those that were not renewed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) lost: Vec<Lost>,
+}
+
+/// Version of a document: another one is a newer program's.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+struct Version;
+
+impl Version {
+    const NUMBER: u64 = 1;
+}
+
+impl From<Version> for u64 {
+    fn from(_: Version) -> Self {
+        Version::NUMBER
+    }
+}
+
+impl TryFrom<u64> for Version {
+    type Error = String;
+
+    fn try_from(version: u64) -> Result<Self, String> {
+        if version == Self::NUMBER {
+            return Ok(Self);
+        }
+        Err(newer(version, Self::NUMBER))
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -124,6 +152,7 @@ impl Document {
             nonce: format!("{:016x}", last_write.nonce),
         };
         Self {
+            version: Version,
             namespace: namespace.name().to_owned(),
             holder,
             now_unix_ms: super::snapshot::ms(now),

@@ -40,6 +40,7 @@ pub(crate) struct Row<'a> {
     fencing_token: u64,
     contested: bool,
     holder: &'a str,
+    version: u8,
 }
 
 impl Args {
@@ -86,6 +87,7 @@ impl<'a> Row<'a> {
             fencing_token: record.grant.fencing_token,
             contested: record.contested,
             holder: &record.holder,
+            version: record.version,
         }
     }
 }

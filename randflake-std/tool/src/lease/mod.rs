@@ -16,6 +16,7 @@ mod renew;
 mod snapshot;
 mod status;
 mod ticket;
+mod upgrade;
 
 use clap::Subcommand;
 
@@ -46,6 +47,7 @@ enum Command {
     Drop(drop::Args),
     Quarantine(quarantine::Args),
     Init(init::Args),
+    Upgrade(upgrade::Args),
     Ticket(ticket::Args),
     Device(device::Args),
     Provision(provision::Args),
@@ -63,6 +65,7 @@ impl Args {
             Command::Release(args) => args.run(),
             Command::Quarantine(args) => args.run(),
             Command::Init(args) => args.run(),
+            Command::Upgrade(args) => args.run(),
             Command::Ticket(args) => args.run(),
             Command::Device(args) => args.run(),
             Command::Provision(args) => args.run(),

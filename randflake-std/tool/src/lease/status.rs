@@ -28,6 +28,7 @@ struct Status {
     namespace: String,
     store: String,
     layout: String,
+    version: u8,
     live: usize,
     total: u64,
     soonest_end_unix_ms: Option<u64>,
@@ -46,6 +47,7 @@ impl Args {
             namespace: store.namespace().name().to_owned(),
             store: self.store.shown_url()?,
             layout: described(store.namespace()),
+            version: store.version()?,
             live: snapshot.live().count(),
             total: store.namespace().node_ids(),
             soonest_end_unix_ms: soonest.map(ms),
@@ -80,12 +82,14 @@ impl Status {
             "namespace     {}\n\
              store         {}\n\
              layout        {}\n\
+             version       {}\n\
              live leases   {} of {} node ids\n\
              soonest end   {soonest}\n\
              quarantine    {}\n",
             self.namespace,
             visible(&self.store),
             self.layout,
+            self.version,
             self.live,
             self.total,
             self.quarantine.as_deref().unwrap_or("none"),

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::lease::Token;
 use randflake_std::randflake_core::Codec;
-use randflake_std::rules::{Key, NodeRecord, Past};
+use randflake_std::rules::{Form, Key, NodeRecord, Past, VERSION};
 use randflake_std::{Parts, Randflake, Secret};
 use rusqlite::{Connection, params};
 
@@ -42,6 +42,8 @@ fn fill(server: &Server) -> u64 {
             acquired: start,
             past,
             holder: format!("holder-{count}"),
+            knows: VERSION,
+            form: Form::default(),
         };
         let key = if count == LEASES {
             Key::Node(NODE)

@@ -56,7 +56,7 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{NamespaceRecord, NodeRecord, Past, Reason};
+    use crate::rules::{Form, NamespaceRecord, NodeRecord, Past, Reason, VERSION, Versions};
     use crate::store::locked;
     use crate::vocabulary::QuarantineCause;
     use crate::vocabulary::Token;
@@ -68,6 +68,7 @@ mod tests {
         let namespace = Namespace::new(&"n".repeat(64), Randflake).unwrap();
         let mut content = Content::read("", &namespace, u32::MAX).unwrap();
         let record = NamespaceRecord {
+            versions: Versions::FIRST,
             terms: *namespace.terms(),
             origin: u64::MAX,
             writes: u64::MAX,
@@ -78,6 +79,7 @@ mod tests {
                 is_dropped: true,
             },
             fingerprint: String::new(),
+            form: Form::default(),
         };
         content.namespace = Some(record.to_text());
         let record = NodeRecord {
@@ -98,6 +100,8 @@ mod tests {
                 hash: u128::MAX,
             },
             holder: "h".repeat(MAX_LEN),
+            knows: VERSION,
+            form: Form::default(),
         };
         content.node = Some(record.to_text());
         let text = content.to_text();

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::rules::{Before, Entry, Key, Keys, VERSION, Write, newer};
+use crate::rules::{Before, Entry, Key, Keys, Write, newer};
 use crate::vocabulary::EngineError;
 
 /// A value of a statement. No other way leads into one: what is read from a server is as little trusted as what a user
@@ -13,12 +13,15 @@ pub(in crate::store) enum Value<'v> {
     Number(u64),
 }
 
+/// Version of the tables, which is none of the records in them.
+pub(in crate::store) const TABLES: u64 = 1;
+
 /// The version of the tables that are there.
 pub(in crate::store) fn check_version(version: u64) -> Result<(), EngineError> {
-    if version == u64::from(VERSION) {
+    if version == TABLES {
         return Ok(());
     }
-    let newer = newer(version);
+    let newer = newer(version, TABLES);
     Err(EngineError::unusable(format!("the lease store: {newer}")))
 }
 
