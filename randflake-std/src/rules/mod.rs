@@ -43,6 +43,7 @@ pub use record::{NamespaceRecord, NodeRecord, Reason, Versions};
 pub use release::release;
 pub use renew::{Held, renew};
 pub use seen::Seen;
+pub(crate) use standing::LEAP;
 pub use standing::{Asking, Expected, Standing};
 pub use store_time::StoreTime;
 pub(crate) use store_time::read as read_clock;

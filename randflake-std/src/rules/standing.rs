@@ -25,6 +25,10 @@ pub struct Asking<'a> {
     pub knows: u8,
 }
 
+/// By how much a store's clock may differ from what is expected of it before it counts as having leapt: what a server
+/// that slews its clock, and two clocks that drift, do between two renewals.
+pub(crate) const LEAP: Duration = Duration::from_secs(1);
+
 /// Between which times a store's clock must be.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
@@ -42,6 +46,15 @@ impl Expected {
         Self {
             least: before.min(after).saturating_sub(MAX_SKEW),
             most: before.max(after).saturating_add(MAX_SKEW),
+        }
+    }
+
+    /// By the store's own last answer, carried on by a monotonic clock until before and until after the read.
+    #[must_use]
+    pub fn of_store(before: Duration, after: Duration) -> Self {
+        Self {
+            least: before.saturating_sub(LEAP),
+            most: after + LEAP,
         }
     }
 

@@ -4,11 +4,11 @@ use core::time::Duration;
 
 use super::Engine;
 use super::Ledger;
-use super::carried::{Carried, Compared, LEAP, Machine};
+use super::carried::{Carried, Compared, Machine};
 use super::fresh::fresh;
 use crate::rules::{
-    Asking, Change, Claim, Committed, Decision, Expected, Held, NamespaceRecord, Node, NodeRecord,
-    View, Wanted, renew,
+    Asking, Change, Claim, Committed, Decision, Expected, Held, LEAP, NamespaceRecord, Node,
+    NodeRecord, View, Wanted, renew,
 };
 use crate::vocabulary::Loss;
 use crate::vocabulary::StoreError;

@@ -9,10 +9,6 @@ use randflake_core::Clock;
 use crate::clock::Monotonic;
 use crate::rules::Expected;
 
-/// By how much a store's clock may differ from what is expected of it before it counts as having leapt: what a server
-/// that slews its clock, and two clocks that drift, do between two renewals.
-pub(super) const LEAP: Duration = Duration::from_secs(1);
-
 /// This machine's clocks, which a store's is compared with.
 #[derive(Clone)]
 pub(crate) struct Machine {
@@ -111,10 +107,8 @@ impl Carried {
 
     /// What it must show in another answer, to a request sent and received at these times, unless it leapt.
     pub(super) fn expected(&self, sent: Duration, received: Duration) -> Expected {
-        Expected {
-            least: self.at(sent).saturating_sub(LEAP),
-            most: self.store + received.saturating_sub(self.sent) + LEAP,
-        }
+        let latest = self.store + received.saturating_sub(self.sent);
+        Expected::of_store(self.at(sent), latest)
     }
 
     /// Whether it has come to show this in small steps, none of which is a leap, and has to be compared anew.

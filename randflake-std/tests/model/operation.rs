@@ -1,7 +1,5 @@
 //! An operation of a process: the store is read, the shipped rules decide, a write is sent, and its answer is taken.
 
-use core::time::Duration;
-
 use randflake_std::lease::{self, NodeIds, StoreError};
 use randflake_std::rules::{
     self, Acquire, Asking, Decision, Expected, Form, Held, Loss, NamespaceRecord, NodeRecord, Past,
@@ -15,9 +13,6 @@ use crate::records::{
     Change, Lease, LeaseChange, Name, NameVersion, Store, small, terms, time, token, ttl_of,
 };
 use crate::rules::{Flaw, Rules};
-
-/// By how much a renewal's store clock may differ from what is expected: the ledger's.
-const LEAP: Duration = Duration::from_secs(1);
 
 /// What a process has asked for, until it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -209,10 +204,7 @@ impl Process {
         match self.offset.filter(|_| is_renewal) {
             Some(offset) => {
                 let carried = time(place.time.saturating_add_signed(offset));
-                Expected {
-                    least: carried.saturating_sub(LEAP),
-                    most: carried + LEAP,
-                }
+                Expected::of_store(carried, carried)
             }
             None => Expected::of_machine(time(place.time), time(place.time)),
         }

@@ -31,9 +31,9 @@ use self::memory::MemoryArgs;
 use self::namespaces::NamespaceArgs;
 use self::service::Service;
 use self::service::space::{Leasing, Space};
+use crate::command::lease::TicketKeyArgs;
 use crate::date;
 use crate::failure::Failure;
-use crate::lease::TicketKeyArgs;
 use crate::number::within;
 
 #[derive(Debug, Subcommand)]

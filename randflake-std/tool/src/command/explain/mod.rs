@@ -10,8 +10,8 @@ use randflake_std::lease::{Explanation, Gap, History, LeaseStore, Seal, StoreErr
 use randflake_std::{AnyLayout, Parts};
 
 pub(crate) use self::row::Row;
+use crate::command::input::IdArgs;
 use crate::failure::{Failure, say};
-use crate::input::IdArgs;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;

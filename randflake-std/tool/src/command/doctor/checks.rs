@@ -14,9 +14,9 @@ use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
 
 use super::Finding;
-use crate::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
+use crate::command::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
+use crate::command::lease::Snapshot;
 use crate::failure::Failure;
-use crate::lease::Snapshot;
 use crate::secret::{SecretArgs, Source, no_secret};
 use crate::state_directory;
 use crate::store::LeaseArgs;
