@@ -1,10 +1,6 @@
 //! The contracts of stores, in memory.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::time::Duration;
 use std::sync::Arc;

@@ -1,11 +1,7 @@
 //! The contracts of stores, in an SQLite file. Each client of leases has a clock of its own, as processes
 //! with different ideas of the time would.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::mem;
 use core::time::Duration;

@@ -6,9 +6,6 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "../contract/referee.rs"]
-mod referee;
-
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -19,7 +16,7 @@ use randflake_std::lease::{
 };
 use randflake_std::{Layout, Plain};
 
-use referee::Referee;
+use crate::contract::referee::Referee;
 
 const CLIENTS: usize = 4;
 const STEPS: usize = 10_000;

@@ -1,6 +1,12 @@
 //! All tests of the library that need neither an engine's server nor a process of their own, as one program: most of them
 //! wait, so they run side by side.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 mod blocks;
 mod closing;
 #[path = "../contract/mod.rs"]
