@@ -22,6 +22,9 @@ use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 /// What the server is asked for together: a hash's fields, its clock, and `INFO` in one part or in several.
 type Answer = Vec<RedisResult<Value>>;
 
+/// A field of a hash, and its value. Not all that others have put there is text.
+type Field = (Vec<u8>, Vec<u8>);
+
 /// Beside the texts of a namespace: the master that the server took over from, which it forgets after a while.
 const PROMOTED: &str = "promoted";
 /// Fields of one reply of a list.
@@ -197,9 +200,9 @@ impl Engine for Redis {
             let mut scan = redis::cmd("HSCAN");
             scan.arg(&self.hash).arg(cursor);
             scan.arg("COUNT").arg(LISTED_AT_ONCE);
-            let (next, fields): (u64, Vec<(Vec<u8>, Vec<u8>)>) =
+            let (next, fields): (u64, Vec<Field>) =
                 self.connection.run(|open| scan.query(&mut open.redis))?;
-            let node = |(name, text): (Vec<u8>, Vec<u8>)| {
+            let node = |(name, text): Field| {
                 let node_id: u32 = str::from_utf8(&name).ok()?.parse().ok()?;
                 // Not one that is spelled differently.
                 let is_own = node_id.to_string().as_bytes() == name;
