@@ -49,12 +49,12 @@ pub(crate) const VERSION_LINE: &str = "version=1";
 /// Reads the file. A token that was there before keeps what is left of its quotas; those of one name share them.
 pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Identity>>, String> {
     let mut identities: Vec<Arc<Identity>> = Vec::new();
-    let mut lines = crate::serve::words::lines(text).peekable();
-    if let Some((number, line)) = lines.next_if(|(_, line)| line.starts_with("version=")) {
-        check_version(line).map_err(|problem| format!("line {number}: {problem}"))?;
-    }
-    for (number, line) in lines {
+    for (index, (number, line)) in crate::serve::words::lines(text).enumerate() {
         let wrong = |problem: String| format!("line {number}: {problem}");
+        if line.starts_with("version=") {
+            check_version(line, index == 0).map_err(wrong)?;
+            continue;
+        }
         let line: Line = line.parse().map_err(wrong)?;
         let is_namesake = |other: &&Arc<Identity>| other.name() == line.name;
         for other in &identities {
@@ -83,7 +83,10 @@ pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Iden
     Ok(identities)
 }
 
-fn check_version(line: &str) -> Result<(), String> {
+fn check_version(line: &str, is_first: bool) -> Result<(), String> {
+    if !is_first {
+        return Err("the version must be in the first line".to_owned());
+    }
     if line == VERSION_LINE {
         return Ok(());
     }
@@ -263,7 +266,10 @@ mod tests {
                 "version=one".to_owned(),
                 "line 1: \"version=one\" is no version: version=1 is allowed",
             ),
-            (format!("{good}\nversion=1"), "line 2: name is missing"),
+            (
+                format!("{good}\nversion=1"),
+                "line 2: the version must be in the first line",
+            ),
         ] {
             let told = parse(&text, &[]).unwrap_err();
             assert!(told.starts_with(problem), "{told}");
