@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 use randflake_std::lease::{DeviceError, DeviceLeaseError, EngineError, Namespace, StoreError};
-use randflake_std::private_file::{Reason, Refusal};
+use randflake_std::private_file::{FileRefusal, RefusalReason};
 use randflake_std::randflake_core::internal::PutError;
 use randflake_std::randflake_core::segment::ReserveError;
 use randflake_std::randflake_core::{
@@ -87,9 +87,9 @@ fn of_core() -> Vec<(&'static str, String)> {
 
 fn of_std() -> Vec<(&'static str, String)> {
     let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
-    let refusal = Refusal {
+    let refusal = FileRefusal {
         path: "leases.db".into(),
-        reason: Reason::Io(denied()),
+        reason: RefusalReason::Io(denied()),
     };
     let waited = BuildError::Waited {
         waited: Duration::from_secs(3),
@@ -118,14 +118,17 @@ fn of_std() -> Vec<(&'static str, String)> {
             CounterError::Unavailable(engine()),
             "CounterError::Unavailable",
         ),
-        shown(segment::BuildError::Thread(denied()), "BuildError::Thread"),
+        shown(
+            segment::SegmentsBuildError::Thread(denied()),
+            "BuildError::Thread",
+        ),
         shown(SegmentError::Refilling, "SegmentError::Refilling"),
         shown(DeviceError::from(engine()), "DeviceError::Store"),
         shown(
             DeviceLeaseError::NotLeased { device_id: 5 },
             "DeviceLeaseError::NotLeased",
         ),
-        shown(refusal, "Refusal"),
+        shown(refusal, "FileRefusal"),
     ]
 }
 

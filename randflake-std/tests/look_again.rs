@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use randflake_std::lease::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
-    LeaseStore, Loss, MemoryStore, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record,
-    Renewed, RequestId, Seal, StoreError, Upgrade,
+    KeyCheck, LeaseStore, Loss, MemoryStore, Namespace, PresentedGrant, PresentedRenewal,
+    Quarantine, Record, Renewed, RequestId, StoreError, Upgrade,
 };
 use randflake_std::{Builder, ExactSystemClock, Plain, Randflake};
 
@@ -46,12 +46,12 @@ impl LeaseStore for Closing {
         self.store.namespace()
     }
 
-    fn seal(&mut self, seal: Seal) {
+    fn seal(&mut self, seal: KeyCheck) {
         self.store.seal(seal);
     }
 
-    fn serve_others(&mut self) {
-        self.store.serve_others();
+    fn act_as_proxy(&mut self) {
+        self.store.act_as_proxy();
     }
 
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {

@@ -11,8 +11,8 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::{
-    self, Acquire, Asking, Continuity, Form, Loss, NamespaceRecord, Node, NodeRecord, Reason, Seen,
-    VERSION, Versions, View,
+    self, Acquire, Caller, Continuity, Form, Loss, NamespaceRecord, Node, NodeRecord, Observed,
+    QuarantineReason, VERSION, Versions, View,
 };
 use randflake_std::{ExactSystemClock, Randflake};
 
@@ -32,9 +32,9 @@ fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
         tried: &[],
         within: (0, u32::MAX),
     };
-    let asking = Asking {
+    let asking = Caller {
         terms: namespace.terms(),
-        seen: &Seen::default(),
+        seen: &Observed::default(),
         clock: None,
         fresh: (1, 2),
         knows: VERSION,
@@ -87,8 +87,8 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
         tried: &[7],
         within: (0, u32::MAX),
     };
-    let seen = Seen::default();
-    let asking = Asking {
+    let seen = Observed::default();
+    let asking = Caller {
         terms: namespace.terms(),
         seen: &seen,
         clock: None,
@@ -104,7 +104,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
             origin: 1,
             writes: 1,
             quarantine: 0,
-            reason: Reason::default(),
+            reason: QuarantineReason::default(),
             fingerprint: String::new(),
             form: Form::default(),
         }),
@@ -120,7 +120,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
                 nonce: 7,
                 held: true,
                 acquired: 0,
-                past: rules::Past::default(),
+                past: rules::HistoryLink::default(),
                 contested: false,
                 holder: "holder".to_owned(),
                 knows: VERSION,

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::segment::{
-    BuildError, CounterError, CounterErrorKind, SegmentError, SegmentStore, Segments,
+    CounterError, CounterErrorKind, SegmentError, SegmentStore, Segments, SegmentsBuildError,
 };
 use randflake_std::{ExactSystemClock, Id, Plain, Randflake, Secret};
 
@@ -214,7 +214,7 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
     let build = Segments::builder(store.clone()).build();
     assert!(matches!(
         build,
-        Err(BuildError::Counter(CounterError::Lost { .. }))
+        Err(SegmentsBuildError::Counter(CounterError::Lost { .. }))
     ));
     assert_eq!(drain(&numbers).0, 20, "what is in stock is good");
     eventually(|| matches!(numbers.next(), Err(SegmentError::StoreRefuses { .. })));
@@ -243,8 +243,9 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
 
 #[test]
 fn what_makes_no_handle_is_said() {
-    let said =
-        |builder: randflake_std::segment::Builder<Plain>| builder.build().unwrap_err().to_string();
+    let said = |builder: randflake_std::segment::SegmentsBuilder<Plain>| {
+        builder.build().unwrap_err().to_string()
+    };
     let builder = || Segments::builder(store());
     #[expect(clippy::reversed_empty_ranges, reason = "it is what is refused")]
     let reversed = 10..=1;

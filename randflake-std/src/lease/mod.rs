@@ -47,7 +47,7 @@ pub use crate::store::{
 #[doc(hidden)] // For the command line tool.
 pub use crate::store::{StoreUrl, stored};
 #[doc(hidden)] // What a handle tells its store of its permutation.
-pub use crate::vocabulary::Seal;
+pub use crate::vocabulary::KeyCheck;
 #[doc(hidden)] // For the command line tool.
 pub use crate::vocabulary::holder::holder_of_process;
 pub use crate::vocabulary::{

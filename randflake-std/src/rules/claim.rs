@@ -1,29 +1,29 @@
-//! Which namespace of a store took a secret first.
+//! Claims of secrets: which namespace of a store took a secret first.
 //!
 //! Leases keep node ids apart within a namespace. Under one secret two namespaces issue equal ids, whatever their leases
 //! are, so a store refuses the second one unless that is asked for by name.
 
 use super::text::{Fields, Line};
 use super::{Change, Form, NamespaceRecord};
-use crate::vocabulary::Seal;
+use crate::vocabulary::KeyCheck;
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
 /// The kind of claims in tables, beside those of [`Key::numbers`](super::Key::numbers). Their namespace is empty, as no
 /// namespace's name is.
 pub const CLAIM_KIND: u8 = 6;
 
-/// What a store keeps of a secret, by its check value: the namespace that took it first.
+/// Claim of a secret, stored by its check value: the namespace that took it first.
 ///
 /// It is written before that namespace's record, and never changed. So after a crash in between the same namespace takes
 /// the secret, and of two that race one is refused. A drop keeps it: ids of the namespace stay in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// The namespace's name.
+pub struct SecretClaim {
+    /// Name of the namespace.
     pub namespace: String,
 }
 
-impl Claim {
-    /// The claim of a namespace.
+impl SecretClaim {
+    /// Makes the claim of a namespace.
     #[must_use]
     pub fn of(namespace: &Namespace) -> Self {
         Self {
@@ -31,13 +31,13 @@ impl Claim {
         }
     }
 
-    /// The claim as a store keeps it.
+    /// Encodes the claim as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         Line::of(&Form::default()).word(&self.namespace).end()
     }
 
-    /// The claim of a text, for a program that knows a version. It is never written again, so its tail is not kept.
+    /// Decodes a claim.
     ///
     /// # Errors
     ///
@@ -83,13 +83,13 @@ impl Change {
         let after = after.filter(|record| !record.reason.is_dropped);
         let taken = seal(after)?;
         match taken {
-            Seal::Key(check) if seal(before) != Some(taken) => Some(check),
+            KeyCheck::Key(check) if seal(before) != Some(taken) => Some(check),
             _ => None,
         }
     }
 }
 
-fn seal(record: Option<&NamespaceRecord>) -> Option<Seal> {
+fn seal(record: Option<&NamespaceRecord>) -> Option<KeyCheck> {
     record?.terms.seal
 }
 
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn a_claim_is_read_as_it_was_written() {
         let namespace = Namespace::new("orders", Randflake).unwrap();
-        let claim = Claim::of(&namespace);
+        let claim = SecretClaim::of(&namespace);
         assert_eq!(claim.to_text(), "11:orders");
-        let read = |text: &str| Claim::from_text(text, VERSION);
+        let read = |text: &str| SecretClaim::from_text(text, VERSION);
         assert_eq!(read("11:orders"), Ok(claim.clone()));
         assert_eq!(read("21:orders:later"), Ok(claim));
         assert_eq!(read("x").unwrap_err(), "it is another program's");

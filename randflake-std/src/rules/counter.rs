@@ -6,15 +6,15 @@ use super::text::{self, Fields, Line};
 use super::{Continuity, Form};
 use crate::vocabulary::{CounterError, CounterStatus};
 
-/// A counter as a store keeps it.
+/// Stored record of a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterRecord {
-    /// The first number that was not reserved.
+    /// First number that is not reserved.
     pub next: u64,
-    /// The fingerprint of the engine for which somebody vouches that no reservation was lost.
+    /// Fingerprint of the engine under which no reservation was lost, as an operator or the store vouches.
     pub vouched: String,
-    /// Of the write, which no other shares: two that reserve as many numbers would write the same, and could not
-    /// tell whose it was.
+    /// Nonce of the write: two clients that reserve the same count would otherwise write the same text and could
+    /// not tell whose it was.
     pub nonce: u64,
     /// Versions and tail of this record.
     pub form: Form,
@@ -46,16 +46,16 @@ impl CounterRecord {
     }
 }
 
-/// What an engine has read of a counter.
+/// State of a counter as an engine has read it.
 #[derive(Clone, Debug)]
 pub struct CounterView {
-    /// None if there is no counter.
+    /// `None` if there is no counter.
     pub record: Option<CounterRecord>,
     /// What the engine says of itself. The absence that may be certain is that of the counter.
     pub continuity: Continuity,
 }
 
-/// No time heals a counter that may have gone back: it waits until somebody says where it goes on.
+/// A counter that may have gone back never recovers by itself: an operator says where it goes on.
 pub(crate) fn status(view: &CounterView) -> CounterStatus {
     match &view.record {
         Some(record) => CounterStatus {

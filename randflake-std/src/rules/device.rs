@@ -1,17 +1,17 @@
-//! Devices: whose each is, and the counter of its last ticket.
+//! Records of devices: the owner, and the counter of the last ticket.
 
 use super::Form;
 use super::text::{self, Fields, Line};
 use crate::vocabulary::device::{MAX_COUNTER, MAX_COUNTER_STEP, MAX_OWNER};
 use crate::vocabulary::{Device, DeviceError, DeviceRequest, StoreError};
 
-/// A device as a store keeps it.
+/// Stored record of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceRecord {
-    /// What is known of it.
+    /// Owner and counter of the device.
     pub device: Device,
-    /// Of the write, which no other shares: two that take the same counter would write the same, and could not tell whose
-    /// it was.
+    /// Nonce of the write: two clients that take the same counter would otherwise write the same text and could not
+    /// tell whose it was.
     pub nonce: u64,
     /// Versions and tail of this record.
     pub form: Form,
@@ -52,7 +52,7 @@ impl DeviceRecord {
     }
 }
 
-/// What becomes of a device, by what its record says.
+/// Decides a request for a device, given its record.
 pub(crate) fn decide(
     device_id: u64,
     record: Option<&Device>,

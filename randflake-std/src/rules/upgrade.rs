@@ -5,13 +5,13 @@
 //! become fewer. Then it looks for those, and *raises* the version or *withdraws* it. Until then all renewals go on.
 
 use super::quarantine::{decide, existing};
-use super::{Asking, Decision, NamespaceRecord, NodeRecord, Standing, Versions, View};
+use super::{Caller, Decision, NamespaceRecord, NamespaceState, NodeRecord, Versions, View};
 use crate::vocabulary::StoreError;
 
 /// Lets no process acquire that does not know the caller's version. Returns how often the namespace's record was written
 /// by then.
 #[must_use]
-pub fn announce(view: &View, asking: &Asking<'_>) -> Decision<u64> {
+pub fn announce(view: &View, asking: &Caller<'_>) -> Decision<u64> {
     change(view, asking, |record| Versions {
         holder: record.versions.holder.max(asking.knows),
         ..record.versions
@@ -20,7 +20,7 @@ pub fn announce(view: &View, asking: &Asking<'_>) -> Decision<u64> {
 
 /// Lets older processes acquire again.
 #[must_use]
-pub fn withdraw(view: &View, asking: &Asking<'_>) -> Decision<u64> {
+pub fn withdraw(view: &View, asking: &Caller<'_>) -> Decision<u64> {
     change(view, asking, |record| Versions {
         holder: record.versions.written,
         ..record.versions
@@ -30,7 +30,7 @@ pub fn withdraw(view: &View, asking: &Asking<'_>) -> Decision<u64> {
 /// Lets records be written that no older program than the caller can read. Given what [`announce`] returned, it does so
 /// only if the namespace's record is still as announced: `false` if it is not.
 #[must_use]
-pub fn raise(view: &View, asking: &Asking<'_>, announced: Option<u64>) -> Decision<bool> {
+pub fn raise(view: &View, asking: &Caller<'_>, announced: Option<u64>) -> Decision<bool> {
     let writes = view.namespace.as_ref().map(|record| record.writes);
     if announced.is_some() && announced != writes {
         return Decision::unchanged(view, false);
@@ -47,7 +47,7 @@ pub fn raise(view: &View, asking: &Asking<'_>, announced: Option<u64>) -> Decisi
 
 fn change(
     view: &View,
-    asking: &Asking<'_>,
+    asking: &Caller<'_>,
     rule: impl FnOnce(&NamespaceRecord) -> Versions,
 ) -> Decision<u64> {
     if view.namespace.is_none() {
@@ -61,7 +61,7 @@ fn change(
     })
 }
 
-impl Standing {
+impl NamespaceState {
     /// Refuses a process that may not acquire here, or not any more.
     pub(super) fn check_holder(&self, knows: u8) -> Result<(), StoreError> {
         let Versions { holder, .. } = self.record.versions;

@@ -8,7 +8,7 @@
 //! [`LeaseStore::history`](crate::lease::LeaseStore::history) follows the whole chain.
 
 use super::{Engine, Records};
-use crate::rules::past::{KEPT, hash, is_over, key, only};
+use crate::rules::history::{KEPT, hash, is_over, key, only};
 use crate::rules::{Keys, NodeRecord, StoreTime};
 use crate::vocabulary::{EngineError, Gap, NodeHistory, UnknownCause};
 

@@ -10,7 +10,7 @@ use crate::vocabulary::{
     History, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId,
     StoreError, Upgrade,
 };
-use crate::vocabulary::{Loss, Seal};
+use crate::vocabulary::{KeyCheck, Loss};
 
 /// A store that is opened when it is first used, and after a failure by the next use.
 ///
@@ -54,7 +54,7 @@ struct Deferred<S, F> {
     namespace: Namespace,
     open: F,
     /// What the store is to be told.
-    seal: Option<Seal>,
+    seal: Option<KeyCheck>,
     serves_others: bool,
     within: Option<RangeInclusive<u32>>,
     store: Option<S>,
@@ -86,7 +86,7 @@ where
             store.seal(seal);
         }
         if self.serves_others {
-            store.serve_others();
+            store.act_as_proxy();
         }
         if let Some(within) = &self.within {
             store.lease_within(within.clone());
@@ -104,17 +104,17 @@ where
         &self.namespace
     }
 
-    fn seal(&mut self, seal: Seal) {
+    fn seal(&mut self, seal: KeyCheck) {
         self.seal = Some(seal);
         if let Some(store) = &mut self.store {
             store.seal(seal);
         }
     }
 
-    fn serve_others(&mut self) {
+    fn act_as_proxy(&mut self) {
         self.serves_others = true;
         if let Some(store) = &mut self.store {
-            store.serve_others();
+            store.act_as_proxy();
         }
     }
 

@@ -10,7 +10,7 @@ use crate::vocabulary::{
     History, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId,
     StoreError, Upgrade,
 };
-use crate::vocabulary::{Loss, Seal};
+use crate::vocabulary::{KeyCheck, Loss};
 
 /// The leases of one namespace, as a handle asks for them.
 ///
@@ -25,12 +25,12 @@ pub trait LeaseStore: Send + Debug {
     fn namespace(&self) -> &Namespace;
 
     /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
-    fn seal(&mut self, seal: Seal);
+    fn seal(&mut self, seal: KeyCheck);
 
     /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a server does. It remembers
     /// no lease, since each may be renewed and released through another server in between; and none that the store does not
     /// know is proof that the store has forgotten it.
-    fn serve_others(&mut self);
+    fn act_as_proxy(&mut self);
 
     /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
     fn is_on_server(&self) -> bool {
@@ -297,12 +297,12 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
         (**self).namespace()
     }
 
-    fn seal(&mut self, seal: Seal) {
+    fn seal(&mut self, seal: KeyCheck) {
         (**self).seal(seal);
     }
 
-    fn serve_others(&mut self) {
-        (**self).serve_others();
+    fn act_as_proxy(&mut self) {
+        (**self).act_as_proxy();
     }
 
     fn is_on_server(&self) -> bool {

@@ -17,19 +17,19 @@ use crate::vocabulary::{
     History, Namespace, NodeIds, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
     RequestId, StoreError, Upgrade,
 };
-use crate::vocabulary::{Loss, Seal};
+use crate::vocabulary::{KeyCheck, Loss};
 
 impl<E: Engine> LeaseStore for Ledger<E> {
     fn namespace(&self) -> &Namespace {
         &self.namespace
     }
 
-    fn seal(&mut self, seal: Seal) {
+    fn seal(&mut self, seal: KeyCheck) {
         self.namespace.set_seal(seal);
     }
 
-    fn serve_others(&mut self) {
-        self.seen.serve_others();
+    fn act_as_proxy(&mut self) {
+        self.seen.act_as_proxy();
     }
 
     fn is_on_server(&self) -> bool {

@@ -4,11 +4,11 @@ use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Engine, Reading};
-use crate::rules::past;
+use crate::rules::history;
 use crate::rules::search::{LOOKS, SPANS, Search, freed};
 use crate::rules::{
-    Before, Change, Claim, Committed, CounterRecord, CounterView, Entry, Key, Keys,
-    NamespaceRecord, Node, NodeRecord, VERSION, View, Wanted, Write,
+    Before, Change, Committed, CounterRecord, CounterView, Entry, Key, Keys, NamespaceRecord, Node,
+    NodeRecord, SecretClaim, VERSION, View, Wanted, Write,
 };
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
@@ -194,7 +194,7 @@ impl<E: Engine> Records<E> {
             before: Before::read(node.before.as_ref().map(NodeRecord::to_text)),
             after: Some(node.after.to_text()),
         }));
-        entries.extend(change.nodes.iter().filter_map(past::entry));
+        entries.extend(change.nodes.iter().filter_map(history::entry));
         let written = || change.nodes.iter().map(|node| &node.after);
         let search = self.search.take();
         if let Some(nonce) = written().next().map(|record| record.nonce) {
@@ -234,10 +234,15 @@ impl<E: Engine> Records<E> {
     /// # Errors
     ///
     /// [`EngineError`], also for a text that cannot be read.
-    pub(super) fn claim(&mut self, check: u32, claim: &Claim) -> Result<Claim, StoreError> {
+    pub(super) fn claim(
+        &mut self,
+        check: u32,
+        claim: &SecretClaim,
+    ) -> Result<SecretClaim, StoreError> {
         let text = self.engine.claim(check, &claim.to_text())?;
         let place = || self.engine.place();
-        Claim::from_text(&text, self.knows).map_err(|why| Claim::refused(&place(), check, &why))
+        SecretClaim::from_text(&text, self.knows)
+            .map_err(|why| SecretClaim::refused(&place(), check, &why))
     }
 
     /// The first records of some node ids, in their order.

@@ -109,7 +109,7 @@ pub(crate) fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
     let mut another = backend.open(&namespace).unwrap();
     chosen(&mut *another, 2, NODE);
     assert!(is_planted(&text(store, node)));
-    assert_eq!(text(store, Key::Past(NODE, 0)), released);
+    assert_eq!(text(store, Key::History(NODE, 0)), released);
     let history = store.history(NODE..=NODE).unwrap();
     assert_eq!((history.leases().count(), history.gaps()), (2, &[][..]));
 

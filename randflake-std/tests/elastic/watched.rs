@@ -62,12 +62,12 @@ impl LeaseStore for Watched {
         self.store.namespace()
     }
 
-    fn seal(&mut self, seal: randflake_std::lease::Seal) {
+    fn seal(&mut self, seal: randflake_std::lease::KeyCheck) {
         self.store.seal(seal);
     }
 
-    fn serve_others(&mut self) {
-        self.store.serve_others();
+    fn act_as_proxy(&mut self) {
+        self.store.act_as_proxy();
     }
 
     fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {

@@ -6,7 +6,7 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::Seal;
+use randflake_std::rules::KeyCheck;
 use randflake_std::store::Ledger;
 
 use super::engine::Map;
@@ -21,7 +21,7 @@ fn map() -> Map {
 
 fn open(map: &Map, namespace: &Namespace) -> Ledger<Map> {
     let mut store = map.open(namespace);
-    store.seal(Seal::Key(7));
+    store.seal(KeyCheck::Key(7));
     store
 }
 

@@ -136,7 +136,7 @@ fn what_cannot_be_read_is_an_outage() {
 fn a_lease_that_others_present_closes_nothing() {
     let (map, _, grant) = forgotten();
     let mut server = open(&map);
-    server.serve_others();
+    server.act_as_proxy();
     server.create_namespace().unwrap();
     server.override_quarantine().unwrap();
     map.state().texts.clear();

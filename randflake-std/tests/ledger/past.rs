@@ -25,7 +25,7 @@ fn lease(world: &mut World, count: usize) {
 
 fn places(world: &World) -> Vec<Key> {
     let texts = &world.map.state().texts;
-    let past = texts.keys().filter(|key| matches!(key, Key::Past(..)));
+    let past = texts.keys().filter(|key| matches!(key, Key::History(..)));
     past.copied().collect()
 }
 

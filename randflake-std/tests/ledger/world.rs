@@ -5,7 +5,7 @@ use randflake_core::LayoutSpec;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::{Form, Key, NodeRecord, Past, VERSION};
+use randflake_std::rules::{Form, HistoryLink, Key, NodeRecord, VERSION};
 use randflake_std::store::Ledger;
 
 use super::engine::Map;
@@ -72,7 +72,7 @@ impl World {
                 held: true,
                 contested: false,
                 acquired: world.tick - TTL,
-                past: Past::default(),
+                past: HistoryLink::default(),
                 holder: "another".to_owned(),
                 knows: VERSION,
                 form: Form::default(),

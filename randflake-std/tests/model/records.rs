@@ -6,8 +6,8 @@ use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
 use randflake_std::lease::Token;
 use randflake_std::rules::{
-    Continuity, Form, NamespaceRecord, Node, NodeRecord, Past, Reason, Seal, Terms, VERSION,
-    Versions, View,
+    Continuity, Form, HistoryLink, KeyCheck, NamespaceRecord, Node, NodeRecord, QuarantineReason,
+    Terms, VERSION, Versions, View,
 };
 
 use crate::{TICK_MS, TTL};
@@ -47,7 +47,7 @@ pub(crate) const LONGER_TTL: u8 = 3;
 pub(crate) fn terms(place: u8) -> Terms {
     Terms {
         spec: layout_of(place).spec(),
-        seal: Some(Seal::Plain),
+        seal: Some(KeyCheck::Plain),
         max_ttl_ms: Some(u64::from(ttl_of(place)) * TICK_MS),
     }
 }
@@ -130,7 +130,7 @@ impl Lease {
             held: self.held,
             contested: self.contested,
             acquired: self.start.into(),
-            past: Past::default(),
+            past: HistoryLink::default(),
             holder: String::new(),
             knows: VERSION,
             form: Form::default(),
@@ -173,7 +173,7 @@ impl Name {
             origin: self.origin.into(),
             writes: self.writes.into(),
             quarantine: self.quarantine.into(),
-            reason: Reason::default(),
+            reason: QuarantineReason::default(),
             fingerprint: fingerprint(self.fingerprint),
             form: Form::default(),
         }

@@ -11,7 +11,7 @@ use randflake_std::lease::{
     ASSUMED_MAX_TTL, AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, MAX_SKEW, NodeIds,
     RedisStore, StoreError, open,
 };
-use randflake_std::rules::Seal;
+use randflake_std::rules::KeyCheck;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
@@ -300,7 +300,7 @@ fn a_cluster_keeps_the_claim_of_a_secret_where_its_key_belongs() {
             .starts_with("-MOVED")
     });
     let mut store = open_at_once(&redis);
-    store.seal(Seal::Key(7));
+    store.seal(KeyCheck::Key(7));
     acquire_one(&mut store, 1);
     let claim = other.ask("HGET randflake:key:00000007 claim");
     assert!(claim.contains("11:orders"), "{claim}");

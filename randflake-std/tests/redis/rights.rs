@@ -2,7 +2,7 @@
 
 use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, RedisStore, StoreError, open};
-use randflake_std::rules::Seal;
+use randflake_std::rules::KeyCheck;
 use randflake_std::segment::{CounterError, SegmentStore};
 
 use crate::contract::{TTL, acquire, eight};
@@ -85,7 +85,7 @@ fn of_one_namespace_it_takes_two_patterns_of_keys() {
     };
     allow("~randflake:{orders}");
     let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
-    store.seal(Seal::Key(7));
+    store.seal(KeyCheck::Key(7));
     store.end_quarantine().unwrap_err();
     let said = acquire(&mut store, 1, 1).unwrap_err().to_string();
     assert!(said.contains("~randflake:key:*"), "{said}");

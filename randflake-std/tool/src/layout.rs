@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::utc;
-use randflake_std::lease::{Namespace, Seal};
+use randflake_std::lease::{KeyCheck, Namespace};
 use randflake_std::randflake_core::internal::LAYOUTS;
 use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
 use randflake_std::{Layout, Randflake};
@@ -208,8 +208,8 @@ fn preset(fields: LayoutFields) -> Option<&'static str> {
 pub(crate) fn described(namespace: &Namespace) -> String {
     let fields = namespace.spec().fields();
     let encrypted = match namespace.terms().seal {
-        Some(Seal::Plain) => "plain ",
-        Some(Seal::Key(_)) => "encrypted ",
+        Some(KeyCheck::Plain) => "plain ",
+        Some(KeyCheck::Key(_)) => "encrypted ",
         None => "",
     };
     if let Some(name) = preset(fields) {
@@ -238,12 +238,12 @@ pub(crate) fn described(namespace: &Namespace) -> String {
 
 impl Chosen {
     /// How its ids become public, unless that takes a secret that is not known here.
-    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<Seal>, Failure> {
+    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<KeyCheck>, Failure> {
         if !self.encrypted {
-            return Ok(Some(Seal::Plain));
+            return Ok(Some(KeyCheck::Plain));
         }
         let secret = secret.source()?.read()?;
-        Ok(secret.map(|secret| Seal::of(&secret.cipher())))
+        Ok(secret.map(|secret| KeyCheck::of(&secret.cipher())))
     }
 
     pub(crate) fn spec(&self) -> LayoutSpec {

@@ -5,10 +5,10 @@ use core::str::FromStr;
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 
 use super::super::base36::{self, Base36};
-use super::super::{NamespaceRecord, Reason, Versions};
+use super::super::{NamespaceRecord, QuarantineReason, Versions};
 use super::fields::digits;
 use super::{Fields, Line, read};
-use crate::vocabulary::{QuarantineCause, Seal, Terms};
+use crate::vocabulary::{KeyCheck, QuarantineCause, Terms};
 
 impl NamespaceRecord {
     /// The record.
@@ -39,7 +39,7 @@ impl NamespaceRecord {
         let [written, holder] = digits(fields.word()?)?;
         let terms = Terms::from_text(fields.word()?)?;
         let (origin, writes) = (fields.number()?, fields.number()?);
-        let (quarantine, reason) = Reason::from_text(fields.word()?)?;
+        let (quarantine, reason) = QuarantineReason::from_text(fields.word()?)?;
         Some(Self {
             versions: Versions { written, holder },
             terms,
@@ -60,7 +60,7 @@ const ASKED: &str = "a";
 const REOPENED: &str = "d";
 const DROPPED: &str = "x";
 
-impl Reason {
+impl QuarantineReason {
     /// With the end of the quarantine before it.
     fn to_text(self, quarantine: u64) -> String {
         let cause = match (self.is_dropped, self.cause) {
@@ -109,8 +109,8 @@ impl Terms {
             [timestamp, node_id, sequence].map(|field| format!("{}@{}", field.bits, field.shift));
         let seal = match self.seal {
             None => "unknown".to_owned(),
-            Some(Seal::Plain) => "plain".to_owned(),
-            Some(Seal::Key(check)) => format!("{check:08x}"),
+            Some(KeyCheck::Plain) => "plain".to_owned(),
+            Some(KeyCheck::Key(check)) => format!("{check:08x}"),
         };
         format!(
             "{},{epoch_unix_ms},{tick_ms},{},{seal}",
@@ -136,8 +136,8 @@ impl Terms {
             max_ttl_ms: Some(number(part()?)?),
             seal: match part()? {
                 "unknown" => None,
-                "plain" => Some(Seal::Plain),
-                check => Some(Seal::Key(u32::from_str_radix(check, 16).ok()?)),
+                "plain" => Some(KeyCheck::Plain),
+                check => Some(KeyCheck::Key(u32::from_str_radix(check, 16).ok()?)),
             },
         })
     }
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn it_is_read_as_it_was_written() {
         for (spec, seal, tail) in [
-            (Randflake::SPEC, Some(Seal::Key(1)), ""),
-            (Sonyflake::SPEC, Some(Seal::Plain), ":later"),
+            (Randflake::SPEC, Some(KeyCheck::Key(1)), ""),
+            (Sonyflake::SPEC, Some(KeyCheck::Plain), ":later"),
             (Sonyflake::SPEC, None, ":1:"),
         ] {
             let record = NamespaceRecord {
@@ -181,7 +181,7 @@ mod tests {
                 origin: u64::MAX,
                 writes: 2,
                 quarantine: 3,
-                reason: Reason {
+                reason: QuarantineReason {
                     since: 2,
                     cause: QuarantineCause::Dropped,
                     is_dropped: seal.is_none(),

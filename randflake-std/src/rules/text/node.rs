@@ -1,7 +1,7 @@
 //! The record of a node id, and of an earlier lease in its history.
 
 use super::super::base36::{self, Base36};
-use super::super::{NodeRecord, Past};
+use super::super::{HistoryLink, NodeRecord};
 use super::{Fields, Line, read};
 use crate::vocabulary::Token;
 
@@ -87,7 +87,7 @@ impl NodeRecord {
             held,
             contested,
             acquired: start.wrapping_sub(fields.number()?),
-            past: Past {
+            past: HistoryLink {
                 count: fields.number()?,
                 end: start.wrapping_sub(fields.number()?),
                 hash: fields.long()?,
@@ -116,7 +116,7 @@ mod tests {
             held: true,
             contested: false,
             acquired: 0,
-            past: Past {
+            past: HistoryLink {
                 count: 6,
                 end: 1,
                 hash: u128::MAX,

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use randflake_std::lease::Seal;
+use randflake_std::lease::KeyCheck;
 use randflake_std::{DEFAULT_TTL, Secret};
 
 use self::listen::Limits;
@@ -31,9 +31,9 @@ use self::memory::MemoryArgs;
 use self::namespaces::NamespaceArgs;
 use self::service::Service;
 use self::service::space::{Leasing, Space};
+use crate::command::lease::TicketKeyArgs;
 use crate::date;
 use crate::failure::Failure;
-use crate::lease::TicketKeyArgs;
 use crate::number::within;
 
 #[derive(Debug, Subcommand)]
@@ -135,8 +135,8 @@ impl Args {
     fn ticket_key(&self, service: &Service) -> Result<Option<Secret>, Failure> {
         let key = self.ticket_key.read()?;
         if let Some(key) = &key {
-            let seal = Seal::of(&key.cipher());
-            let is_same = |space: &&Arc<Space>| Seal::of(space.codec().permutation()) == seal;
+            let seal = KeyCheck::of(&key.cipher());
+            let is_same = |space: &&Arc<Space>| KeyCheck::of(space.codec().permutation()) == seal;
             if let Some(space) = service.spaces().find(is_same) {
                 return Err(Failure::failed(format!(
                     "the key of tickets is the secret of namespace {:?}: take another one for tickets, made with \

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use randflake_std::lease::Seal;
+use randflake_std::lease::KeyCheck;
 
 use super::service::space::{Configured, Space};
 use super::watched;
@@ -139,7 +139,7 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> 
 
 /// Two namespaces under one secret issue equal ids.
 fn differs(space: &Space, others: &[Space]) -> Result<(), String> {
-    let seal = |space: &Space| Seal::of(space.codec().permutation());
+    let seal = |space: &Space| KeyCheck::of(space.codec().permutation());
     for other in others {
         // Whichever comes first has the secret's claim.
         let both_share = space.namespace().shares_secret() && other.namespace().shares_secret();
@@ -149,7 +149,7 @@ fn differs(space: &Space, others: &[Space]) -> Result<(), String> {
                 space.name()
             ));
         }
-        if matches!(seal(space), Seal::Key(_)) && seal(space) == seal(other) && !both_share {
+        if matches!(seal(space), KeyCheck::Key(_)) && seal(space) == seal(other) && !both_share {
             return Err(format!(
                 "the secret is that of namespace {:?}, and both would issue equal ids: make one for each with \
                  `randflake keygen --derive NAME`, or write shared-secret=yes in both lines if that is meant",

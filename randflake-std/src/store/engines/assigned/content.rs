@@ -56,7 +56,9 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{Form, NamespaceRecord, NodeRecord, Past, Reason, VERSION, Versions};
+    use crate::rules::{
+        Form, HistoryLink, NamespaceRecord, NodeRecord, QuarantineReason, VERSION, Versions,
+    };
     use crate::store::locked;
     use crate::vocabulary::QuarantineCause;
     use crate::vocabulary::Token;
@@ -73,7 +75,7 @@ mod tests {
             origin: u64::MAX,
             writes: u64::MAX,
             quarantine: u64::MAX,
-            reason: Reason {
+            reason: QuarantineReason {
                 since: u64::MAX,
                 cause: QuarantineCause::Dropped,
                 is_dropped: true,
@@ -93,7 +95,7 @@ mod tests {
             held: true,
             contested: true,
             acquired: 0,
-            past: Past {
+            past: HistoryLink {
                 // One each microsecond for nine years.
                 count: 1 << 48,
                 end: 0,

@@ -110,7 +110,7 @@ mod tests {
         let text = || Before::Text("old".to_owned());
         let kept = entry(Key::Namespace, text(), None);
         let node = entry(Key::Node(7), text(), Some("new"));
-        let past = entry(Key::Past(7, 0), Before::Anything, Some("old"));
+        let past = entry(Key::History(7, 0), Before::Anything, Some("old"));
         let hint = entry(Key::Hint(1), Before::Anything, Some("7"));
         let first = entry(Key::Node(8), Before::Nothing, Some("new"));
         let page = entry(Key::Page(1), text(), Some("2"));

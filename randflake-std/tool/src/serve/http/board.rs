@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 use super::forecasts::{Shown, Trends};
 use super::status::{Counts, State};
-use crate::lease::Snapshot;
+use crate::command::lease::Snapshot;
 use crate::serve::service::Service;
 use crate::serve::service::space::Space;
 

@@ -13,7 +13,7 @@ use super::inspect::{ONE, read_one};
 use super::problem::Problem;
 use super::query::Query;
 use super::who::Who;
-use crate::explain::Row;
+use crate::command::explain::Row;
 use crate::serve::access::{Scope, Weight};
 
 #[derive(Serialize)]

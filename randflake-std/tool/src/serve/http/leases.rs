@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::query::Query;
 use super::status::State as NodeState;
 use super::who::Who;
-use crate::lease::{Document, Row};
+use crate::command::lease::{Document, Row};
 use crate::serve::service::{Acquire, Asked, MAX_LEASES};
 
 pub(super) async fn acquire(

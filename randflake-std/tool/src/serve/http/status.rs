@@ -18,8 +18,8 @@ use super::problem::Problem;
 use super::query::Query;
 use super::who::Who;
 use super::{App, forecasts, whole_ms};
+use crate::command::lease::Snapshot;
 use crate::layout::described;
-use crate::lease::Snapshot;
 use crate::serve::access::Weight;
 use crate::serve::service::space::Space;
 

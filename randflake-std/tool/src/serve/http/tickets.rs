@@ -14,7 +14,7 @@ use super::body::{Json, Sent};
 use super::problem::{Defect, Problem};
 use super::query::Query;
 use super::who::Who;
-use crate::lease::device_id;
+use crate::command::lease::device_id;
 use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::{Kind, Refusal};
 

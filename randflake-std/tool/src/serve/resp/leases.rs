@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::reply::Replies;
 use super::session::{Session, Words};
-use crate::lease::{Document, Row};
+use crate::command::lease::{Document, Row};
 use crate::serve::service::refusal::{Kind, Refusal};
 use crate::serve::service::{Acquire, Asked, MAX_LEASES, digits};
 

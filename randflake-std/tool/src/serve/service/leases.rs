@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::refusal::{Kind, Refusal};
 use super::{MAX_LEASES, Service};
-use crate::lease::{Document, Snapshot};
+use crate::command::lease::{Document, Snapshot};
 use crate::serve::access::{Identity, Scope, Weight};
 
 /// What an acquire may ask for.

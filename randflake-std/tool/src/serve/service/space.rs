@@ -4,7 +4,7 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use randflake_std::lease::{self, LeaseStore, Namespace, Seal, StoreError};
+use randflake_std::lease::{self, KeyCheck, LeaseStore, Namespace, StoreError};
 use randflake_std::randflake_core::{Codec, LayoutSpec, Sparx64};
 use randflake_std::{BuildError, Builder, GenerateError, Handle, Health, Id, NodeIdCount};
 use tokio::sync::Semaphore;
@@ -330,8 +330,8 @@ impl Space {
 
     fn session(&self) -> Result<Box<dyn LeaseStore>, Refusal> {
         let mut store = (self.open)()?;
-        store.seal(Seal::of(self.codec.permutation()));
-        store.serve_others();
+        store.seal(KeyCheck::of(self.codec.permutation()));
+        store.act_as_proxy();
         Ok(store)
     }
 

@@ -13,9 +13,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use randflake_std::randflake_core::Codec;
 use randflake_std::{Id, Parts, Secret};
 
+use crate::command::input::{BLOCK, for_each_block};
 use crate::failure::Failure;
 use crate::form::Form;
-use crate::input::{BLOCK, for_each_block};
 use crate::layout::Chosen;
 use crate::number::within;
 use crate::output::stdout;

@@ -8,10 +8,10 @@ use itoa::Integer;
 use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
 use randflake_std::{AnyLayout, Id, Parts};
 
-use crate::bits::Bits;
+use crate::command::bits::Bits;
+use crate::command::utc::Utc;
 use crate::json::{Fields, Objects};
 use crate::output::Output;
-use crate::utc::Utc;
 
 /// How the fields of an id are shown.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@ use std::io::Write;
 use randflake_std::randflake_core::{Codec, Permutation};
 use randflake_std::{Id, Plain};
 
+use crate::command::input::{BLOCK, for_each_block};
 use crate::failure::Failure;
 use crate::form::Form;
-use crate::input::{BLOCK, for_each_block};
 use crate::layout::Chosen;
 use crate::output::stdout;
 use crate::secret::SecretArgs;

@@ -7,16 +7,16 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::{span, utc};
 use randflake_std::lease::{
-    self, AcquireRequest, LeaseStore, Namespace, NodeIds, Occupancy, Seal, StoreError, Token,
+    self, AcquireRequest, KeyCheck, LeaseStore, Namespace, NodeIds, Occupancy, StoreError, Token,
     forecast,
 };
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
 
 use super::Finding;
-use crate::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
+use crate::command::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
+use crate::command::lease::Snapshot;
 use crate::failure::Failure;
-use crate::lease::Snapshot;
 use crate::secret::{SecretArgs, Source, no_secret};
 use crate::state_directory;
 use crate::store::LeaseArgs;
@@ -158,7 +158,7 @@ fn equal_ids(
         }
     };
     let names = namespaces_with_equal_ids(namespace, seal, &stored);
-    if let Some(Seal::Key(_)) = seal
+    if let Some(KeyCheck::Key(_)) = seal
         && let Some(first) = names.first()
         && !is_there
         && !namespace.shares_secret()
@@ -213,7 +213,7 @@ fn skew(store: &mut dyn LeaseStore) -> Result<Finding, String> {
 fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
     let mut store = args.open().map_err(problem)?;
     if let Ok(codec) = args.layout().codec(secret) {
-        store.seal(Seal::of(codec.permutation()));
+        store.seal(KeyCheck::of(codec.permutation()));
     }
     let request = AcquireRequest {
         token: Token::random().map_err(problem)?,

@@ -6,14 +6,14 @@ use randflake_std::randflake_core::Permutation;
 use randflake_std::segment::SegmentStore;
 use randflake_std::{Id, Plain};
 
+use crate::command::format::{Format, FormatArgs};
+use crate::command::input::BLOCK;
+use crate::command::interrupt::Interrupt;
+use crate::command::progress::Progress;
 use crate::failure::Failure;
 use crate::form::Form;
-use crate::format::{Format, FormatArgs};
-use crate::input::BLOCK;
-use crate::interrupt::Interrupt;
 use crate::number::within;
 use crate::output::{Output, stdout};
-use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
 use crate::wait::WaitArgs;

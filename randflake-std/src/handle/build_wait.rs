@@ -7,47 +7,47 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use super::build_error::BuildError;
 use super::store_client::StoreClient;
-use crate::backoff::{Patience, Retry};
-use crate::clock::Monotonic;
+use crate::backoff::{Backoff, Retry};
+use crate::clock::MonotonicTime;
 use crate::observability::events;
 use crate::vocabulary::{Acquired, NodeIds, StoreError};
 
 type Tell = Box<dyn FnMut(&StoreError, Duration) + Send>;
 
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct BuildWait {
     pub(super) limit: Duration,
-    /// Is told why, and for how long at most.
+    /// Called with the reason and the longest wait left.
     pub(super) tell: Option<Tell>,
 }
 
-/// Disconnected once nobody wants the handle any more.
-pub(super) type Asked = Receiver<Infallible>;
+/// Channel that is disconnected when the caller drops the build.
+pub(super) type Cancellation = Receiver<Infallible>;
 
-impl Waiting {
-    /// The first acquire.
+impl BuildWait {
+    /// Makes the first acquire, retrying within the limit.
     pub(super) fn acquire(
         mut self,
         client: &mut StoreClient,
         wanted: NodeIds<'_>,
-        asked: &Asked,
-    ) -> Result<(Acquired, Monotonic), BuildError> {
-        let mut patience = Patience::new(self.limit);
-        let mut told = None;
+        cancellation: &Cancellation,
+    ) -> Result<(Acquired, MonotonicTime), BuildError> {
+        let mut backoff = Backoff::new(self.limit);
+        let mut last_message = None;
         loop {
             let error = match client.acquire(wanted) {
                 Ok(acquired) => return Ok(acquired),
                 Err(error) => error,
             };
             let retry = Retry::from(&error);
-            let Some(pause) = patience.pause(retry) else {
-                return Err(self.failed(retry, error, patience.spent()));
+            let Some(pause) = backoff.pause(retry) else {
+                return Err(self.failed(retry, error, backoff.spent()));
             };
-            // Once for each reason: a store may come back, and be full.
-            if !self.limit.is_zero() && told.replace(error.kind()) != Some(error.kind()) {
-                self.tell(client.namespace(), &error, patience.left());
+            // Reported once per reason: a store may come back and be full.
+            if !self.limit.is_zero() && last_message.replace(error.kind()) != Some(error.kind()) {
+                self.tell(client.namespace(), &error, backoff.left());
             }
-            if asked.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
+            if cancellation.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
                 return Err(error.into());
             }
         }
@@ -69,7 +69,7 @@ impl Waiting {
     }
 }
 
-impl Debug for Waiting {
+impl Debug for BuildWait {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Waiting")
             .field("limit", &self.limit)

@@ -8,7 +8,7 @@ use randflake_std::lease::{Namespace, NamespaceList, Quarantine};
 use serde::Serialize;
 
 use super::snapshot::{Snapshot, ms};
-use crate::equal_ids::{namespaces_with_equal_ids, quoted};
+use crate::command::equal_ids::{namespaces_with_equal_ids, quoted};
 use crate::failure::{Failure, say};
 use crate::layout::described;
 use crate::output::{stdout, visible};

@@ -1,33 +1,33 @@
-//! What a process has seen of a namespace, in case that the store forgets it.
+//! Memory of a process about a namespace, which reveals that the store has forgotten something.
 
 use std::collections::BTreeMap;
 
 use super::{NamespaceRecord, NodeRecord};
 
-/// What this process has seen.
+/// What a process has observed of a namespace.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
-    /// The namespace's record.
-    namespace: Option<SeenNamespace>,
-    /// It had a lease.
+pub struct Observed {
+    /// Record of the namespace as last seen.
+    namespace: Option<ObservedNamespace>,
+    /// Whether this process ever had a lease.
     has_leased: bool,
-    /// For each node id that it had: the end of the last lease, cut where it was released.
+    /// End of the last lease of each node id that this process had, cut at its release.
     ends: BTreeMap<u32, u64>,
-    /// The leases are those of others, who tell of them.
-    is_for_others: bool,
+    /// Whether it acts for holders elsewhere, whose reports about leases may be wrong.
+    is_proxy: bool,
 }
 
-/// What a process remembers of a namespace's record.
+/// What a process remembers of the record of a namespace.
 #[derive(Clone, Copy, Debug)]
-struct SeenNamespace {
+struct ObservedNamespace {
     origin: u64,
     writes: u64,
-    /// The first tick after the quarantine.
+    /// First tick after the quarantine.
     quarantine: u64,
 }
 
-impl Seen {
-    /// Whether the record is one that this process cannot find after what it has seen.
+impl Observed {
+    /// Whether a record contradicts what was observed: it is gone, made anew, or older.
     #[must_use]
     pub fn contradicts(&self, record: Option<&NamespaceRecord>) -> bool {
         match (self.namespace, record) {
@@ -39,21 +39,21 @@ impl Seen {
         }
     }
 
-    /// The number by which a namespace's record is told from one that was made anew.
+    /// Origin of the record as last seen, which differs in a record made anew.
     pub(crate) fn origin(&self) -> Option<u64> {
         self.namespace.map(|seen| seen.origin)
     }
 
-    /// Whether the namespace that this process has seen is gone, or another one is in its place.
+    /// Whether the observed namespace is gone or replaced by another one.
     #[must_use]
     pub fn misses(&self, record: Option<&NamespaceRecord>) -> bool {
         let is_another =
-            |seen: SeenNamespace| record.is_none_or(|record| record.origin != seen.origin);
+            |seen: ObservedNamespace| record.is_none_or(|record| record.origin != seen.origin);
         self.namespace.is_some_and(is_another)
     }
 
-    /// Whether somebody else has made the record anew or moved its quarantine since this process has seen it. A key that it
-    /// has learnt changes nothing of that.
+    /// Whether somebody else has recreated the record or moved its quarantine. A newly learnt key check does not
+    /// count.
     #[must_use]
     pub fn has_changed(&self, record: Option<&NamespaceRecord>) -> bool {
         let seen = self.namespace.zip(record);
@@ -61,48 +61,49 @@ impl Seen {
         is_moved || self.contradicts(record)
     }
 
-    /// The end of the last lease of a node id that this process had; 0 if it had none.
+    /// End of the last lease that this process had of a node id; 0 if none.
     #[must_use]
     pub fn end_of(&self, node_id: u32) -> u64 {
         self.ends.get(&node_id).copied().unwrap_or(0)
     }
 
-    /// Whether it had a lease: so the namespace is not new, whatever the store knows of it.
+    /// Whether this process had a lease: then the namespace is not new, whatever the store says.
     #[must_use]
     pub fn has_leased(&self) -> bool {
         self.has_leased
     }
 
-    /// The latest end of all.
+    /// Latest end of all leases of this process.
     #[must_use]
     pub fn latest_end(&self) -> u64 {
         self.ends.values().copied().max().unwrap_or(0)
     }
 
-    /// The ends of leases are not noted from now on: they are those of others, who go to other servers, too.
-    pub fn serve_others(&mut self) {
-        self.is_for_others = true;
+    /// Switches to acting for holders elsewhere: their leases are not remembered, since they may use other servers
+    /// too.
+    pub fn act_as_proxy(&mut self) {
+        self.is_proxy = true;
     }
 
-    /// Whether what is known of leases is what others tell, which may be wrong.
+    /// Whether this process acts for holders elsewhere.
     #[must_use]
-    pub fn is_for_others(&self) -> bool {
-        self.is_for_others
+    pub fn is_proxy(&self) -> bool {
+        self.is_proxy
     }
 
-    /// Notes the namespace's record as it is now.
+    /// Remembers the current record of the namespace.
     pub fn note_namespace(&mut self, record: &NamespaceRecord) {
-        self.namespace = Some(SeenNamespace {
+        self.namespace = Some(ObservedNamespace {
             origin: record.origin,
             writes: record.writes,
             quarantine: record.quarantine,
         });
     }
 
-    /// Notes a lease of this process as it was written.
+    /// Remembers a lease of this process as written.
     pub fn note(&mut self, record: &NodeRecord) {
         self.has_leased = true;
-        if !self.is_for_others {
+        if !self.is_proxy {
             self.ends.insert(record.node_id, record.end);
         }
     }

@@ -1,16 +1,20 @@
 //! The subcommands, and what the help says of all of them.
 
+mod completions;
+mod man;
+#[cfg(not(feature = "serve"))]
+mod no_serve;
+
 use clap::{Parser, Subcommand};
 
-use crate::failure::Failure;
 #[cfg(not(feature = "serve"))]
-use crate::no_serve as serve;
+use self::no_serve as serve;
+use crate::command::{
+    compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease, segment,
+};
+use crate::failure::Failure;
 #[cfg(feature = "serve")]
 use crate::serve;
-use crate::{
-    completions, compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease,
-    man, segment,
-};
 
 /// Unique, unpredictable 64-bit ids, without a server
 #[derive(Debug, Parser)]

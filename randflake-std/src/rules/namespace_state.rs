@@ -1,42 +1,46 @@
-//! Whether a namespace may grant: whom it is for, whether the store kept its memory, and until when it waits.
+//! State of a namespace: whether it may grant, whether the store has kept its memory, and how long it waits.
 
 use core::time::Duration;
 
-use super::{Change, Form, NamespaceRecord, Reason, Seen, StoreTime, Versions, View};
+use super::{Change, Form, NamespaceRecord, Observed, QuarantineReason, StoreTime, Versions, View};
 use crate::date::span;
 use crate::vocabulary::Terms;
 use crate::vocabulary::{
     ASSUMED_MAX_TTL, History, MAX_SKEW, Quarantine, QuarantineCause, StoreError,
 };
 
-/// Who asks.
+/// The client of an operation: its terms, what it has observed, and its fresh random numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking<'a> {
-    /// What the namespace means to them.
+pub struct Caller<'a> {
+    /// Terms that the client expects of the namespace.
     pub terms: &'a Terms,
-    /// What this process has seen.
-    pub seen: &'a Seen,
-    /// What the store's clock must show; none in simulations.
-    pub clock: Option<Expected>,
-    /// Two numbers that nobody else has, also no copy of this process: the origin of a record, and the nonce of a
-    /// write.
+    /// What this process has observed of the namespace.
+    pub seen: &'a Observed,
+    /// Interval in which the store clock must be; none in simulations.
+    pub clock: Option<ClockWindow>,
+    /// Two numbers that nobody else has, not even a copy of this process: for the origin of a record, and for the
+    /// nonce of a write.
     pub fresh: (u64, u64),
     /// The highest version of records that they know.
     pub knows: u8,
 }
 
-/// Between which times a store's clock must be.
+/// Deviation of a store clock between two answers that does not count as a leap: what a slewed clock, and two clocks
+/// that drift, do between two renewals.
+pub(crate) const LEAP: Duration = Duration::from_secs(1);
+
+/// Interval in which the clock of a store must be.
 #[derive(Clone, Copy, Debug)]
-pub struct Expected {
-    /// The first.
+pub struct ClockWindow {
+    /// Earliest time allowed.
     pub least: Duration,
-    /// The last.
+    /// Latest time allowed.
     pub most: Duration,
 }
 
-impl Expected {
-    /// By this machine's clock, which showed these times before and after the read, in either order: however long the
-    /// request took, it was read in between.
+impl ClockWindow {
+    /// Window by the clock of this machine, read before and after the request, in either order: however long the
+    /// request took, the store clock was read in between.
     #[must_use]
     pub fn of_machine(before: Duration, after: Duration) -> Self {
         Self {
@@ -45,13 +49,22 @@ impl Expected {
         }
     }
 
-    /// Whether a clock may show this.
+    /// Window by the last answer of the store, carried on by a monotonic clock to before and after the read.
+    #[must_use]
+    pub fn of_store(before: Duration, after: Duration) -> Self {
+        Self {
+            least: before.saturating_sub(LEAP),
+            most: after + LEAP,
+        }
+    }
+
+    /// Whether a time of the store is within the window.
     pub(crate) fn allows(&self, store: Duration) -> bool {
         (self.least..=self.most).contains(&store)
     }
 
-    /// A store whose clock leapt ahead would grant node ids far into the future, and one whose clock went back would
-    /// end a quarantine too early.
+    /// Refuses a store clock outside the window: one that is ahead would grant far into the future, one that is
+    /// behind would end a quarantine too early.
     fn check(&self, store: Duration) -> Result<(), StoreError> {
         if !self.allows(store) {
             let middle = (self.least + self.most) / 2;
@@ -64,50 +77,49 @@ impl Expected {
     }
 }
 
-/// A namespace as it should be.
+/// State of a namespace at one moment, with the change that follows from it.
 #[derive(Clone, Debug)]
-pub struct Standing {
-    /// The store's clock.
+pub struct NamespaceState {
+    /// Clock of the store.
     pub now: StoreTime,
-    /// Its record, with what follows from the view.
+    /// Record of the namespace, including a quarantine that follows from the view.
     pub record: NamespaceRecord,
     before: Option<NamespaceRecord>,
     is_changed: bool,
 }
 
-impl Standing {
-    /// The namespace of a view, for one who looks, releases or administers: a longest TTL that they do not name is the
-    /// stored one.
+impl NamespaceState {
+    /// State for a client that looks, releases or administers: if it names no longest TTL, the stored one counts.
     ///
-    /// A record that is not there is made. A quarantine is set where leases may have been forgotten: the engine
-    /// is another than when the record was written, the record is gone or older than this process has seen it.
+    /// A missing record is made. A quarantine is set where leases may have been forgotten: the engine differs from
+    /// when the record was written, the record is gone, or it is older than this process has observed.
     ///
     /// # Errors
     ///
-    /// Nothing may be written then: the engine loses what it answers, the clocks of store and machine differ by more
-    /// than [`MAX_SKEW`], the namespace means something else.
-    pub fn of(view: &View, asking: &Asking<'_>) -> Result<Self, StoreError> {
+    /// Nothing may be written then: the engine loses answered writes, the clocks of store and machine differ by
+    /// more than [`MAX_SKEW`], or the namespace has other terms.
+    pub fn of(view: &View, asking: &Caller<'_>) -> Result<Self, StoreError> {
         Self::under(view, asking, asking.terms)
     }
 
-    /// The namespace of a view, for one who leases, or who makes it: a longest TTL that they do not name is
-    /// [`DEFAULT_MAX_TTL`](crate::lease::DEFAULT_MAX_TTL).
+    /// State for a client that leases or creates: if it names no longest TTL,
+    /// [`DEFAULT_MAX_TTL`](crate::lease::DEFAULT_MAX_TTL) counts.
     ///
     /// # Errors
     ///
-    /// As for [`of`](Standing::of); and [`StoreError::Dropped`]: only a person opens a namespace again, by
+    /// As for [`of`](NamespaceState::of); and [`StoreError::Dropped`]: only a person opens a namespace again, by
     /// [`reopen`](super::reopen).
-    pub fn of_a_holder(view: &View, asking: &Asking<'_>) -> Result<Self, StoreError> {
+    pub fn of_a_holder(view: &View, asking: &Caller<'_>) -> Result<Self, StoreError> {
         let standing = Self::under(view, asking, &asking.terms.of_a_holder())?;
         standing.check_dropped()?;
         Ok(standing)
     }
 
-    fn under(view: &View, asking: &Asking<'_>, terms: &Terms) -> Result<Self, StoreError> {
+    fn under(view: &View, asking: &Caller<'_>, terms: &Terms) -> Result<Self, StoreError> {
         if let Some(fault) = &view.continuity.fault {
             return Err(StoreError::unusable(fault.clone()));
         }
-        // First: a quarantine by a clock that is wrong ends too early.
+        // The clock is checked first: a quarantine set by a wrong clock would end too early.
         if let Some(expected) = asking.clock {
             expected.check(view.now)?;
         }
@@ -127,7 +139,7 @@ impl Standing {
                     origin: asking.fresh.0,
                     writes: 0,
                     quarantine: 0,
-                    reason: Reason::default(),
+                    reason: QuarantineReason::default(),
                     fingerprint: view.continuity.fingerprint.clone(),
                 },
             },
@@ -137,7 +149,7 @@ impl Standing {
         standing.check_terms(terms)?;
         let is_known = match there.or(dropped) {
             Some(stored) => stored.fingerprint == view.continuity.fingerprint,
-            // Node ids that were leased belong to a record that was deleted.
+            // Records of node ids without a namespace show that its record was deleted.
             None => {
                 view.continuity.is_absence_certain
                     && view.nodes.iter().all(|node| node.record.is_none())
@@ -147,7 +159,7 @@ impl Standing {
         if let Some(dropped) = dropped {
             standing.begin_after(dropped);
             if has_forgotten {
-                // Also that it was opened again meanwhile.
+                // The store may also have forgotten that it was reopened meanwhile.
                 standing.quarantine(view, asking.seen, QuarantineCause::Dropped);
             }
         } else if has_forgotten {
@@ -162,17 +174,17 @@ impl Standing {
         Ok(standing)
     }
 
-    /// Waits for the leases of a namespace that was dropped: the mark says when the last one ends, in ticks of a layout
+    /// Waits for the leases of a dropped namespace: the drop mark says when the last one ends, in ticks of a layout
     /// that may be another.
     fn begin_after(&mut self, dropped: &NamespaceRecord) {
         self.record.reason.since = self.now.tick;
         self.record.reason.cause = QuarantineCause::Dropped;
         let until = dropped.terms.spec.unix_ms(dropped.quarantine);
-        // Where it is the same layout, that tick has not begun.
+        // `quarantine_until` includes the tick of the time given; in the same layout this one has not begun.
         self.quarantine_until(Duration::from_millis(until.saturating_sub(1)));
     }
 
-    /// Refuses a namespace that was dropped, and that nobody has opened since.
+    /// Refuses a namespace that was dropped and not reopened.
     pub(super) fn check_dropped(&self) -> Result<(), StoreError> {
         let dropped = self.before.as_ref();
         match dropped.filter(|record| record.reason.is_dropped) {
@@ -185,7 +197,7 @@ impl Standing {
         }
     }
 
-    /// Refuses other terms; a key that is not known yet becomes known.
+    /// Refuses other terms. A key check that was unknown becomes known.
     fn check_terms(&mut self, asked: &Terms) -> Result<(), StoreError> {
         let stored = &mut self.record.terms;
         if !stored.agrees_with(asked) {
@@ -199,16 +211,16 @@ impl Standing {
         Ok(())
     }
 
-    /// Nothing is granted until all is over that may have been granted up to now and forgotten: also by a clock
-    /// that differed from the true one, as this one may the other way.
-    pub fn quarantine(&mut self, view: &View, seen: &Seen, cause: QuarantineCause) {
+    /// Sets a quarantine until every lease has expired that may have been granted up to now and forgotten, even by
+    /// a clock that was off as far as this one is the other way.
+    pub fn quarantine(&mut self, view: &View, seen: &Observed, cause: QuarantineCause) {
         let terms = &self.record.terms;
         let before = self.before.as_ref();
         let longest = match before.filter(|record| !record.reason.is_dropped) {
             Some(_) => terms.max_ttl(),
-            // Its only holder is who asks.
+            // The caller is the only holder.
             None if view.is_sole => terms.max_ttl(),
-            // What the lost record allowed is not known.
+            // The longest TTL of the lost record is unknown.
             None => terms.max_ttl().max(ASSUMED_MAX_TTL),
         };
         let over = self
@@ -227,12 +239,12 @@ impl Standing {
         self.is_changed = true;
     }
 
-    /// Whether it has granted nothing yet, because it waits since it was made.
+    /// Whether it has granted nothing since it was made.
     pub(super) fn is_new(&self) -> bool {
         !self.quarantine_left().is_zero() && self.record.reason.cause == QuarantineCause::New
     }
 
-    /// Until a time since the Unix epoch at least: a tick that has begun by then counts.
+    /// Extends the quarantine to a Unix time; a tick that has begun by then counts.
     fn quarantine_until(&mut self, unix: Duration) {
         let tick = self
             .record
@@ -243,10 +255,10 @@ impl Standing {
         self.record.quarantine = self.record.quarantine.max(tick);
     }
 
-    /// Grants again at once, whatever the quarantine is for.
+    /// Ends the quarantine, whatever its cause.
     pub fn end_quarantine(&mut self) {
         self.record.quarantine = 0;
-        // Since when it was there stays: what was granted before that, the history may not know.
+        // `since` stays: leases from before may be missing in the history.
         self.is_changed = true;
     }
 
@@ -279,7 +291,7 @@ impl Standing {
         })
     }
 
-    /// The namespace's history, without a lease yet.
+    /// An empty history of the namespace.
     pub(crate) fn history(&self) -> History {
         History::new(
             self.record.terms.spec,
@@ -288,13 +300,13 @@ impl Standing {
         )
     }
 
-    /// How far ahead of now a lease can end that was granted by a clock that differs as is allowed, in ticks.
+    /// Ticks that a lease can end ahead of now, if a clock within the allowed skew granted it.
     pub(super) fn span(&self) -> u64 {
         let terms = &self.record.terms;
         terms.quarantine_ticks(terms.max_ttl())
     }
 
-    /// How long nothing is granted; zero if the namespace grants.
+    /// Time left of the quarantine; zero if the namespace grants.
     #[must_use]
     pub fn quarantine_left(&self) -> Duration {
         if self.now.tick < self.record.quarantine {
@@ -336,7 +348,7 @@ impl Standing {
         Ok(())
     }
 
-    /// What has to be written of the namespace alone.
+    /// The change of the namespace record alone.
     #[must_use]
     pub fn into_change(self) -> Change {
         let namespace_after = self.is_changed.then(|| NamespaceRecord {

@@ -6,14 +6,14 @@ use std::io::Write;
 use randflake_std::date::utc;
 use randflake_std::randflake_core::{FieldError, LayoutSpec};
 
+use crate::command::format::FormatArgs;
+use crate::command::record::{Records, Shape};
 use crate::date;
 use crate::failure::Failure;
 use crate::form::Form;
-use crate::format::FormatArgs;
 use crate::layout::LayoutArgs;
 use crate::number::{check, wrong};
 use crate::output::stdout;
-use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 
 /// Make the id of a time, a node id and a sequence

@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use randflake_std::Id;
 
+use crate::command::record::Records;
 use crate::form::Form;
 use crate::output::Output;
-use crate::record::Records;
 
 /// `--format` and `--json`, which mean the same with every command that makes ids.
 #[derive(Debug, clap::Args)]

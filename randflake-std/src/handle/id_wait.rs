@@ -1,4 +1,4 @@
-//! What a call does that waits for an id: one rule for threads and for tasks.
+//! The rule of calls that wait for an id, for threads and for tasks.
 
 use core::ops::ControlFlow;
 use core::time::Duration;
@@ -6,38 +6,38 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, GenerateError, Permutation};
 
 use super::demand::Demand;
-use super::phase::{Deadline, Phase};
-use super::shared::Shared;
+use super::phase::{Deadline, HandlePhase};
+use super::shared::SharedHandle;
 
-/// Tries until it succeeds, waiting can no longer help, or the limit is reached.
-pub(super) struct Retry<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> {
-    shared: &'a Shared<L, P>,
+/// Retries until success, until waiting cannot help, or until the limit.
+pub(super) struct IdWait<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+    shared: &'a SharedHandle<L, P>,
     deadline: Deadline,
 }
 
 /// A wait between two tries.
 pub(super) struct Pause {
     pub(super) limit: Duration,
-    /// How many issuers had been replaced before the try.
+    /// Number of replaced issuers before the try.
     replaced: u64,
 }
 
 impl Pause {
-    /// Whether something has changed that ends it early.
-    pub(super) fn is_over(&self, phase: &Phase) -> bool {
+    /// Whether a change ends the pause early.
+    pub(super) fn is_over(&self, phase: &HandlePhase) -> bool {
         phase.closing || phase.replaced != self.replaced
     }
 }
 
-impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> Retry<'a, L, P> {
-    pub(super) fn new(shared: &'a Shared<L, P>, limit: Duration) -> Self {
+impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> {
+    pub(super) fn new(shared: &'a SharedHandle<L, P>, limit: Duration) -> Self {
         Self {
             shared,
             deadline: Deadline::after(limit),
         }
     }
 
-    /// Tries once: gives what that gave, or how to wait before the next try.
+    /// Tries once. Returns the result, or the pause before the next try.
     pub(super) fn attempt<T>(
         &self,
         attempt: impl FnOnce() -> Result<T, GenerateError>,

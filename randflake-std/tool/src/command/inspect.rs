@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
+use crate::command::input::IdArgs;
+use crate::command::record::{Records, Shape};
 use crate::failure::Failure;
-use crate::input::IdArgs;
 use crate::layout::LayoutArgs;
 use crate::output::stdout;
-use crate::record::{Records, Shape};
 use crate::secret::SecretArgs;
 
 /// Show what ids say: time, node id, sequence

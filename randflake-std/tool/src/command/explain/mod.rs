@@ -6,12 +6,12 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use randflake_std::lease::{Explanation, Gap, History, LeaseStore, Seal, StoreError};
+use randflake_std::lease::{Explanation, Gap, History, KeyCheck, LeaseStore, StoreError};
 use randflake_std::{AnyLayout, Parts};
 
 pub(crate) use self::row::Row;
+use crate::command::input::IdArgs;
 use crate::failure::{Failure, say};
-use crate::input::IdArgs;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
@@ -55,7 +55,7 @@ impl Args {
         let codec = self.store.layout().codec(&self.secret)?;
         let spec = codec.layout().spec();
         let mut store = self.store.open_existing()?;
-        store.seal(Seal::of(codec.permutation()));
+        store.seal(KeyCheck::of(codec.permutation()));
         let mut source = Source::new(store, self.ids.ids.is_empty());
         let mut out = stdout();
         self.ids.for_each_block(|ids| {
