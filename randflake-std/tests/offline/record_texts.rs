@@ -2,8 +2,10 @@
 
 use core::time::Duration;
 
-use randflake_std::lease::{QuarantineCause, Seal, Token};
-use randflake_std::rules::{Claim, CounterRecord, DeviceRecord, NamespaceRecord, NodeRecord, Past};
+use randflake_std::lease::{KeyCheck, QuarantineCause, Token};
+use randflake_std::rules::{
+    CounterRecord, DeviceRecord, HistoryLink, NamespaceRecord, NodeRecord, SecretClaim,
+};
 use randflake_std::{Layout, Randflake};
 
 const FIRST: u8 = 1;
@@ -34,7 +36,7 @@ fn leases() {
     );
     assert_eq!(
         (first.held, first.contested, first.past),
-        (true, false, Past::default())
+        (true, false, HistoryLink::default())
     );
     assert_eq!(
         (&*first.holder, first.knows, &*first.form.tail),
@@ -54,7 +56,7 @@ fn leases() {
         ),
         (1_002, 35, u64::MAX, 990)
     );
-    let past = Past {
+    let past = HistoryLink {
         count: 12,
         end: 995,
         hash: u128::MAX,
@@ -98,7 +100,7 @@ fn namespaces() {
     assert_eq!(record.terms.spec.fields(), Randflake::SPEC.fields());
     assert_eq!(
         (record.terms.seal, record.terms.max_ttl()),
-        (Some(Seal::Key(0x0a0b_0c0d)), Duration::from_secs(60))
+        (Some(KeyCheck::Key(0x0a0b_0c0d)), Duration::from_secs(60))
     );
     assert_eq!(
         (record.origin, record.writes, &*record.fingerprint),
@@ -140,7 +142,9 @@ fn counters_devices_and_claims() {
     assert_eq!((&*device.form.tail, &*device.to_text()), (":t", text));
 
     assert_eq!(
-        Claim::from_text("11:orders", FIRST).unwrap().namespace,
+        SecretClaim::from_text("11:orders", FIRST)
+            .unwrap()
+            .namespace,
         "orders"
     );
 }
