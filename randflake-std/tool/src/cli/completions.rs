@@ -16,12 +16,12 @@ Examples:
   randflake completions bash > ~/.local/share/bash-completion/completions/randflake
   randflake completions zsh > ~/.zfunc/_randflake
   randflake completions fish > ~/.config/fish/completions/randflake.fish")]
-pub(crate) struct Args {
+pub(crate) struct CompletionsArgs {
     /// Which shell
     shell: Shell,
 }
 
-impl Args {
+impl CompletionsArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         // Clap's generators panic when their writer fails, so they write to memory.
         let mut script = Vec::new();

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use randflake_std::Id;
 
-use crate::command::record::Records;
+use crate::command::record::FieldsWriter;
 use crate::form::Form;
 use crate::output::Output;
 
@@ -43,7 +43,7 @@ impl Format {
     pub(crate) fn write(
         self,
         out: &mut Output,
-        records: &mut Records<'_>,
+        records: &mut FieldsWriter<'_>,
         ids: &[Id],
     ) -> io::Result<()> {
         match self {

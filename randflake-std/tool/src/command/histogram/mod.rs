@@ -35,7 +35,7 @@ Examples:
   randflake histogram -n 100000 --layout snowflake
   randflake histogram -n 100000 --shards 8 --svg shards.svg
   psql -Atc 'SELECT id FROM orders' | randflake histogram --from int --shards 16")]
-pub(crate) struct Args {
+pub(crate) struct HistogramArgs {
     /// Count a sample of N ids instead
     #[arg(
         short = 'n',
@@ -78,7 +78,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-impl Args {
+impl HistogramArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut counts = Counts::new(match self.shards {
             Some(shards) => By::Shard(shards),

@@ -21,7 +21,7 @@ use crate::store::StoreArgs;
 Examples:
   randflake lease namespaces
   randflake lease drop orders-test --yes")]
-pub(crate) struct Args {
+pub(crate) struct LeaseDropArgs {
     /// Its name
     #[arg(value_name = "NAMESPACE")]
     name: String,
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-impl Args {
+impl LeaseDropArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_named(&self.name)?;
         let snapshot = Snapshot::take(&mut *store)?;

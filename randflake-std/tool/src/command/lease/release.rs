@@ -33,7 +33,7 @@ Examples:
   randflake lease release 17 --force
   randflake lease release --grant lease.json --request $(uuidgen)
   randflake lease release --device 00000000d0e5 --horizon 1733706357")]
-pub(crate) struct Args {
+pub(crate) struct LeaseReleaseArgs {
     /// Node ids
     #[arg(
         required_unless_present_any = ["device", "grant"],
@@ -68,7 +68,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-impl Args {
+impl LeaseReleaseArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.grant.grant.is_some() {
             return self.release_grants();

@@ -24,7 +24,7 @@ use crate::store::StoreArgs;
 #[command(after_help = "\
 Examples:
   randflake lease renew --grant lease.json --request $(uuidgen) --json > new.json && mv new.json lease.json")]
-pub(crate) struct Args {
+pub(crate) struct LeaseRenewArgs {
     #[command(flatten)]
     grant: GrantArgs,
     /// The name of this renewal: new for each one, such as from uuidgen, and the same when it is repeated
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-impl Args {
+impl LeaseRenewArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let document = self.grant.read()?;
         let mut store = document.open(&self.store)?;

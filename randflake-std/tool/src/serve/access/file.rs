@@ -13,11 +13,11 @@ use randflake_std::date::utc;
 use randflake_std::rules::newer;
 
 use super::{Hash, Identity, Pattern, Scope};
-use crate::serve::words::Words;
+use crate::serve::key_values::KeyValues;
 
 /// What is kept of a token.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct TokenLine {
     pub(crate) name: String,
     pub(crate) hash: Hash,
     pub(crate) scopes: Vec<Scope>,
@@ -32,7 +32,7 @@ pub(crate) struct Line {
     pub(crate) node_ids: Option<RangeInclusive<u32>>,
 }
 
-impl Line {
+impl TokenLine {
     /// What tells it from another one of its name: the beginning of its hash.
     pub(crate) fn id(&self) -> String {
         self.hash.to_string().chars().take(8).collect()
@@ -49,13 +49,13 @@ pub(crate) const VERSION_LINE: &str = "version=1";
 /// Reads the file. A token that was there before keeps what is left of its quotas; those of one name share them.
 pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Identity>>, String> {
     let mut identities: Vec<Arc<Identity>> = Vec::new();
-    for (index, (number, line)) in crate::serve::words::lines(text).enumerate() {
+    for (index, (number, line)) in crate::serve::key_values::lines(text).enumerate() {
         let wrong = |problem: String| format!("line {number}: {problem}");
         if line.starts_with("version=") {
             check_version(line, index == 0).map_err(wrong)?;
             continue;
         }
-        let line: Line = line.parse().map_err(wrong)?;
+        let line: TokenLine = line.parse().map_err(wrong)?;
         let is_namesake = |other: &&Arc<Identity>| other.name() == line.name;
         for other in &identities {
             if is_namesake(&other) && !other.expires() && line.until.is_none() {
@@ -104,11 +104,11 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
     parse(text, &[]).map(drop)
 }
 
-impl FromStr for Line {
+impl FromStr for TokenLine {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut words = Words::read(text)?;
+        let mut words = KeyValues::read(text)?;
         let hash = words.needed("sha256")?;
         let hash = Hash::from_hex(&hash).ok_or_else(|| {
             "sha256 must be the 64 hex digits that `randflake token new` printed".to_owned()
@@ -180,7 +180,7 @@ fn limit(text: Option<String>) -> Result<Option<NonZeroU64>, String> {
     text.map(read).transpose()
 }
 
-impl Display for Line {
+impl Display for TokenLine {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let scopes: Vec<_> = self.scopes.iter().map(|scope| scope.name()).collect();
         let namespaces: Vec<_> = self.namespaces.iter().map(ToString::to_string).collect();
@@ -224,7 +224,7 @@ mod tests {
             "name=a sha256={HASH} scopes=ids,leases namespaces=orders,b-* ids_per_second=10 requests_per_second=2 \
              leases_per_second=3 reads_per_second=4 until=2026-12-31T09:30:00Z node_ids=0-99"
         );
-        assert_eq!(text.parse::<Line>().unwrap().to_string(), text);
+        assert_eq!(text.parse::<TokenLine>().unwrap().to_string(), text);
     }
 
     #[test]

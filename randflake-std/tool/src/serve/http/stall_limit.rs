@@ -13,13 +13,13 @@ use crate::serve::listen::Stream;
 /// How long a client may take nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) struct Taken {
+pub(super) struct StallLimit {
     stream: Stream,
     /// Runs while something waits to be taken.
     limit: Option<Pin<Box<Sleep>>>,
 }
 
-impl Taken {
+impl StallLimit {
     pub(super) fn new(stream: Stream) -> Self {
         Self {
             stream,
@@ -42,7 +42,7 @@ impl Taken {
     }
 }
 
-impl AsyncRead for Taken {
+impl AsyncRead for StallLimit {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -52,7 +52,7 @@ impl AsyncRead for Taken {
     }
 }
 
-impl AsyncWrite for Taken {
+impl AsyncWrite for StallLimit {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
