@@ -19,7 +19,7 @@ pub(crate) enum Form {
     Text,
     /// Signed, as a database's bigint
     Int,
-    /// Unsigned decimal number
+    /// Decimal digits of the unsigned number
     Uint,
     /// Hexadecimal, written with 16 digits
     Hex,

@@ -35,9 +35,9 @@ pub(crate) const TICKET_VARIABLE: &str = "RANDFLAKE_TICKET_KEY";
 /// Where the secret comes from.
 #[derive(Debug)]
 pub(crate) enum SecretSource {
-    /// The option `--key-file`.
+    /// Given by the option `--key-file`.
     Given(PathBuf),
-    /// The variable `RANDFLAKE_KEY`.
+    /// Given by the variable `RANDFLAKE_KEY`.
     Variable,
     /// A systemd credential, which is there.
     Credential(PathBuf),

@@ -1,4 +1,4 @@
-//! `randflake segment` itself.
+//! The command `randflake segment` without a subcommand.
 
 use std::io::{self, Write};
 
