@@ -48,17 +48,10 @@ const fn test(name: &'static str, tools: &'static [&'static [Told]]) -> Test {
 }
 
 const TESTS: &[Test] = &[
-    test("servers", ALL_ENGINES_AND_WALL_CLOCK),
+    test("engines", ALL_ENGINES_AND_WALL_CLOCK),
     test("volumes", &[FILE_SYSTEM]),
-    test("contract_redis", &[REDIS_SERVER]),
-    test("contract_etcd", &[ETCD_SERVER]),
-    test("contract_postgres", &[POSTGRES_PROGRAMS]),
-    test("postgresql", &[POSTGRES_PROGRAMS, WALL_CLOCK]),
-    test("segment_faults", ALL_ENGINES),
-    test("encryption", ALL_ENGINES),
     test("doctors", ALL_ENGINES),
     test("starters", ALL_ENGINES),
-    test("contract_mysql", &[MARIADB_SERVER, WALL_CLOCK]),
 ];
 
 /// Run by the part `integrations`, in another workspace.
@@ -111,7 +104,6 @@ pub(crate) const SOAK_ON_REDIS: Test = test("soak", &[REDIS_SERVER]);
 /// Run by the subcommand `copies`.
 pub(crate) const COPIED_MACHINES: Test = test("copied_machines", &[REDIS_SERVER, MACHINE]);
 
-/// Run by `bench`.
 pub(crate) const LEASES: Test = test("leases", ALL_ENGINES);
 
 pub(crate) fn needs() -> Vec<Need> {

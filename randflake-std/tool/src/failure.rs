@@ -15,7 +15,7 @@ use randflake_std::segment::CounterError;
 
 use crate::output::visible;
 
-/// Why a command ended early.
+/// Failure of a command, which decides its exit status.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// What was given is wrong: exit status 2.

@@ -1,0 +1,198 @@
+//! `Builder::wait`: a build that goes on while a store in a file grants nothing.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use randflake_core::{Clock, Field, LayoutFields, LayoutSpec, ManualClock, Plain};
+use randflake_std::date::span;
+use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError, StoreErrorKind};
+use randflake_std::{BuildError, Builder, ExactSystemClock, Handle, Layout, Randflake};
+use tempfile::TempDir;
+
+/// Far longer than what is waited for takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
+const SHORT: Duration = Duration::from_millis(300);
+
+/// A layout of two node ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Two;
+
+impl Layout for Two {
+    type Permutation = Plain;
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
+        node_id: Field { bits: 1, shift: 17 },
+        ..Randflake::SPEC.fields()
+    });
+}
+
+struct Files {
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl Files {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        Self {
+            path: folder.path().join("leases.db"),
+            _folder: folder,
+        }
+    }
+
+    fn store(&self) -> SqliteStore {
+        SqliteStore::open(&self.path, &namespace()).unwrap()
+    }
+}
+
+fn namespace() -> Namespace {
+    Namespace::new("test", Two).unwrap()
+}
+
+fn builder(store: impl LeaseStore + 'static) -> Builder<Two> {
+    Builder::new(Two, Plain, store)
+}
+
+/// Builds in another thread, and does something once the build waits for a reason.
+fn meanwhile(
+    builder: Builder<Two>,
+    reason: StoreErrorKind,
+    helps: impl FnOnce(Duration),
+) -> Handle<Two> {
+    let (tell, told) = mpsc::channel();
+    let builder = builder.wait(PATIENCE).on_wait(move |error, left| {
+        let retry_in = match error {
+            StoreError::Quarantined { retry_in, .. } => *retry_in,
+            _ => Duration::ZERO,
+        };
+        assert!(left <= PATIENCE);
+        tell.send((error.kind(), retry_in)).unwrap();
+    });
+    let building = thread::spawn(|| builder.build());
+    let (kind, retry_in) = told.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(kind, reason);
+    assert!(!building.is_finished());
+    helps(retry_in);
+    let handle = building.join().unwrap().unwrap();
+    assert!(told.recv().is_err(), "one reason is told once");
+    handle
+}
+
+#[test]
+fn a_full_namespace_is_waited_for_until_a_holder_releases() {
+    let files = Files::new();
+    let holders = builder(files.store()).node_ids(2).build().unwrap();
+    let handle = meanwhile(builder(files.store()), StoreErrorKind::Exhausted, |_| {
+        holders.close().unwrap();
+    });
+    handle.generate_wait(PATIENCE).unwrap();
+}
+
+#[test]
+fn a_quarantine_is_waited_for_until_an_operator_ends_it() {
+    let files = Files::new();
+    let mut operator = files.store();
+    operator.create_namespace().unwrap();
+    operator.quarantine().unwrap();
+    let handle = meanwhile(builder(files.store()), StoreErrorKind::Quarantined, |_| {
+        operator.override_quarantine().unwrap();
+    });
+    handle.generate_wait(PATIENCE).unwrap();
+}
+
+#[test]
+fn a_quarantine_is_waited_for_until_it_ends() {
+    let files = Files::new();
+    let now = ExactSystemClock.now().unwrap();
+    let clock = Arc::new(ManualClock::at_unix_ms(now.as_millis().try_into().unwrap()));
+    let open = || SqliteStore::open_with_clock(&files.path, &namespace(), Arc::clone(&clock));
+    let mut operator = open().unwrap();
+    operator.create_namespace().unwrap();
+    operator.quarantine().unwrap();
+    drop(operator);
+    let builder = builder(open().unwrap());
+    let handle = meanwhile(builder, StoreErrorKind::Quarantined, |retry_in| {
+        clock.advance_ms(retry_in.as_millis().try_into().unwrap());
+    });
+    handle.generate().unwrap();
+}
+
+/// What is in the way of a store is gone when the build is told to wait.
+#[test]
+fn a_store_that_cannot_be_opened_yet_is_waited_for() {
+    let files = Files::new();
+    files.store();
+    let lock = lock_of(&files.path);
+    let held = std::fs::File::open(&lock).unwrap();
+    held.lock().unwrap();
+    let path = files.path.clone();
+    let deferred = lease::deferred(&namespace(), move |namespace| {
+        SqliteStore::open(&path, namespace)
+    });
+    let handle = meanwhile(builder(deferred), StoreErrorKind::Unavailable, |_| {
+        held.unlock().unwrap();
+    });
+    handle.generate().unwrap();
+}
+
+fn lock_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+#[test]
+fn a_wait_in_vain_says_how_long_it_was_and_why() {
+    let files = Files::new();
+    let holders = builder(files.store()).node_ids(2).build().unwrap();
+    let error = builder(files.store()).wait(SHORT).build().unwrap_err();
+    let BuildError::Waited { waited, error: why } = &error else {
+        panic!("{error:?}");
+    };
+    assert!(*waited >= SHORT);
+    assert_eq!(why.kind(), StoreErrorKind::Exhausted);
+    let sentence = error.to_string();
+    let begin = format!("gave up after {}: too few", span(*waited));
+    assert!(sentence.starts_with(&begin), "{sentence}");
+
+    // Without it, the refusal itself.
+    let error = builder(files.store()).build().unwrap_err();
+    assert!(matches!(
+        error,
+        BuildError::Store(StoreError::Exhausted { .. })
+    ));
+    holders.close().unwrap();
+}
+
+#[test]
+fn what_waiting_does_not_help_is_refused_at_once() {
+    let files = Files::new();
+    builder(files.store()).build().unwrap();
+    let other_terms = namespace().with_max_ttl(Duration::from_secs(30));
+    let path = files.path.clone();
+    let opened = lease::deferred(&other_terms, move |namespace| {
+        SqliteStore::open(&path, namespace)
+    });
+    let error = builder(opened)
+        .ttl(Duration::from_secs(10))
+        .wait(Duration::MAX)
+        .on_wait(|_, _| panic!("it does not wait"))
+        .build()
+        .unwrap_err();
+    assert!(
+        matches!(error, BuildError::Store(StoreError::Terms { .. })),
+        "{error}"
+    );
+
+    let path = files.path.clone();
+    let other = Namespace::new("other", Two).unwrap();
+    let opened = lease::deferred(&other, move |_| SqliteStore::open(&path, &namespace()));
+    let error = builder(opened).wait(Duration::MAX).build().unwrap_err();
+    assert!(
+        matches!(error, BuildError::Store(StoreError::Invalid(_))),
+        "{error}"
+    );
+}
