@@ -81,9 +81,9 @@ impl FromStr for Chosen {
 }
 
 /// Epoch in Unix milliseconds, and the tick's length.
-type Times = (u64, Option<u64>);
+type EpochAndTick = (u64, Option<u64>);
 
-fn read_times(text: &str) -> Result<Times, String> {
+fn read_times(text: &str) -> Result<EpochAndTick, String> {
     let (epoch, tick) = match text.split_once('/') {
         Some((epoch, tick)) => (epoch, Some(tick)),
         None => (text, None),
@@ -101,7 +101,10 @@ fn read_times(text: &str) -> Result<Times, String> {
     Ok((epoch_unix_ms, tick_ms.transpose()?))
 }
 
-fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, LayoutSpec), String> {
+fn read_preset(
+    name: &str,
+    times: Option<EpochAndTick>,
+) -> Result<(&'static str, LayoutSpec), String> {
     let preset = LAYOUTS.iter().find(|(preset, _)| *preset == name);
     let Some(&(name, spec)) = preset else {
         let names = LAYOUTS.map(|(preset, _)| preset).join(", ");
@@ -128,7 +131,7 @@ fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, Layout
     Ok((name, moved.map_err(|error| error.to_string())?))
 }
 
-fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String> {
+fn read_custom(widths: &str, times: Option<EpochAndTick>) -> Result<LayoutSpec, String> {
     let shape = |missing: &str| format!("{missing}: {CUSTOM_SHAPE}");
     let [time, node, sequence] = widths.split(',').collect::<Vec<_>>()[..] else {
         return Err(shape("three numbers of bits are needed"));

@@ -15,11 +15,11 @@ use randflake_std::{Randflake, private_file};
 use crate::date;
 use crate::failure::Failure;
 use crate::layout::{Chosen, LayoutArgs};
-use crate::max_ttl::{self, Said};
+use crate::max_ttl::{self, NamedTtl};
 use crate::state_directory;
 use crate::wait::WaitArgs;
 
-/// No URL is nearly as long.
+/// Longest URL in a file, in bytes.
 const LONGEST_URL: u64 = 64 << 10;
 
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub(crate) struct StoreArgs {
         env = "RANDFLAKE_STORE",
         hide_env_values = true
     )]
-    store: Option<Written>,
+    store: Option<WrittenUrl>,
     /// Read the URL of the store from this file, which others must not be able to read
     #[arg(
         long,
@@ -214,7 +214,7 @@ impl StoreArgs {
     }
 }
 
-/// Some names of many.
+/// Lists the first of many names.
 fn some(names: &[String]) -> String {
     const SHOWN: usize = 20;
     let shown = names.iter().take(SHOWN).map(|name| format!("{name:?}"));
@@ -252,7 +252,7 @@ impl StoreArgs {
     }
 
     /// The longest TTL of a namespace, and where it was said; refused if that is said twice in different ways.
-    pub(crate) fn max_ttl(&self) -> Result<Option<Said>, Failure> {
+    pub(crate) fn max_ttl(&self) -> Result<Option<NamedTtl>, Failure> {
         let url = self.written()?.map(|url| url.parse::<StoreUrl>());
         let url = url.transpose()?.and_then(|url| url.max_ttl());
         max_ttl::agreed([
@@ -265,7 +265,7 @@ impl StoreArgs {
     /// The URL that was given, or that is in the file.
     fn written(&self) -> Result<Option<String>, Failure> {
         let Some(path) = &self.store_file else {
-            return Ok(self.store.clone().map(|Written(url)| url));
+            return Ok(self.store.clone().map(|WrittenUrl(url)| url));
         };
         let wrong = |problem: &str| Failure::failed(format!("{}: {problem}", path.display()));
         let opened = private_file::open_key(path);
@@ -283,10 +283,10 @@ impl StoreArgs {
         }
     }
 
-    fn place(&self) -> Result<Place, Failure> {
+    fn place(&self) -> Result<StorePlace, Failure> {
         Ok(match self.written()? {
-            Some(url) => Place::Url(url),
-            None => Place::Default(prepared_path()?),
+            Some(url) => StorePlace::Url(url),
+            None => StorePlace::Default(prepared_path()?),
         })
     }
 
@@ -325,27 +325,27 @@ impl StoreArgs {
 
 /// A URL as it was written. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
 #[derive(Clone)]
-struct Written(String);
+struct WrittenUrl(String);
 
-impl From<String> for Written {
+impl From<String> for WrittenUrl {
     fn from(url: String) -> Self {
         Self(url)
     }
 }
 
-impl Debug for Written {
+impl Debug for WrittenUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("Written")
     }
 }
 
-/// Where leases are kept.
-enum Place {
+/// The place of a store: a URL, or a file in the default state directory.
+enum StorePlace {
     Url(String),
     Default(PathBuf),
 }
 
-impl Place {
+impl StorePlace {
     fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
         match self {
             Self::Url(url) => lease::open(url, namespace),
@@ -361,7 +361,7 @@ impl Place {
     }
 }
 
-/// In a directory that is there.
+/// The default path, in a directory that exists.
 fn prepared_path() -> Result<PathBuf, Failure> {
     state_directory::create(&state_directory::path()?)?;
     default_path()

@@ -131,12 +131,17 @@ fn figures(packages: &[Package], lists: bool) {
         );
     }
     for engine in ENGINES {
-        let places = places(packages, engine);
-        println!(
-            "{engine}: named in {} files outside its folder",
-            places.len()
-        );
-        list(places);
+        for package in packages {
+            let places = places(package, engine);
+            if !places.is_empty() {
+                let name = &package.name;
+                println!(
+                    "{engine}: {} files of {name} name it outside its folder",
+                    places.len()
+                );
+                list(places);
+            }
+        }
     }
     let sources = packages.iter().flat_map(|package| {
         let sources = package.sources.iter();
@@ -167,16 +172,14 @@ fn figures(packages: &[Package], lists: bool) {
 }
 
 /// Files whose code names an engine, outside the folders of its name.
-fn places(packages: &[Package], engine: &str) -> Vec<String> {
-    let mut places = Vec::new();
-    for package in packages {
-        for source in &package.sources {
-            let names = |line: &str| line.to_lowercase().contains(engine);
-            let is_own = source.path.iter().any(|part| part == engine);
-            if !is_own && source.of_kind(Kind::Code).any(names) {
-                places.push(format!("{}/{}", package.name, source.path.display()));
-            }
-        }
-    }
+fn places(package: &Package, engine: &str) -> Vec<String> {
+    let names = |line: &str| line.to_lowercase().contains(engine);
+    let is_place = |source: &&Source| {
+        let is_own = source.path.iter().any(|part| part == engine);
+        !is_own && source.of_kind(Kind::Code).any(names)
+    };
+    let places = package.sources.iter().filter(is_place);
     places
+        .map(|source| source.path.display().to_string())
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! `randflake completions`
+//! The command `randflake completions`.
 
 use std::io::Write;
 
@@ -16,12 +16,12 @@ Examples:
   randflake completions bash > ~/.local/share/bash-completion/completions/randflake
   randflake completions zsh > ~/.zfunc/_randflake
   randflake completions fish > ~/.config/fish/completions/randflake.fish")]
-pub(crate) struct Args {
-    /// Which shell
+pub(crate) struct CompletionsArgs {
+    /// Shell to complete for
     shell: Shell,
 }
 
-impl Args {
+impl CompletionsArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         // Clap's generators panic when their writer fails, so they write to memory.
         let mut script = Vec::new();

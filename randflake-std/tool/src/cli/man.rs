@@ -1,4 +1,4 @@
-//! `randflake man`
+//! The command `randflake man`.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ Examples:
   randflake man | man -l -
   randflake man lease release | man -l -
   randflake man --out ~/.local/share/man/man1")]
-pub(crate) struct Args {
+pub(crate) struct ManArgs {
     /// The page of this subcommand; that of randflake itself when there is none
     #[arg(value_name = "SUBCOMMAND")]
     path: Vec<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-impl Args {
+impl ManArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut root = Cli::command().disable_help_subcommand(true);
         // Gives every subcommand its full name.

@@ -51,20 +51,20 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Keygen(keygen::Args),
-    Generate(generate::Args),
-    Inspect(inspect::Args),
-    Explain(explain::Args),
-    Compose(compose::Args),
-    Convert(convert::Args),
-    Histogram(histogram::Args),
-    Segment(segment::Args),
-    Lease(lease::Args),
-    Doctor(doctor::Args),
+    Keygen(keygen::KeygenArgs),
+    Generate(generate::GenerateArgs),
+    Inspect(inspect::InspectArgs),
+    Explain(explain::ExplainArgs),
+    Compose(compose::ComposeArgs),
+    Convert(convert::ConvertArgs),
+    Histogram(histogram::HistogramArgs),
+    Segment(segment::SegmentArgs),
+    Lease(lease::LeaseCommandArgs),
+    Doctor(doctor::DoctorArgs),
     #[command(flatten)]
     Serve(serve::Command),
-    Completions(completions::Args),
-    Man(man::Args),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 impl Cli {

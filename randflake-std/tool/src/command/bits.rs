@@ -5,7 +5,7 @@ use core::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use randflake_std::randflake_core::{Field, LayoutSpec};
 
-/// Digits of a raw id.
+/// Number of bits of a raw id.
 const DIGITS: u32 = 64;
 const COLORS: [AnsiColor; 4] = [
     AnsiColor::Cyan,
@@ -14,7 +14,7 @@ const COLORS: [AnsiColor; 4] = [
     AnsiColor::Green,
 ];
 
-struct Row {
+struct BitsRow {
     name: &'static str,
     bits: u32,
     shift: u32,
@@ -22,14 +22,14 @@ struct Row {
 
 /// Shows bits: a row for each field, from the highest down, in its place among the 64.
 pub(crate) struct Bits {
-    fields: Vec<Row>,
+    fields: Vec<BitsRow>,
     is_coloured: bool,
 }
 
 impl Bits {
     pub(crate) fn new(spec: &LayoutSpec, is_coloured: bool) -> Self {
         let widths = spec.fields();
-        let field = |name, field: Field| Row {
+        let field = |name, field: Field| BitsRow {
             name,
             bits: field.bits,
             shift: field.shift,
@@ -42,7 +42,7 @@ impl Bits {
         let mut end = node.shift + node.bits;
         for &(name, bits) in spec.node_fields() {
             end -= bits;
-            fields.push(Row {
+            fields.push(BitsRow {
                 name,
                 bits,
                 shift: end,
@@ -84,13 +84,13 @@ impl Bits {
 
     /// One more member of a JSON object.
     pub(crate) fn member(&self, raw: u64) -> String {
-        let field = |field: &Row| format!("\"{}\":\"{}\"", field.name, digits(raw, field));
+        let field = |field: &BitsRow| format!("\"{}\":\"{}\"", field.name, digits(raw, field));
         let fields: Vec<_> = self.fields.iter().map(field).collect();
         format!(r#","bits":{{{}}}"#, fields.join(","))
     }
 }
 
-fn digits(raw: u64, field: &Row) -> String {
+fn digits(raw: u64, field: &BitsRow) -> String {
     let value = u128::from(raw) >> field.shift & ((1 << field.bits) - 1);
     format!("{value:0width$b}", width = field.bits as usize)
 }

@@ -1,4 +1,4 @@
-//! `randflake compose`
+//! The command `randflake compose`.
 
 use core::time::Duration;
 use std::io::Write;
@@ -7,7 +7,7 @@ use randflake_std::date::utc;
 use randflake_std::randflake_core::{FieldError, LayoutSpec};
 
 use crate::command::format::FormatArgs;
-use crate::command::record::{Records, Shape};
+use crate::command::record::{FieldsWriter, Shape};
 use crate::date;
 use crate::failure::Failure;
 use crate::form::Form;
@@ -25,7 +25,7 @@ Examples:
   randflake compose --time 1733706297 --node 42 --sequence 1
   randflake compose --time 2024-12-09T01:04:57Z --node 42 --sequence 1
   randflake compose --layout snowflake --time 1733706297.123 --node 3,7 --sequence 1")]
-pub(crate) struct Args {
+pub(crate) struct ComposeArgs {
     /// Seconds since 1970, with up to three decimals if the layout has them, or a date such as
     /// 2024-12-09T01:04:57Z; 1730000000 to 2803741823 in the Randflake layout
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     secret: SecretArgs,
 }
 
-impl Args {
+impl ComposeArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let spec = self.layout.layout.spec();
         let time = self.read_time(spec)?;
@@ -60,7 +60,7 @@ impl Args {
             .compose_at(time, node_id, sequence)
             .map_err(Failure::usage)?;
         let mut out = stdout();
-        let mut records = Records::new(&codec, Shape::Json);
+        let mut records = FieldsWriter::new(&codec, Shape::Json);
         let format = self.format.or(Form::Text);
         format.write(&mut out, &mut records, &[id])?;
         Ok(out.flush()?)

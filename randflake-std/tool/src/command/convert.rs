@@ -1,4 +1,4 @@
-//! `randflake convert`
+//! The command `randflake convert`.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ Examples:
   randflake convert --from int --to text -1
   randflake convert --from text --to int < ids.txt > numbers.txt
   randflake convert --layout snowflake --from int --to text --encrypt 749172199921140349")]
-pub(crate) struct Args {
+pub(crate) struct ConvertArgs {
     /// Ids; read from standard input, one on each line, when there are none
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     values: Vec<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     secret: SecretArgs,
 }
 
-impl Args {
+impl ConvertArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let is_permuted = self.encrypt || self.decrypt;
         if !is_permuted && self.secret.is_given() {

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use randflake_std::Id;
 
-use crate::command::record::Records;
+use crate::command::record::FieldsWriter;
 use crate::form::Form;
 use crate::output::Output;
 
@@ -16,7 +16,7 @@ pub(crate) struct FormatArgs {
     /// What to print of each [default: text, and int of segments unless --encrypt]
     #[arg(long, value_enum, value_name = "FORM")]
     format: Option<Format>,
-    /// Print an object for each, as --format json
+    /// Print a JSON object for each, as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }
@@ -43,7 +43,7 @@ impl Format {
     pub(crate) fn write(
         self,
         out: &mut Output,
-        records: &mut Records<'_>,
+        records: &mut FieldsWriter<'_>,
         ids: &[Id],
     ) -> io::Result<()> {
         match self {

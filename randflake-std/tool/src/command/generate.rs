@@ -1,4 +1,4 @@
-//! `randflake generate`
+//! The command `randflake generate`.
 
 use core::time::Duration;
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::command::format::FormatArgs;
 use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
 use crate::command::progress::Progress;
-use crate::command::record::{Records, Shape};
+use crate::command::record::{FieldsWriter, Shape};
 use crate::date;
 use crate::failure::{Failure, say};
 use crate::form::Form;
@@ -44,8 +44,8 @@ Examples:
   randflake generate --store redis://ids.internal --wait 2m
   randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
-pub(crate) struct Args {
-    /// How many
+pub(crate) struct GenerateArgs {
+    /// How many ids to make
     #[arg(
         short = 'n',
         long,
@@ -88,7 +88,7 @@ pub(crate) struct Args {
     store: LeaseArgs,
 }
 
-impl Args {
+impl GenerateArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.count == 0 {
             return Ok(());
@@ -164,7 +164,7 @@ impl Args {
     ) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
-        let mut records = Records::new(handle.codec(), Shape::Json);
+        let mut records = FieldsWriter::new(handle.codec(), Shape::Json);
         let format = self.format.or(Form::Text);
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;

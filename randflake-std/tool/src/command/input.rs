@@ -25,7 +25,7 @@ pub(crate) struct IdArgs {
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
     from: Form,
-    /// Print an object for each id
+    /// Print a JSON object for each id
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -50,7 +50,7 @@ pub(crate) fn for_each_block(
     each: impl FnMut(&[Id]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if given.is_empty() {
-        return Lines::new(form, each).read();
+        return InputLines::new(form, each).read();
     }
     let read = |value: &String| {
         form.read(value)
@@ -60,7 +60,7 @@ pub(crate) fn for_each_block(
     ids?.chunks(BLOCK).try_for_each(each)
 }
 
-struct Lines<E> {
+struct InputLines<E> {
     form: Form,
     each: E,
     /// The number of the last line.
@@ -70,7 +70,7 @@ struct Lines<E> {
     ids: Vec<Id>,
 }
 
-impl<E: FnMut(&[Id]) -> Result<(), Failure>> Lines<E> {
+impl<E: FnMut(&[Id]) -> Result<(), Failure>> InputLines<E> {
     fn new(form: Form, each: E) -> Self {
         Self {
             form,

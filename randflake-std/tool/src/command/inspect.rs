@@ -1,9 +1,9 @@
-//! `randflake inspect`
+//! The command `randflake inspect`.
 
 use std::io::Write;
 
 use crate::command::input::IdArgs;
-use crate::command::record::{Records, Shape};
+use crate::command::record::{FieldsWriter, Shape};
 use crate::failure::Failure;
 use crate::layout::LayoutArgs;
 use crate::output::stdout;
@@ -22,7 +22,7 @@ Examples:
   randflake inspect --from int --json 4594531474933654033
   randflake inspect --layout discord --from int 175928847299117063
   psql -Atc 'SELECT id FROM orders' | randflake inspect --from int")]
-pub(crate) struct Args {
+pub(crate) struct InspectArgs {
     #[command(flatten)]
     ids: IdArgs,
     /// Show the bits of each field, too, as a terminal does with one id; in an object, or with one id
@@ -34,16 +34,16 @@ pub(crate) struct Args {
     secret: SecretArgs,
 }
 
-impl Args {
+impl InspectArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let codec = self.layout.layout.codec(&self.secret)?;
         let shape = match self.ids.ids.len() {
             _ if self.ids.json => Shape::Json,
             1 => Shape::Block,
-            _ => Shape::Line,
+            _ => Shape::JsonLine,
         };
         let mut out = stdout();
-        let mut records = Records::new(&codec, shape);
+        let mut records = FieldsWriter::new(&codec, shape);
         if self.bits || !self.ids.json && out.is_terminal() {
             records = records.with_bits(out.is_coloured() && !self.ids.json);
         }

@@ -1,4 +1,4 @@
-//! `randflake keygen`
+//! The command `randflake keygen`.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ Examples:
   randflake keygen --out secret.key
   export RANDFLAKE_KEY=$(randflake keygen)
   randflake keygen --derive orders --key-file secret.key --out orders.key")]
-pub(crate) struct Args {
+pub(crate) struct KeygenArgs {
     /// Write it to a new file that only its owner may read; never to an existing one
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     from: SecretArgs,
 }
 
-impl Args {
+impl KeygenArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let secret = match &self.derive {
             Some(name) => {

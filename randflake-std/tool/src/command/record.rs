@@ -10,7 +10,7 @@ use randflake_std::{AnyLayout, Id, Parts};
 
 use crate::command::bits::Bits;
 use crate::command::utc::Utc;
-use crate::json::{Fields, Objects};
+use crate::json::{JsonFields, Objects};
 use crate::output::Output;
 
 /// How the fields of an id are shown.
@@ -21,11 +21,11 @@ pub(crate) enum Shape {
     /// A line for each field.
     Block,
     /// All in one line.
-    Line,
+    JsonLine,
 }
 
 /// Shows ids of a codec.
-pub(crate) struct Records<'a> {
+pub(crate) struct FieldsWriter<'a> {
     codec: &'a Codec<LayoutSpec, Option<Sparx64>>,
     shape: Shape,
     common: Common,
@@ -35,7 +35,7 @@ pub(crate) struct Records<'a> {
     bits: Option<Bits>,
 }
 
-impl<'a> Records<'a> {
+impl<'a> FieldsWriter<'a> {
     pub(crate) fn new(codec: &'a Codec<LayoutSpec, Option<Sparx64>>, shape: Shape) -> Self {
         Self {
             codec,
@@ -60,7 +60,7 @@ impl<'a> Records<'a> {
         self.codec.permutation().invert_all(&mut self.raws);
         match self.shape {
             Shape::Json => self.write_objects(out, ids),
-            Shape::Block | Shape::Line => self.write_text(out, ids),
+            Shape::Block | Shape::JsonLine => self.write_text(out, ids),
         }
     }
 
@@ -76,7 +76,7 @@ impl<'a> Records<'a> {
             let sequence = parts.sequence;
             let bits = self.bits.as_ref().map(|bits| bits.member(raw));
             let more = bits.as_deref().unwrap_or_default().as_bytes();
-            let fields = Fields {
+            let fields = JsonFields {
                 id,
                 raw,
                 sequence,
@@ -192,7 +192,7 @@ impl Common {
                 add(text, "\nsequence  ");
                 self.behind = "\n";
             }
-            Shape::Line => {
+            Shape::JsonLine => {
                 add(text, "  time ");
                 time(text, utc, unix_ms, with_ms);
                 add(text, "  node ");

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::user::{User, objects, tells_of_a_quarantine};
 
-/// All that reads.
+/// All commands that only read.
 const READS: [&[&str]; 5] = [
     &["lease", "list"],
     &["lease", "status"],

@@ -13,20 +13,20 @@ use randflake_std::lease::{
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
 
-use super::Finding;
+use super::CheckResult;
 use crate::command::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
 use crate::command::lease::Snapshot;
 use crate::failure::Failure;
-use crate::secret::{SecretArgs, Source, no_secret};
+use crate::secret::{SecretArgs, SecretSource, no_secret};
 use crate::state_directory;
 use crate::store::LeaseArgs;
 
-pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
+pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
     let mut findings = vec![
-        Finding::new("clock", clock(store.layout().spec())),
-        Finding::of_store(forecast::last_date(store.layout().spec(), now()).finding),
-        Finding::new("directory", directory()),
-        Finding::new("secret", secret_source(secret, store)),
+        CheckResult::new("clock", clock(store.layout().spec())),
+        CheckResult::of_store(forecast::last_date(store.layout().spec(), now()).finding),
+        CheckResult::new("directory", directory()),
+        CheckResult::new("secret", secret_source(secret, store)),
     ];
     let url = store.shown_url().map_err(problem);
     // To open a store may make it.
@@ -36,14 +36,14 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<Finding> {
     });
     match opened {
         Ok(Some((opened, is_there))) => {
-            findings.push(Finding::new("store", url));
+            findings.push(CheckResult::new("store", url));
             findings.extend(opened_store(opened, is_there, secret, store));
         }
         Ok(None) => {
             let missing = |url| format!("{url}, not made yet: the first generate makes it");
-            findings.push(Finding::new("store", url.map(missing)));
+            findings.push(CheckResult::new("store", url.map(missing)));
         }
-        Err(failure) => findings.push(Finding::new("store", Err(problem(failure)))),
+        Err(failure) => findings.push(CheckResult::new("store", Err(problem(failure)))),
     }
     findings
 }
@@ -81,11 +81,11 @@ fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Strin
         None => path.display().to_string(),
     };
     Ok(match &source {
-        Source::Given(path) => format!("--key-file {}", file(path)),
-        Source::Variable => "RANDFLAKE_KEY".to_owned(),
-        Source::Credential(path) => format!("systemd credential {}", file(path)),
-        Source::Default(path) if is_there => file(path),
-        Source::Default(path) => format!("{}, made by the first generate", path.display()),
+        SecretSource::Given(path) => format!("--key-file {}", file(path)),
+        SecretSource::Variable => "RANDFLAKE_KEY".to_owned(),
+        SecretSource::Credential(path) => format!("systemd credential {}", file(path)),
+        SecretSource::Default(path) if is_there => file(path),
+        SecretSource::Default(path) => format!("{}, made by the first generate", path.display()),
     })
 }
 
@@ -94,7 +94,7 @@ fn opened_store(
     is_there: bool,
     secret: &SecretArgs,
     store: &LeaseArgs,
-) -> Vec<Finding> {
+) -> Vec<CheckResult> {
     let namespace = opened.namespace();
     let described = format!(
         "{:?}{}: {} node ids, leases of {} unless asked for, at most {}",
@@ -109,22 +109,22 @@ fn opened_store(
         span(namespace.max_ttl())
     );
     let mut findings = vec![
-        Finding::new("namespace", Ok(described)),
-        skew(&mut *opened).unwrap_or_else(|error| Finding::new("store clock", Err(error))),
-        Finding::new("latency", latency(&mut *opened)),
+        CheckResult::new("namespace", Ok(described)),
+        skew(&mut *opened).unwrap_or_else(|error| CheckResult::new("store clock", Err(error))),
+        CheckResult::new("latency", latency(&mut *opened)),
     ];
     match opened.diagnose() {
-        Ok(told) => findings.extend(told.into_iter().map(Finding::of_store)),
-        Err(error) => findings.push(Finding::new("settings", Err(problem(error)))),
+        Ok(told) => findings.extend(told.into_iter().map(CheckResult::of_store)),
+        Err(error) => findings.push(CheckResult::new("settings", Err(problem(error)))),
     }
     findings.push(equal_ids(opened.namespace(), is_there, secret, store));
     if is_there {
-        findings.push(Finding::new("lease", try_lease(secret, store)));
+        findings.push(CheckResult::new("lease", try_lease(secret, store)));
     }
     let occupancy = occupancy(&mut *opened).map_err(problem);
     findings.push(match occupancy {
-        Ok(finding) => Finding::of_store(finding),
-        Err(error) => Finding::new("occupancy", Err(error)),
+        Ok(finding) => CheckResult::of_store(finding),
+        Err(error) => CheckResult::new("occupancy", Err(error)),
     });
     findings
 }
@@ -135,10 +135,10 @@ fn equal_ids(
     is_there: bool,
     secret: &SecretArgs,
     args: &LeaseArgs,
-) -> Finding {
+) -> CheckResult {
     const CHECK: &str = "equal ids";
     let caution =
-        |value, sentence| Finding::of_store(lease::Finding::caution(CHECK, value, sentence));
+        |value, sentence| CheckResult::of_store(lease::Finding::caution(CHECK, value, sentence));
     let look = || {
         let stored = args.store().stored()?;
         let seal = stored
@@ -167,10 +167,10 @@ fn equal_ids(
             namespace: (*first).to_owned(),
             asked: namespace.name().to_owned(),
         };
-        return Finding::new(CHECK, Err(refused.to_string()));
+        return CheckResult::new(CHECK, Err(refused.to_string()));
     }
     match &*names {
-        [] => Finding::new(CHECK, Ok("in no other namespace of the store".to_owned())),
+        [] => CheckResult::new(CHECK, Ok("in no other namespace of the store".to_owned())),
         names => caution(
             format!("in {}", quoted(names)),
             remedy(seal, namespace.name()),
@@ -196,13 +196,13 @@ fn latency(store: &mut dyn LeaseStore) -> Result<String, String> {
     ))
 }
 
-fn skew(store: &mut dyn LeaseStore) -> Result<Finding, String> {
+fn skew(store: &mut dyn LeaseStore) -> Result<CheckResult, String> {
     let before = now();
     let store = store.now().map_err(problem)?;
     let ms = store.abs_diff(before).as_millis();
     let side = if store < before { "behind" } else { "ahead of" };
     let skew = store.as_secs_f64() - before.as_secs_f64();
-    Ok(Finding::of_store(lease::Finding {
+    Ok(CheckResult::of_store(lease::Finding {
         name: "store clock",
         value: format!("{ms} ms {side} this machine's"),
         ..forecast::clock_skew(&[(before, skew)]).finding

@@ -1,4 +1,4 @@
-//! `randflake doctor`
+//! The command `randflake doctor`.
 
 mod checks;
 
@@ -22,8 +22,8 @@ use crate::store::LeaseArgs;
 Examples:
   randflake doctor
   randflake doctor --json | jq 'select(.ok | not)'")]
-pub(crate) struct Args {
-    /// Print an object for each check
+pub(crate) struct DoctorArgs {
+    /// Print a JSON object for each check
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 
 /// What a check has found.
 #[derive(Debug, Serialize)]
-struct Finding {
+struct CheckResult {
     check: &'static str,
     /// No problem: all is well, or a caution says on which condition.
     ok: bool,
@@ -43,7 +43,7 @@ struct Finding {
     caution: Option<String>,
 }
 
-impl Finding {
+impl CheckResult {
     /// What is so, or what is wrong with it.
     fn new(check: &'static str, outcome: Result<String, String>) -> Self {
         let ok = outcome.is_ok();
@@ -94,7 +94,7 @@ impl Finding {
     }
 }
 
-impl Args {
+impl DoctorArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut out = stdout();
         let findings = checks::all(&self.secret, &self.store);

@@ -1,4 +1,4 @@
-//! `randflake explain`
+//! The command `randflake explain`.
 
 mod row;
 
@@ -9,7 +9,7 @@ use std::io::Write;
 use randflake_std::lease::{Explanation, Gap, History, KeyCheck, LeaseStore, StoreError};
 use randflake_std::{AnyLayout, Parts};
 
-pub(crate) use self::row::Row;
+pub(crate) use self::row::ExplainRow;
 use crate::command::input::IdArgs;
 use crate::failure::{Failure, say};
 use crate::output::stdout;
@@ -41,7 +41,7 @@ Examples:
   randflake explain --from int --json 4594531474933654033
   psql -Atc 'SELECT id FROM orders' | randflake explain --from int --store postgres://ids@db/ids"
 )]
-pub(crate) struct Args {
+pub(crate) struct ExplainArgs {
     #[command(flatten)]
     ids: IdArgs,
     #[command(flatten)]
@@ -50,13 +50,13 @@ pub(crate) struct Args {
     secret: SecretArgs,
 }
 
-impl Args {
+impl ExplainArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let codec = self.store.layout().codec(&self.secret)?;
         let spec = codec.layout().spec();
         let mut store = self.store.open_existing()?;
         store.seal(KeyCheck::of(codec.permutation()));
-        let mut source = Source::new(store, self.ids.ids.is_empty());
+        let mut source = LeaseSource::new(store, self.ids.ids.is_empty());
         let mut out = stdout();
         self.ids.for_each_block(|ids| {
             let parts = |id: &randflake_std::Id| codec.inspect(*id);
@@ -64,7 +64,7 @@ impl Args {
             source.read(&parts)?;
             for (id, parts) in ids.iter().zip(&parts) {
                 let (explanation, now) = source.explain(*parts)?;
-                let row = Row::new(*id, *parts, spec, &explanation, now);
+                let row = ExplainRow::new(*id, *parts, spec, &explanation, now);
                 if self.ids.json {
                     out.object(&row)?;
                 } else if self.ids.ids.len() == 1 {
@@ -80,8 +80,8 @@ impl Args {
     }
 }
 
-/// Where explanations come from.
-struct Source {
+/// Source of explanations: the store, and histories read so far.
+struct LeaseSource {
     store: Box<dyn LeaseStore>,
     /// The whole histories of node ids, where many ids are explained.
     histories: Option<Histories>,
@@ -89,7 +89,7 @@ struct Source {
     gaps: BTreeMap<u32, Gap>,
 }
 
-impl Source {
+impl LeaseSource {
     fn new(store: Box<dyn LeaseStore>, are_many: bool) -> Self {
         Self {
             store,

@@ -1,4 +1,4 @@
-//! What is told of one id.
+//! Explanation of one id, for people and programs.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::output::visible;
 
 #[derive(Serialize)]
-pub(crate) struct Row {
+pub(crate) struct ExplainRow {
     text: String,
     /// As text, because not every JSON reader keeps 64 bits.
     int: String,
@@ -21,14 +21,14 @@ pub(crate) struct Row {
     node: u32,
     sequence: u64,
     verdict: &'static str,
-    /// Why, for people.
+    /// Explanation in a sentence, for people.
     because: String,
-    lease: Option<Lease>,
+    lease: Option<LeaseFields>,
     known_from_utc: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Lease {
+struct LeaseFields {
     holder: String,
     acquired_utc: String,
     start_utc: String,
@@ -38,7 +38,7 @@ struct Lease {
     contested: bool,
 }
 
-impl Row {
+impl ExplainRow {
     /// Of an id, at a time of the store's clock.
     pub(crate) fn new(
         id: Id,
@@ -68,7 +68,7 @@ impl Row {
             sequence: parts.sequence.into(),
             verdict: explanation.name(),
             because: explanation.to_string(),
-            lease: lease.map(|lease| Lease {
+            lease: lease.map(|lease| LeaseFields {
                 holder: lease.record.holder.clone(),
                 acquired_utc: at(lease.acquired),
                 start_utc: at(lease.record.grant.start),

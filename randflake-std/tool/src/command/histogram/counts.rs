@@ -10,7 +10,7 @@ use super::statistics::chi_square_p;
 pub(super) enum By {
     /// Ranges of equal length of the 64-bit numbers without sign.
     Range(u32),
-    /// Remainders.
+    /// Remainders of a division.
     Shard(u32),
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Counts {
 
 /// Whether the counts are those of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Test {
+pub(super) struct ChiSquareTest {
     pub(super) chi_square: f64,
     pub(super) degrees_of_freedom: u32,
     pub(super) p: f64,
@@ -92,7 +92,7 @@ impl Counts {
         }
     }
 
-    pub(super) fn test(&self) -> Test {
+    pub(super) fn test(&self) -> ChiSquareTest {
         let parts = float(self.counts.len() as u64);
         let expected = float(self.total()) / parts;
         let squares = self
@@ -101,7 +101,7 @@ impl Counts {
             .map(|&count| (float(count) - expected).powi(2));
         let chi_square = squares.sum::<f64>() / expected;
         let (By::Range(parts) | By::Shard(parts)) = self.by;
-        Test {
+        ChiSquareTest {
             chi_square,
             degrees_of_freedom: parts - 1,
             p: chi_square_p(chi_square, parts - 1),
@@ -110,7 +110,7 @@ impl Counts {
     }
 
     pub(super) fn summary(&self) -> Summary<'_> {
-        let Test {
+        let ChiSquareTest {
             chi_square,
             degrees_of_freedom,
             p,
@@ -131,8 +131,8 @@ impl Counts {
 }
 
 /// What the test says, in a sentence.
-pub(super) fn verdict(test: Test) -> String {
-    let Test {
+pub(super) fn verdict(test: ChiSquareTest) -> String {
+    let ChiSquareTest {
         chi_square,
         degrees_of_freedom,
         p,

@@ -1,4 +1,4 @@
-//! `randflake histogram`
+//! The command `randflake histogram`.
 
 mod chart;
 mod counts;
@@ -35,7 +35,7 @@ Examples:
   randflake histogram -n 100000 --layout snowflake
   randflake histogram -n 100000 --shards 8 --svg shards.svg
   psql -Atc 'SELECT id FROM orders' | randflake histogram --from int --shards 16")]
-pub(crate) struct Args {
+pub(crate) struct HistogramArgs {
     /// Count a sample of N ids instead
     #[arg(
         short = 'n',
@@ -73,12 +73,12 @@ pub(crate) struct Args {
     /// Draw the picture into this file, too; an existing one is overwritten
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Print an object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-impl Args {
+impl HistogramArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut counts = Counts::new(match self.shards {
             Some(shards) => By::Shard(shards),

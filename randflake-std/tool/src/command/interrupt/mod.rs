@@ -23,11 +23,11 @@ const GRACE: Duration = Duration::from_secs(3);
 type Release = Box<dyn FnOnce() + Send>;
 
 /// Watches for signals from when it is made on.
-pub(crate) struct Interrupt(Arc<State>);
+pub(crate) struct Interrupt(Arc<SignalState>);
 
 #[derive(Default)]
-struct State {
-    /// Its number; 0 before there was one.
+struct SignalState {
+    /// Number of the first signal; 0 before there was one.
     signal: AtomicU8,
     release: Mutex<Option<Release>>,
     /// Wakes a pause. It goes with the lock of `release`.
@@ -36,7 +36,7 @@ struct State {
 
 impl Interrupt {
     pub(crate) fn watch() -> Result<Self, Failure> {
-        let state = Arc::new(State::default());
+        let state = Arc::new(SignalState::default());
         let seen = Arc::clone(&state);
         watch(move |signal| seen.raise(signal))
             .map_err(|error| Failure::failed(format!("signals cannot be watched: {error}")))?;
@@ -71,7 +71,7 @@ impl Interrupt {
     }
 }
 
-impl State {
+impl SignalState {
     fn raise(self: &Arc<Self>, signal: u8) {
         let exit = move || process::exit(i32::from(SIGNALLED + signal));
         if self.signal.swap(signal, Ordering::SeqCst) != 0 {

@@ -1,4 +1,4 @@
-//! `randflake lease acquire`
+//! The command `randflake lease acquire`.
 
 use core::slice;
 use core::time::Duration;
@@ -6,7 +6,7 @@ use core::time::Duration;
 use randflake_std::DEFAULT_TTL;
 use randflake_std::lease::{AcquireRequest, Grant, LeaseStore as _, NodeIds, Token};
 
-use super::document::{Document, caller};
+use super::document::{LeaseDocument, caller};
 use crate::date;
 use crate::failure::Failure;
 use crate::number::within;
@@ -31,8 +31,8 @@ Examples:
   randflake lease acquire -n 4 --ttl 5m --max-ttl 5m --holder import/7 --wait 2m --json
   randflake lease renew --grant lease.json --request $(uuidgen) --json > new.json && mv new.json lease.json
   randflake lease release --grant lease.json --request $(uuidgen)")]
-pub(crate) struct Args {
-    /// How many node ids
+pub(crate) struct LeaseAcquireArgs {
+    /// How many node ids to lease
     #[arg(
         short = 'n',
         long,
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// Who has it, for `lease list` [default: host, process that runs this command, a random number]
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
-    /// Print an object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     store: LeaseArgs,
 }
 
-impl Args {
+impl LeaseAcquireArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let layout = self.store.layout();
         let chosen = layout.node_id(self.node_id.as_deref())?;
@@ -92,7 +92,7 @@ impl Args {
             ttl: namespace.ticks(self.ttl.unwrap_or(DEFAULT_TTL.max(shortest))),
         };
         let acquired = self.wait.until(wait::sleep, || store.acquire(&request))?;
-        let document = Document::of(store.namespace(), holder.clone(), &acquired);
+        let document = LeaseDocument::of(store.namespace(), holder.clone(), &acquired);
         document.print(self.json).inspect_err(|_| {
             // Nobody has all of it, so nobody issues ids. If that fails, they end by themselves.
             let unused = acquired.grants.iter().map(|grant| Grant {

@@ -1,4 +1,4 @@
-//! `randflake lease device`
+//! The command `randflake lease device`.
 
 use std::io::Write;
 
@@ -24,7 +24,7 @@ Examples:
   randflake lease device 00000000d0e5 --counter 0 --owner meters
   randflake lease device 00000000d0e5 --owner other-site
   randflake lease device 00000000d0e5")]
-pub(crate) struct Args {
+pub(crate) struct LeaseDeviceArgs {
     /// The device's number, up to 16 hex digits
     #[arg(value_name = "HEX", value_parser = device_id)]
     device: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-impl Args {
+impl LeaseDeviceArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
         let request = if self.owner.is_none() && self.counter.is_none() {

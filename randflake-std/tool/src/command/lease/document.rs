@@ -27,7 +27,7 @@ use crate::store::StoreArgs;
 /// read them. What does not follow from the ticks is `token`, `serial` and `nonce`: who has them and may write to the store
 /// can renew and end the leases.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Document {
+pub(crate) struct LeaseDocument {
     version: Version,
     pub(crate) namespace: String,
     holder: String,
@@ -35,7 +35,7 @@ pub(crate) struct Document {
     now_unix_ms: u64,
     epoch_unix_ms: u64,
     tick_ms: u64,
-    pub(crate) leases: Vec<Entry>,
+    pub(crate) leases: Vec<GrantEntry>,
     /// Those that were not renewed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) lost: Vec<Lost>,
@@ -68,7 +68,7 @@ impl TryFrom<u64> for Version {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct GrantEntry {
     pub(crate) node: u32,
     start_unix_ms: u64,
     end_unix_ms: u64,
@@ -103,7 +103,7 @@ pub(super) struct GrantArgs {
 
 impl GrantArgs {
     /// Reads it from the file, or from standard input without one.
-    pub(super) fn read(&self) -> Result<Document, Failure> {
+    pub(super) fn read(&self) -> Result<LeaseDocument, Failure> {
         /// 131,072 leases take 26 MB.
         const MOST: u64 = 64 << 20;
         let stdin = Path::new("-");
@@ -117,7 +117,7 @@ impl GrantArgs {
             (path.display().to_string(), read)
         };
         read.map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
-        let document: Document = serde_json::from_str(&text).map_err(|error| {
+        let document: LeaseDocument = serde_json::from_str(&text).map_err(|error| {
             Failure::usage(format!(
                 "{shown}: this is not what `randflake lease acquire --json` prints: {error}"
             ))
@@ -128,7 +128,7 @@ impl GrantArgs {
     }
 }
 
-impl Document {
+impl LeaseDocument {
     pub(crate) fn of(namespace: &Namespace, holder: String, acquired: &Acquired) -> Self {
         Self::with(namespace, holder, acquired.now, &acquired.presented())
     }
@@ -140,7 +140,7 @@ impl Document {
         leases: &[PresentedGrant],
     ) -> Self {
         let spec = namespace.spec();
-        let entry = |PresentedGrant { grant, last_write }: &PresentedGrant| Entry {
+        let entry = |PresentedGrant { grant, last_write }: &PresentedGrant| GrantEntry {
             node: grant.node_id,
             start_unix_ms: spec.unix_ms(grant.start),
             end_unix_ms: spec.unix_ms(grant.end),
@@ -240,7 +240,7 @@ impl Document {
     }
 
     pub(super) fn grants(&self) -> Result<Vec<PresentedGrant>, Failure> {
-        let grants = self.leases.iter().map(Entry::grant);
+        let grants = self.leases.iter().map(GrantEntry::grant);
         grants.collect()
     }
 
@@ -264,7 +264,7 @@ impl Document {
         Ok(())
     }
 
-    /// For programs or people.
+    /// Prints the leases for programs or people.
     pub(super) fn print(&self, json: bool) -> Result<(), Failure> {
         let mut out = stdout();
         if json {
@@ -293,7 +293,7 @@ impl Lost {
     }
 }
 
-impl Entry {
+impl GrantEntry {
     fn grant(&self) -> Result<PresentedGrant, Failure> {
         let hex = |text: &str, digits| {
             let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! `randflake lease drop`
+//! The command `randflake lease drop`.
 
 use randflake_std::date::{span, utc};
 
@@ -21,11 +21,11 @@ use crate::store::StoreArgs;
 Examples:
   randflake lease namespaces
   randflake lease drop orders-test --yes")]
-pub(crate) struct Args {
-    /// Its name
+pub(crate) struct LeaseDropArgs {
+    /// Name of the namespace
     #[arg(value_name = "NAMESPACE")]
     name: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     /// Also while leases are live
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-impl Args {
+impl LeaseDropArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_named(&self.name)?;
         let snapshot = Snapshot::take(&mut *store)?;

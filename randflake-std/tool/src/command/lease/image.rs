@@ -1,4 +1,4 @@
-//! What a programmer writes into a device's memory.
+//! Images that a programmer writes into the memory of a device.
 
 use std::io;
 use std::path::Path;
@@ -9,20 +9,20 @@ use randflake_std::private_file;
 use crate::failure::Failure;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum ImageFormat {
     /// Intel HEX, text with addresses.
     #[default]
     Hex,
-    /// The bytes alone.
+    /// The bytes alone, without addresses.
     Bin,
 }
 
 /// Ranges of a memory, none over another.
 #[derive(Debug, Default)]
-pub(super) struct Image(Vec<Range>);
+pub(super) struct FlashImage(Vec<MemoryRange>);
 
 #[derive(Debug)]
-struct Range {
+struct MemoryRange {
     what: &'static str,
     at: u32,
     /// From its beginning; the rest is not written.
@@ -30,13 +30,13 @@ struct Range {
     len: u64,
 }
 
-impl Range {
+impl MemoryRange {
     fn end(&self) -> u64 {
         u64::from(self.at) + self.len
     }
 }
 
-impl Image {
+impl FlashImage {
     pub(super) fn add(
         &mut self,
         what: &'static str,
@@ -44,7 +44,7 @@ impl Image {
         bytes: Vec<u8>,
         len: u64,
     ) -> Result<(), Failure> {
-        let new = Range {
+        let new = MemoryRange {
             what,
             at,
             bytes,
@@ -55,8 +55,9 @@ impl Image {
                 "{what} at {at:#x} ends beyond 0xffffffff, the last address"
             )));
         }
-        let overlaps =
-            |range: &&Range| u64::from(range.at) < new.end() && u64::from(new.at) < range.end();
+        let overlaps = |range: &&MemoryRange| {
+            u64::from(range.at) < new.end() && u64::from(new.at) < range.end()
+        };
         if let Some(other) = self.0.iter().find(overlaps) {
             return Err(Failure::usage(format!(
                 "{what} at {at:#x} is over {} at {:#x}",
@@ -68,11 +69,11 @@ impl Image {
     }
 
     /// Writes it to a new file, for its owner alone: it may hold a secret.
-    pub(super) fn write_new(&self, format: Format, path: &Path) -> Result<(), Failure> {
+    pub(super) fn write_new(&self, format: ImageFormat, path: &Path) -> Result<(), Failure> {
         let bytes = match (format, self.0.as_slice()) {
-            (Format::Hex, _) => self.hex()?.into_bytes(),
-            (Format::Bin, [only]) => only.bytes.clone(),
-            (Format::Bin, _) => {
+            (ImageFormat::Hex, _) => self.hex()?.into_bytes(),
+            (ImageFormat::Bin, [only]) => only.bytes.clone(),
+            (ImageFormat::Bin, _) => {
                 return Err(Failure::usage(
                     "--format bin has no addresses, so it holds the horizon alone: leave --grant-at out, or use \
                      --format hex",

@@ -1,4 +1,4 @@
-//! `randflake lease init`
+//! The command `randflake lease init`.
 
 use core::time::Duration;
 use std::thread;
@@ -34,7 +34,7 @@ Examples:
   randflake lease init --store redis://ids.internal --namespace orders
   randflake lease init --store redis://ids.internal --namespace meters --max-ttl 30d --yes
   randflake lease init --store redis://ids.internal --namespace orders --reopen")]
-pub(crate) struct Args {
+pub(crate) struct LeaseInitArgs {
     /// Do not ask; it waits for holders from before all the same
     #[arg(long)]
     yes: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     store: LeaseArgs,
 }
 
-impl Args {
+impl LeaseInitArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open()?;
         if self.reopen {

@@ -1,4 +1,4 @@
-//! `randflake lease list`
+//! The command `randflake lease list`.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -16,11 +16,11 @@ use crate::store::StoreArgs;
 ///
 /// A holder is shown as host, process number and a random number.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Also expired ones
+pub(crate) struct LeaseListArgs {
+    /// List expired leases, too
     #[arg(long)]
     all: bool,
-    /// Print an object for each lease
+    /// Print a JSON object for each lease
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 
 /// A lease as programs read it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row<'a> {
+pub(crate) struct LeaseRow<'a> {
     node: u32,
     live: bool,
     start_unix_ms: u64,
@@ -43,14 +43,14 @@ pub(crate) struct Row<'a> {
     version: u8,
 }
 
-impl Args {
+impl LeaseListArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
         let snapshot = Snapshot::take(&mut *store)?;
         let records = snapshot.records().iter();
         let mut rows = records
             .filter(|record| self.all || snapshot.is_live(record))
-            .map(|record| Row::of(&snapshot, record))
+            .map(|record| LeaseRow::of(&snapshot, record))
             .peekable();
         if !self.json && rows.peek().is_none() {
             say("no leases");
@@ -74,7 +74,7 @@ impl Args {
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> LeaseRow<'a> {
     pub(crate) fn of(snapshot: &Snapshot, record: &'a Record) -> Self {
         Self {
             node: record.grant.node_id,
@@ -92,7 +92,7 @@ impl<'a> Row<'a> {
     }
 }
 
-impl Row<'_> {
+impl LeaseRow<'_> {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let remaining = if self.live {
             span(Duration::from_millis(self.remaining_ms))

@@ -1,4 +1,4 @@
-//! `randflake lease`
+//! The command `randflake lease`.
 
 mod acquire;
 mod confirm;
@@ -22,38 +22,38 @@ use clap::Subcommand;
 
 use crate::failure::Failure;
 #[cfg(feature = "serve")]
-pub(crate) use document::Document;
+pub(crate) use document::LeaseDocument;
 #[cfg(feature = "serve")]
-pub(crate) use list::Row;
+pub(crate) use list::LeaseRow;
 pub(crate) use snapshot::Snapshot;
 #[cfg(feature = "serve")]
 pub(crate) use ticket::{TicketKeyArgs, device_id};
 
 /// Take leases of node ids, show them, end them by hand, or give one to a device
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct LeaseCommandArgs {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Acquire(acquire::Args),
-    Renew(renew::Args),
-    Release(release::Args),
-    List(list::Args),
-    Status(status::Args),
-    Namespaces(namespaces::Args),
-    Drop(drop::Args),
-    Quarantine(quarantine::Args),
-    Init(init::Args),
-    Upgrade(upgrade::Args),
-    Ticket(ticket::Args),
-    Device(device::Args),
-    Provision(provision::Args),
+    Acquire(acquire::LeaseAcquireArgs),
+    Renew(renew::LeaseRenewArgs),
+    Release(release::LeaseReleaseArgs),
+    List(list::LeaseListArgs),
+    Status(status::LeaseStatusArgs),
+    Namespaces(namespaces::LeaseNamespacesArgs),
+    Drop(drop::LeaseDropArgs),
+    Quarantine(quarantine::LeaseQuarantineArgs),
+    Init(init::LeaseInitArgs),
+    Upgrade(upgrade::LeaseUpgradeArgs),
+    Ticket(ticket::LeaseTicketArgs),
+    Device(device::LeaseDeviceArgs),
+    Provision(provision::LeaseProvisionArgs),
 }
 
-impl Args {
+impl LeaseCommandArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
             Command::Acquire(args) => args.run(),

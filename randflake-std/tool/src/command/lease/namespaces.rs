@@ -1,4 +1,4 @@
-//! `randflake lease namespaces`
+//! The command `randflake lease namespaces`.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -20,8 +20,8 @@ use crate::store::StoreArgs;
 /// is named on standard error, and the exit status is 1; so is a row with a name that no namespace may have. Namespaces whose
 /// ids may be equal, because they have one secret, or are plain and have one layout, name each other.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Print an object for each namespace
+pub(crate) struct LeaseNamespacesArgs {
+    /// Print a JSON object for each namespace
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct NamespaceRow {
     namespace: String,
     layout: String,
     live: usize,
@@ -40,7 +40,7 @@ struct Row {
     equal_ids_with: Vec<String>,
 }
 
-impl Args {
+impl LeaseNamespacesArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let NamespaceList {
             names,
@@ -93,7 +93,7 @@ impl Args {
         }
     }
 
-    fn row(&self, name: &str, all: &[Namespace]) -> Result<Option<Row>, Failure> {
+    fn row(&self, name: &str, all: &[Namespace]) -> Result<Option<NamespaceRow>, Failure> {
         let Some(namespace) = self.store.find(name)? else {
             return Ok(None);
         };
@@ -101,7 +101,7 @@ impl Args {
         let mut store = self.store.open(&namespace)?;
         let snapshot = Snapshot::take(&mut *store)?;
         let quarantine = store.quarantined()?;
-        Ok(Some(Row {
+        Ok(Some(NamespaceRow {
             namespace: namespace.name().to_owned(),
             layout: described(&namespace),
             live: snapshot.live().count(),
@@ -113,7 +113,7 @@ impl Args {
     }
 }
 
-impl Row {
+impl NamespaceRow {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let leased = format!("{} of {}", self.live, self.total);
         let ttl = span(Duration::from_millis(self.longest_ttl_ms));

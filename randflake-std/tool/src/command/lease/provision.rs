@@ -1,4 +1,4 @@
-//! `randflake lease provision`
+//! The command `randflake lease provision`.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use randflake_std::date::utc;
 use randflake_std::lease::{DeviceError, DeviceRequest};
 use randflake_std::randflake_core::{HorizonRecord, LayoutSpec, Lease};
 
-use super::image::{Format, Image};
+use super::image::{FlashImage, ImageFormat};
 use super::ticket::device_id;
 use crate::date;
 use crate::failure::Failure;
@@ -39,7 +39,7 @@ Examples:
   randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --node-id 42 \\
     --until 2036-11-22 --grant-at 0x101fd000 --with-key --out 42.hex
   randflake lease provision --horizon-at 0 --page-size 4096 --format bin --out horizon.bin")]
-pub(crate) struct Args {
+pub(crate) struct LeaseProvisionArgs {
     /// Where the pages of the horizon begin: a number, or 0x and hex digits
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     horizon_at: u32,
@@ -75,7 +75,7 @@ pub(crate) struct Args {
     with_key: bool,
     /// Intel HEX with addresses, or the bytes of two pages of the horizon alone
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: ImageFormat,
     /// The file to write, which must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -96,12 +96,12 @@ fn power_of_two(text: &str) -> Result<u32, String> {
     size.ok_or_else(|| "a power of two from 32 to 1048576 is allowed".to_owned())
 }
 
-impl Args {
+impl LeaseProvisionArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let spec = self.store.layout().spec();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let from = self.from.unwrap_or(now.unwrap_or_default());
-        let mut image = Image::default();
+        let mut image = FlashImage::default();
         let begins = match (self.until, self.grant_at) {
             (Some(until), Some(at)) => {
                 let grant = self.grant(spec, from, until)?;
@@ -203,7 +203,7 @@ impl Args {
         let record = record.to_bytes();
         slot[..record.len()].copy_from_slice(&record);
         let mut slots = slot.repeat(1 + usize::from(self.write_once));
-        if self.format == Format::Bin {
+        if self.format == ImageFormat::Bin {
             slots.resize(2 * self.page_size as usize, 0xff);
         }
         Ok(slots)

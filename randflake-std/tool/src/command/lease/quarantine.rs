@@ -1,4 +1,4 @@
-//! `randflake lease quarantine`
+//! The command `randflake lease quarantine`.
 
 use randflake_std::date::{span, utc};
 
@@ -11,7 +11,7 @@ use crate::store::LeaseArgs;
 /// For a store that was set back in a way that it cannot notice, as when the whole machine or its disk
 /// was: it may have forgotten leases that are in use. Leases that it knows are renewed meanwhile.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct LeaseQuarantineArgs {
     /// End a quarantine that was set wrongly, such as by a clock that was ahead
     ///
     /// Whoever ends one too early lets ids repeat: no process may hold a lease that the store has forgotten.
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     store: LeaseArgs,
 }
 
-impl Args {
+impl LeaseQuarantineArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open()?;
         if self.end {

@@ -1,4 +1,4 @@
-//! `randflake lease release`
+//! The command `randflake lease release`.
 
 use core::time::Duration;
 use std::io::Write;
@@ -33,8 +33,8 @@ Examples:
   randflake lease release 17 --force
   randflake lease release --grant lease.json --request $(uuidgen)
   randflake lease release --device 00000000d0e5 --horizon 1733706357")]
-pub(crate) struct Args {
-    /// Node ids
+pub(crate) struct LeaseReleaseArgs {
+    /// Node ids whose leases to release
     #[arg(
         required_unless_present_any = ["device", "grant"],
         conflicts_with_all = ["device", "grant"],
@@ -68,7 +68,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-impl Args {
+impl LeaseReleaseArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.grant.grant.is_some() {
             return self.release_grants();

@@ -1,4 +1,4 @@
-//! `randflake lease renew`
+//! The command `randflake lease renew`.
 
 use core::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::store::StoreArgs;
 #[command(after_help = "\
 Examples:
   randflake lease renew --grant lease.json --request $(uuidgen) --json > new.json && mv new.json lease.json")]
-pub(crate) struct Args {
+pub(crate) struct LeaseRenewArgs {
     #[command(flatten)]
     grant: GrantArgs,
     /// The name of this renewal: new for each one, such as from uuidgen, and the same when it is repeated
@@ -33,14 +33,14 @@ pub(crate) struct Args {
     /// How long they last from now: seconds, or a time such as 90s or 5m [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
-    /// Print an object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-impl Args {
+impl LeaseRenewArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let document = self.grant.read()?;
         let mut store = document.open(&self.store)?;

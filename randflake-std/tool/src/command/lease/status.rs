@@ -1,4 +1,4 @@
-//! `randflake lease status`
+//! The command `randflake lease status`.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -14,8 +14,8 @@ use crate::store::StoreArgs;
 
 /// Show how many node ids are leased
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Print an object
+pub(crate) struct LeaseStatusArgs {
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 
 /// The occupancy of a namespace. The soonest end is that of a live lease, unless it is renewed.
 #[derive(Serialize)]
-struct Status {
+struct LeaseOccupancy {
     namespace: String,
     store: String,
     layout: String,
@@ -37,13 +37,13 @@ struct Status {
     quarantine: Option<String>,
 }
 
-impl Args {
+impl LeaseStatusArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
         let snapshot = Snapshot::take(&mut *store)?;
         let quarantine = store.quarantined()?;
         let soonest = snapshot.live().map(|record| snapshot.end(record)).min();
-        let status = Status {
+        let status = LeaseOccupancy {
             namespace: store.namespace().name().to_owned(),
             store: self.store.shown_url()?,
             layout: described(store.namespace()),
@@ -65,7 +65,7 @@ impl Args {
     }
 }
 
-impl Status {
+impl LeaseOccupancy {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let soonest = match (self.soonest_end_unix_ms, self.soonest_end_in_ms) {
             (Some(end), Some(left)) => {

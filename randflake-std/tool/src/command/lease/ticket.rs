@@ -1,4 +1,4 @@
-//! `randflake lease ticket`
+//! The command `randflake lease ticket`.
 
 use core::time::Duration;
 use std::env;
@@ -28,7 +28,7 @@ Examples:
   randflake lease device 00000000d0e5 --counter 0
   randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --max-ttl 30d
   randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --max-ttl 30d --renew")]
-pub(crate) struct Args {
+pub(crate) struct LeaseTicketArgs {
     /// The device's number, up to 16 hex digits
     #[arg(long, value_name = "HEX", value_parser = device_id)]
     device: u64,
@@ -68,7 +68,7 @@ pub(crate) fn device_id(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "1 to 16 hex digits are allowed".to_owned())
 }
 
-impl Args {
+impl LeaseTicketArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let key = self.key.read()?;
         let key = key.ok_or_else(|| {

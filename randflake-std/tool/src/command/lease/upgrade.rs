@@ -1,4 +1,4 @@
-//! `randflake lease upgrade`
+//! The command `randflake lease upgrade`.
 
 use randflake_std::lease::{Record, Upgrade};
 
@@ -20,7 +20,7 @@ const NAMED: usize = 10;
 #[command(after_help = "\
 Examples:
   randflake lease upgrade --store redis://10.0.0.1 --namespace orders")]
-pub(crate) struct Args {
+pub(crate) struct LeaseUpgradeArgs {
     /// Also while older programs hold leases
     #[arg(long)]
     force: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-impl Args {
+impl LeaseUpgradeArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
         let upgrade = store.upgrade_namespace(self.force)?;

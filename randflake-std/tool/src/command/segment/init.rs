@@ -1,4 +1,4 @@
-//! `randflake segment init`
+//! The command `randflake segment init`.
 
 use randflake_std::segment::SegmentStore;
 
@@ -13,12 +13,12 @@ use crate::store::StoreArgs;
 /// back is refused: see resume. Run it once, by hand or by the job that sets up the server; never at each start of a
 /// service.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct SegmentInitArgs {
     #[command(flatten)]
     store: StoreArgs,
 }
 
-impl Args {
+impl SegmentInitArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.store.open_counter()?.create()?;
         print_line("the counter begins at 1")

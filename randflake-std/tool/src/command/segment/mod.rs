@@ -1,4 +1,4 @@
-//! `randflake segment`
+//! The command `randflake segment`.
 
 mod init;
 mod issue;
@@ -27,7 +27,7 @@ Examples:
   randflake segment init --store redis://ids.example
   randflake segment resume 1000001"
 )]
-pub(crate) struct Args {
+pub(crate) struct SegmentArgs {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
@@ -36,12 +36,12 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Init(init::Args),
-    Status(status::Args),
-    Resume(resume::Args),
+    Init(init::SegmentInitArgs),
+    Status(status::SegmentStatusArgs),
+    Resume(resume::SegmentResumeArgs),
 }
 
-impl Args {
+impl SegmentArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
             None => self.issue.run(),

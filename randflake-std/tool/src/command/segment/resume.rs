@@ -1,4 +1,4 @@
-//! `randflake segment resume`
+//! The command `randflake segment resume`.
 
 use randflake_std::segment::{MAX_NUMBER, SegmentStore};
 
@@ -15,7 +15,7 @@ use crate::store::StoreArgs;
 ///
 /// The counter never goes back by this: if it stands further on, it stays there.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct SegmentResumeArgs {
     /// The number to go on at
     #[arg(value_name = "NUMBER", value_parser = within::<u64>(1..=MAX_NUMBER), allow_negative_numbers = true)]
     number: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-impl Args {
+impl SegmentResumeArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let next = self.store.open_counter()?.resume(self.number)?;
         print_line(format_args!("the counter goes on at {next}"))

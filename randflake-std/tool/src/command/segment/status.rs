@@ -1,4 +1,4 @@
-//! `randflake segment status`
+//! The command `randflake segment status`.
 
 use std::io::Write;
 
@@ -10,8 +10,8 @@ use crate::store::StoreArgs;
 
 /// Tell where the counter stands
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Print an object
+pub(crate) struct SegmentStatusArgs {
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -19,17 +19,17 @@ pub(crate) struct Args {
 }
 
 #[derive(serde::Serialize)]
-struct Status {
+struct CounterPosition {
     namespace: String,
     store: String,
     next: u64,
     lost: bool,
 }
 
-impl Args {
+impl SegmentStatusArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let counter = self.store.open_counter()?.counter()?;
-        let status = Status {
+        let status = CounterPosition {
             namespace: self.store.namespace()?.name().to_owned(),
             store: self.store.shown_url()?,
             next: counter.next,

@@ -1,4 +1,4 @@
-//! Who asks.
+//! Identities of clients: the owner of a token, or anybody.
 
 use core::num::NonZeroU64;
 use core::ops::RangeInclusive;
@@ -10,26 +10,26 @@ use randflake_std::date::{span, utc};
 
 use super::weight::{Weight, small_per_second};
 use super::{Hash, Limit, Pattern, Quota, Scope};
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-/// The owner of a token, or anybody where none is needed.
+/// Identity of a client: the owner of a token, or anybody where none is needed.
 #[derive(Debug)]
 pub(crate) struct Identity {
     name: String,
-    /// None has anybody.
+    /// Hash of the token; `None` for anybody.
     hash: Option<Hash>,
     scopes: Vec<Scope>,
     namespaces: Vec<Pattern>,
-    /// Shared with the same token of an earlier version of the file.
+    /// Quota of ids, shared with the same token of an earlier version of the file.
     ids: Option<Arc<Quota>>,
     requests: Option<Arc<Quota>>,
-    /// Of requests that need neither ids nor the store.
+    /// Quota of requests that need neither ids nor the store.
     small: Option<Arc<Quota>>,
     leases: Option<Arc<Quota>>,
     reads: Option<Arc<Quota>>,
     /// When its token expires, as time since the Unix epoch.
     until: Option<Duration>,
-    /// Which node ids it may lease; all if there are none.
+    /// Node ids that it may lease; all if `None`.
     node_ids: Option<RangeInclusive<u32>>,
 }
 
@@ -40,7 +40,7 @@ const LEASES: Limit = Limit::new(50, 1_000);
 const READS: Limit = Limit::new(100, 1_000);
 
 impl Identity {
-    pub(super) fn new(line: super::Line, before: Option<&Self>) -> Self {
+    pub(super) fn new(line: super::TokenLine, before: Option<&Self>) -> Self {
         let quota = |limit: Limit, used: Option<&Arc<Quota>>| {
             let same = used.filter(|quota| quota.limit() == limit);
             same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone)
@@ -86,12 +86,12 @@ impl Identity {
         &self.name
     }
 
-    /// Which node ids it may lease, if not all.
+    /// Node ids that it may lease; all if `None`.
     pub(crate) fn node_ids(&self) -> Option<&RangeInclusive<u32>> {
         self.node_ids.as_ref()
     }
 
-    /// Whether it was asked who it is.
+    /// Whether the client has sent a token.
     pub(crate) fn has_token(&self) -> bool {
         self.hash.is_some()
     }
@@ -119,7 +119,7 @@ impl Identity {
         }
         let (name, at) = (&self.name, utc(until));
         let told = format!("the token {name:?} has expired at {at}: ask for a new one");
-        Err(Refusal::new(Kind::WrongToken, told))
+        Err(Refusal::new(RefusalKind::WrongToken, told))
     }
 
     /// Whether it has a right in any namespace.
@@ -133,14 +133,14 @@ impl Identity {
         patterns.any(|pattern| pattern.matches(namespace))
     }
 
-    /// Whether it may do that in the namespace.
+    /// Refuses a client without this right in the namespace.
     pub(crate) fn check(&self, scope: Scope, namespace: &str) -> Result<(), Refusal> {
         if self.has(scope) && self.sees(namespace) {
             return Ok(());
         }
         let (name, right) = (&self.name, scope.name());
         let told = format!("the token {name:?} has no right to {right} in namespace {namespace:?}");
-        Err(Refusal::new(Kind::Forbidden, told))
+        Err(Refusal::new(RefusalKind::Forbidden, told))
     }
 
     /// Counts ids against its quota.
@@ -183,11 +183,11 @@ impl Identity {
             let told = format!("the token {name:?} has a quota of {limit} {what} a second");
             let Some(wait) = wait else {
                 let told = format!("{told}, and {amount} were asked for at once: ask for fewer");
-                return Refusal::new(Kind::Quota, told);
+                return Refusal::new(RefusalKind::Quota, told);
             };
             let wait = wait.max(Duration::from_millis(1));
             let told = format!("{told}: try again in {}", span(wait));
-            Refusal::new(Kind::Quota, told).retry_in(wait)
+            Refusal::new(RefusalKind::Quota, told).retry_in(wait)
         })
     }
 }

@@ -3,7 +3,7 @@
 use core::future::pending;
 use std::io;
 
-use super::Told;
+use super::ServiceSignal;
 
 pub(in crate::serve) fn ready(_: &str) {}
 
@@ -17,7 +17,7 @@ pub(in crate::serve) async fn watchdog() {}
 
 pub(in crate::serve) fn allow_many_files() {}
 
-/// Ctrl-C.
+/// Ctrl-C, the only signal here.
 pub(in crate::serve) struct Signals;
 
 impl Signals {
@@ -26,9 +26,9 @@ impl Signals {
         Ok(Self)
     }
 
-    pub(in crate::serve) async fn next(&mut self) -> Told {
+    pub(in crate::serve) async fn next(&mut self) -> ServiceSignal {
         match tokio::signal::ctrl_c().await {
-            Ok(()) => Told::Stop,
+            Ok(()) => ServiceSignal::Stop,
             Err(_) => pending().await,
         }
     }

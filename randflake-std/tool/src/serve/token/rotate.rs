@@ -1,4 +1,4 @@
-//! `randflake token rotate`
+//! The command `randflake token rotate`.
 
 use core::time::Duration;
 use std::io::Write;
@@ -11,7 +11,7 @@ use super::file::TokensFile;
 use crate::date;
 use crate::failure::Failure;
 use crate::output::stdout;
-use crate::serve::access::{Line, TokenSecret, name};
+use crate::serve::access::{TokenLine, TokenSecret, name};
 
 /// Replace a token by a new one of the same name
 ///
@@ -24,7 +24,7 @@ Examples:
   randflake token rotate billing --file tokens > billing.token
   randflake token rotate billing --keep 7d --expires 90d --file tokens > billing.token")]
 pub(super) struct Rotate {
-    /// Whose it is
+    /// Name of the token
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
     /// The file of `randflake serve --tokens`
@@ -61,21 +61,21 @@ impl Rotate {
             }
         };
         let secret = TokenSecret::new().map_err(Failure::failed)?;
-        let new = Line {
+        let new = TokenLine {
             hash: secret.hash(),
             until,
             ..in_use
         };
         let kept = expiry::after(self.keep);
-        let shortened = |token: &Line| {
+        let shortened = |token: &TokenLine| {
             let until = token.until.map_or(kept, |until| until.min(kept));
-            Line {
+            TokenLine {
                 until: Some(until),
                 ..token.clone()
             }
         };
-        let is_named = |token: &Line| token.name == self.name;
-        let line = |token: &Line| {
+        let is_named = |token: &TokenLine| token.name == self.name;
+        let line = |token: &TokenLine| {
             if is_named(token) {
                 shortened(token).to_string()
             } else {

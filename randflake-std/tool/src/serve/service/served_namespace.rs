@@ -1,4 +1,4 @@
-//! One namespace that is served.
+//! A namespace that is served: its ids, and its store for the leases of others.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -17,7 +17,7 @@ use crate::serve::access::Identity;
 
 use super::counters::Count;
 use super::readiness::{NotReady, cause};
-use super::refusal::{Kind, Refusal};
+use super::refusal::{Refusal, RefusalKind};
 
 /// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,26 +27,26 @@ const SESSIONS: usize = 4;
 const READERS: usize = 2;
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
-type Open = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync>;
+type StoreOpener = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync>;
 
 /// What is known of a namespace before its leases are acquired.
 pub(crate) struct Configured {
     pub(crate) namespace: Namespace,
     pub(crate) cipher: Option<Sparx64>,
-    pub(crate) open: Open,
+    pub(crate) open: StoreOpener,
 }
 
-/// A namespace: its ids, and its store for the leases of others.
-pub(crate) struct Space {
+/// A served namespace: its ids, and its store for the leases of others.
+pub(crate) struct ServedNamespace {
     namespace: Namespace,
     codec: Codec<LayoutSpec, Option<Sparx64>>,
-    open: Open,
+    open: StoreOpener,
     /// Set once the store has granted leases.
     ids: OnceLock<Ids>,
     /// How many node ids, the highest ones, its clients are not granted.
     reserved: u32,
-    changes: Lane,
-    reads: Lane,
+    changes: StoreSessions,
+    reads: StoreSessions,
     /// Why the store has not granted the first leases.
     waiting: Mutex<Option<NotReady>>,
     /// What was said of the store last, and when.
@@ -55,7 +55,7 @@ pub(crate) struct Space {
 }
 
 /// Sessions of the store for one kind of requests.
-struct Lane {
+struct StoreSessions {
     idle: Mutex<Vec<Box<dyn LeaseStore>>>,
     at_once: Arc<Semaphore>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Leasing {
     pub(crate) holder: Option<String>,
 }
 
-impl Space {
+impl ServedNamespace {
     pub(crate) fn new(configured: Configured) -> Self {
         let Configured {
             namespace,
@@ -81,8 +81,8 @@ impl Space {
             namespace,
             open,
             ids: OnceLock::new(),
-            changes: Lane::new(SESSIONS),
-            reads: Lane::new(READERS),
+            changes: StoreSessions::new(SESSIONS),
+            reads: StoreSessions::new(READERS),
             waiting: Mutex::default(),
             logged: Mutex::default(),
             issued: Count::default(),
@@ -102,10 +102,10 @@ impl Space {
     }
 
     /// Which node ids a client may be granted.
-    pub(crate) fn leasable(&self, who: &Identity) -> Result<RangeInclusive<u32>, Refusal> {
+    pub(crate) fn leasable(&self, principal: &Identity) -> Result<RangeInclusive<u32>, Refusal> {
         // A layout has at most 2^32, of which one at least is not reserved.
         let last = self.namespace.spec().max_node_id() - self.reserved;
-        let (first, last) = match who.node_ids() {
+        let (first, last) = match principal.node_ids() {
             Some(own) => (*own.start(), last.min(*own.end())),
             None => (0, last),
         };
@@ -113,11 +113,11 @@ impl Space {
             return Ok(first..=last);
         }
         Err(Refusal::new(
-            Kind::Forbidden,
+            RefusalKind::Forbidden,
             format!(
                 "the token {:?} may lease node ids from {first} on, and those from {} on are the servers' own \
                  (--reserved-node-ids)",
-                who.name(),
+                principal.name(),
                 last + 1
             ),
         ))
@@ -222,7 +222,7 @@ impl Space {
             let name = self.name();
             let told =
                 format!("namespace {name:?} is starting: its store has not granted a lease yet");
-            Refusal::new(Kind::Unavailable, told)
+            Refusal::new(RefusalKind::Unavailable, told)
         })
     }
 
@@ -267,12 +267,12 @@ impl Space {
 
     async fn in_lane<T: Send + 'static>(
         self: &Arc<Self>,
-        lane: fn(&Self) -> &Lane,
+        lane: fn(&Self) -> &StoreSessions,
         work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let busy = |_| {
             let told = "the lease store is busy with other requests: try again";
-            Refusal::new(Kind::Busy, told).retry_in(Duration::from_secs(1))
+            Refusal::new(RefusalKind::Busy, told).retry_in(Duration::from_secs(1))
         };
         let limit = Instant::now() + PATIENCE;
         let at_once = Arc::clone(&lane(self).at_once);
@@ -312,7 +312,7 @@ impl Space {
         ));
         let told =
             "a defect of the server: its log says more; whether it did what was asked is unknown";
-        Refusal::new(Kind::Internal, told)
+        Refusal::new(RefusalKind::Internal, told)
     }
 
     /// Says what a client was not told: the same once in a minute.
@@ -353,7 +353,7 @@ fn reserved(total: u64) -> u32 {
     u32::try_from(total.div_ceil(16).min(MOST)).unwrap_or_default()
 }
 
-impl Lane {
+impl StoreSessions {
     fn new(sessions: usize) -> Self {
         Self {
             idle: Mutex::default(),
@@ -367,7 +367,7 @@ impl Lane {
 }
 
 fn stopping() -> Refusal {
-    Refusal::new(Kind::Unavailable, "the server is stopping")
+    Refusal::new(RefusalKind::Unavailable, "the server is stopping")
 }
 
 #[cfg(test)]
@@ -382,7 +382,7 @@ mod tests {
     async fn work_that_panics_is_a_defect_and_leaves_the_store_to_others() {
         let namespace = Namespace::new("orders", Randflake::SPEC).unwrap();
         let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
-        let space = Arc::new(Space::new(Configured {
+        let space = Arc::new(ServedNamespace::new(Configured {
             namespace,
             cipher: None,
             open: Box::new(move || Ok(Box::new(store.clone()) as Box<dyn LeaseStore>)),
@@ -391,7 +391,10 @@ mod tests {
         for _ in 0..2 * SESSIONS {
             let panicking = space.with_store::<()>(|_| panic!("the test does"));
             let refusal = panicking.await.unwrap_err();
-            assert_eq!((refusal.kind, refusal.kind.http()), (Kind::Internal, 500));
+            assert_eq!(
+                (refusal.kind, refusal.kind.http()),
+                (RefusalKind::Internal, 500)
+            );
         }
         space.with_store(|_| Ok(())).await.unwrap();
     }

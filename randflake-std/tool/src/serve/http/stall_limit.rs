@@ -1,4 +1,4 @@
-//! A connection whose client has to take what it is sent: otherwise it would keep a place, and an answer in memory.
+//! A connection that fails if its client stops receiving: otherwise it would hold a place, and an answer in memory.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -10,16 +10,16 @@ use tokio::time::{Sleep, sleep};
 
 use crate::serve::listen::Stream;
 
-/// How long a client may take nothing.
+/// Longest time in which a client receives nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) struct Taken {
+pub(super) struct StallLimit {
     stream: Stream,
     /// Runs while something waits to be taken.
     limit: Option<Pin<Box<Sleep>>>,
 }
 
-impl Taken {
+impl StallLimit {
     pub(super) fn new(stream: Stream) -> Self {
         Self {
             stream,
@@ -42,7 +42,7 @@ impl Taken {
     }
 }
 
-impl AsyncRead for Taken {
+impl AsyncRead for StallLimit {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -52,7 +52,7 @@ impl AsyncRead for Taken {
     }
 }
 
-impl AsyncWrite for Taken {
+impl AsyncWrite for StallLimit {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! Who asks: the owner of the bearer token of a request.
+//! The principal of a request: the owner of its bearer token.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 
 use super::App;
-use super::noted::Seen;
 use super::problem::Problem;
+use super::request_log::LoggedIdentity;
 use super::site;
 use crate::serve::access::{Identity, Scope};
 use crate::serve::memory::Account;
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-pub(super) struct Who(pub(super) Arc<Identity>);
+pub(super) struct Principal(pub(super) Arc<Identity>);
 
-impl FromRequestParts<Arc<App>> for Who {
+impl FromRequestParts<Arc<App>> for Principal {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
@@ -35,7 +35,7 @@ impl FromRequestParts<Arc<App>> for Who {
                 ));
             }
         };
-        if let Some(seen) = parts.extensions.get::<Seen>() {
+        if let Some(seen) = parts.extensions.get::<LoggedIdentity>() {
             seen.is(&identity);
         }
         if let Some(account) = parts.extensions.get::<Arc<Account>>() {
@@ -55,10 +55,10 @@ fn bearer(value: &[u8]) -> Result<&[u8], Refusal> {
         return Ok(token);
     }
     let told = "the header Authorization is not what is allowed: Bearer TOKEN";
-    Err(Refusal::new(Kind::WrongToken, told))
+    Err(Refusal::new(RefusalKind::WrongToken, told))
 }
 
-impl Who {
+impl Principal {
     /// For what concerns the whole server; the answer has only the namespaces that this one sees.
     pub(super) fn must_be_admin(&self) -> Result<(), Refusal> {
         if self.0.has(Scope::Admin) {
@@ -66,6 +66,6 @@ impl Who {
         }
         let name = self.0.name();
         let told = format!("the token {name:?} has no right to {}", Scope::Admin.name());
-        Err(Refusal::new(Kind::Forbidden, told))
+        Err(Refusal::new(RefusalKind::Forbidden, told))
     }
 }

@@ -9,9 +9,9 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// The words of a line.
 #[derive(Debug)]
-pub(super) struct Words(Vec<(String, String)>);
+pub(super) struct KeyValues(Vec<(String, String)>);
 
-impl Words {
+impl KeyValues {
     pub(super) fn read(line: &str) -> Result<Self, String> {
         let mut words: Vec<(String, String)> = Vec::new();
         for word in line.split_ascii_whitespace() {

@@ -1,4 +1,4 @@
-//! Requests as the request log has them.
+//! HTTP requests in the request log.
 
 use core::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -9,11 +9,11 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 
 use crate::serve::access::Identity;
-use crate::serve::log::{self, Entry};
+use crate::serve::log::{self, LogEntry};
 use crate::serve::service::Service;
-use crate::serve::service::refusal::Kind;
+use crate::serve::service::refusal::RefusalKind;
 
-/// Any other word may be a secret in the wrong place.
+/// Methods that are logged; any other word may be a misplaced secret.
 const KNOWN: [Method; 9] = [
     Method::GET,
     Method::HEAD,
@@ -26,36 +26,36 @@ const KNOWN: [Method; 9] = [
     Method::PATCH,
 ];
 
-/// Where a request comes from.
+/// Address that a request comes from.
 #[derive(Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
-/// Whose token it had, once that was looked up.
+/// Owner of the token, set once it was looked up.
 #[derive(Clone, Default)]
-pub(super) struct Seen(Arc<OnceLock<Arc<Identity>>>);
+pub(super) struct LoggedIdentity(Arc<OnceLock<Arc<Identity>>>);
 
-impl Seen {
+impl LoggedIdentity {
     pub(super) fn is(&self, identity: &Arc<Identity>) {
         // A request has one token.
         _ = self.0.set(Arc::clone(identity));
     }
 }
 
-/// A request that will be noted.
-pub(super) struct Noted {
+/// A request that is logged once it is answered.
+pub(super) struct LoggedRequest {
     begun: Instant,
     peer: SocketAddr,
     method: Method,
     path: String,
-    seen: Seen,
+    seen: LoggedIdentity,
 }
 
-impl Noted {
+impl LoggedRequest {
     /// `None` without a log.
     pub(super) fn begin(service: &Service, request: &mut Request) -> Option<Self> {
         let begun = service.log.begin()?;
         let Peer(peer) = *request.extensions().get()?;
-        let seen = Seen::default();
+        let seen = LoggedIdentity::default();
         request.extensions_mut().insert(seen.clone());
         Some(Self {
             begun,
@@ -72,9 +72,9 @@ impl Noted {
         let path = if is_known { &*self.path } else { "?" };
         let is_known = KNOWN.contains(&self.method);
         let method = if is_known { self.method.as_str() } else { "?" };
-        let refused = response.extensions().get::<Kind>();
+        let refused = response.extensions().get::<RefusalKind>();
         let status = response.status();
-        let entry = Entry {
+        let entry = LogEntry {
             protocol: "http",
             peer: self.peer,
             token: self.seen.0.get().map(|identity| identity.name()),
