@@ -35,6 +35,7 @@ pub(crate) const APART: &[Apart] = &[
         name: "check",
         about: "for each edit: format, clippy and the tests of this machine, with all features, or of one crate with -p",
         usage: check::USAGE,
+        in_test: &[Part("what it checks of a crate, of all", "lint")],
         main: check::main,
     },
     Apart {
@@ -48,10 +49,16 @@ pub(crate) const APART: &[Apart] = &[
         name: "fuzz",
         about: "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N, or --executions N",
         usage: "usage: cargo xtask fuzz [--seconds N | --executions N] [TARGET ...]\n",
-        in_test: &[Part(
-            "the targets of sparx64 and randflake-core on made inputs",
-            "unit",
-        )],
+        in_test: &[
+            Part(
+                "the targets of sparx64 and randflake-core on made inputs, http on its seeds",
+                "unit",
+            ),
+            Nothing(
+                "resp",
+                "only the target has the library that it compares with; unit tests cut commands as it does",
+            ),
+        ],
         main: fuzz::main,
     },
     Apart {
