@@ -4,7 +4,7 @@ use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
 
 use crate::sequencer::explain;
-use crate::state::{Terms, max_length, step};
+use crate::state::{StepTerms, max_length, step};
 use crate::{
     Clock, ExtendError, GenerateError, Id, Layout, Lease, LeaseError, Permutation, Strict,
     Tolerance, Word,
@@ -129,7 +129,7 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         let Some(now) = self.clock.now() else {
             return Err(GenerateError::ClockUnknown);
         };
-        let terms = Terms {
+        let terms = StepTerms {
             start: self.start(),
             length: self.length,
             tolerance: self.tolerance.ticks(),

@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 use core::time::Duration;
 
-use crate::state::{Refusal, Terms, max_length, step};
+use crate::state::{StepRefusal, StepTerms, max_length, step};
 use crate::{
     AnyLayout, AtomicWord, Clock, ExtendError, GenerateError, LayoutSpec, Lease, LeaseError, Run,
     Tolerance, Word,
@@ -303,8 +303,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     }
 
     #[inline]
-    fn terms(&self, tolerance: u32) -> Terms<W::Value> {
-        Terms {
+    fn terms(&self, tolerance: u32) -> StepTerms<W::Value> {
+        StepTerms {
             start: self.start(),
             length: self.length.load(),
             tolerance,
@@ -327,20 +327,20 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
 #[inline]
 pub(crate) fn explain<V: Word>(
     spec: LayoutSpec,
-    refusal: Refusal,
+    refusal: StepRefusal,
     next: V,
     now: Duration,
-    terms: Terms<V>,
+    terms: StepTerms<V>,
 ) -> GenerateError {
     let tick = |elapsed: V| terms.start.wrapping_add(elapsed.into());
-    if refusal == Refusal::LeaseOver {
+    if refusal == StepRefusal::LeaseOver {
         return GenerateError::LeaseOver {
             since_ms: spec.ms_since(tick(terms.length), now),
         };
     }
     let due = tick(next.shr(terms.sequence_bits)).saturating_sub(terms.tolerance.into());
     let ms = spec.ms_until(due, now);
-    if refusal == Refusal::SequenceExhausted {
+    if refusal == StepRefusal::SequenceExhausted {
         GenerateError::SequenceExhausted { retry_in_ms: ms }
     } else {
         GenerateError::ClockBehind { behind_ms: ms }

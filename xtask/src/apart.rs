@@ -35,7 +35,7 @@ pub(crate) const APART: &[Apart] = &[
         name: "check",
         about: "for each edit: format, clippy and the tests of this machine, with all features, or of one crate with -p",
         usage: check::USAGE,
-        in_test: &[Part("what it checks of a crate, of all", "lint")],
+        in_test: &[Part("the same checks of all crates", "unit")],
         main: check::main,
     },
     Apart {

@@ -48,17 +48,10 @@ const fn test(name: &'static str, tools: &'static [&'static [Told]]) -> Test {
 }
 
 const TESTS: &[Test] = &[
-    test("servers", ALL_ENGINES_AND_WALL_CLOCK),
+    test("engines", ALL_ENGINES_AND_WALL_CLOCK),
     test("volumes", &[FILE_SYSTEM]),
-    test("contract_redis", &[REDIS_SERVER]),
-    test("contract_etcd", &[ETCD_SERVER]),
-    test("contract_postgres", &[POSTGRES_PROGRAMS]),
-    test("postgresql", &[POSTGRES_PROGRAMS, WALL_CLOCK]),
-    test("segment_faults", ALL_ENGINES),
-    test("encryption", ALL_ENGINES),
     test("doctors", ALL_ENGINES),
     test("starters", ALL_ENGINES),
-    test("contract_mysql", &[MARIADB_SERVER, WALL_CLOCK]),
 ];
 
 /// Run by the part `integrations`, in another workspace.

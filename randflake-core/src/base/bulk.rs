@@ -33,7 +33,7 @@ impl Base {
             let len = buffer.len();
             return Err(BufferTooShort { len, needed });
         }
-        let lines = Lines {
+        let lines = TextLines {
             ids,
             separator,
             buffer,
@@ -64,13 +64,13 @@ fn in_radix<const RADIX: u64>(table: &Table) -> impl Fn(u64) -> ([u8; MOST], usi
     }
 }
 
-struct Lines<'a> {
+struct TextLines<'a> {
     ids: &'a [Id],
     separator: u8,
     buffer: &'a mut [u8],
 }
 
-impl Lines<'_> {
+impl TextLines<'_> {
     /// Writes one text per id. While there is room the whole array is copied: a constant length is faster than the
     /// exact one.
     #[inline]

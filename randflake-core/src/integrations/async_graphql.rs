@@ -9,7 +9,7 @@ use async_graphql::{
     Description, InputValueError, InputValueResult, Scalar, ScalarType, TypeName, Value,
 };
 
-use super::{Form, for_all_ids};
+use super::{IdForm, for_all_ids};
 
 for_all_ids! {
     #[Scalar(name_type, use_type_description)]

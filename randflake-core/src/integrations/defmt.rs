@@ -2,7 +2,7 @@
 
 use defmt::{Format, Formatter, write};
 
-use super::{Form, for_ids};
+use super::{IdForm, for_ids};
 use crate::{Id, Lease};
 
 for_ids! {

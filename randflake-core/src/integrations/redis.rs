@@ -8,7 +8,7 @@ use core::str;
 use redis::{FromRedisValue, ParsingError, RedisWrite, ToRedisArgs, ToSingleRedisArg, Value};
 
 use super::example::Example;
-use super::{Form, for_all_ids};
+use super::{IdForm, for_all_ids};
 
 for_all_ids! {
     /// The text form, in keys and in values.
@@ -32,7 +32,7 @@ for_all_ids! {
     }
 }
 
-fn parse<T: Form>(value: &Value) -> Result<T, ParsingError> {
+fn parse<T: IdForm>(value: &Value) -> Result<T, ParsingError> {
     let text = match value {
         Value::BulkString(bytes) => str::from_utf8(bytes)?,
         Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,

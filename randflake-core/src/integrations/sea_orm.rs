@@ -11,7 +11,7 @@ use ::sea_orm::{
     Value,
 };
 
-use super::Form;
+use super::IdForm;
 use super::column::{Column, for_columns};
 use crate::{Border, Id, Kind, StoredRaw, Typed};
 

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::str::FromStr;
 
 use crate::Id;
-use crate::integrations::{Form, for_all_ids};
+use crate::integrations::{IdForm, for_all_ids};
 pub use error::TypedIdError;
 
 mod error;

@@ -40,7 +40,6 @@ pub use crate::store::engines::SqliteStore;
 #[doc(hidden)] // The engines under the stores.
 pub use crate::store::engines::{Memory, StaticFile};
 pub use crate::store::engines::{MemoryStore, NODE_ID_VARIABLE, NodeIdSource, StaticStore};
-#[cfg(feature = "ticket")]
 pub use crate::store::{DeviceLease, DeviceLeaseError};
 pub use crate::store::{
     LeaseStore, Occupancy, deferred, find, forecast, namespaces, occupancy, open,
@@ -48,7 +47,7 @@ pub use crate::store::{
 #[doc(hidden)] // For the command line tool.
 pub use crate::store::{StoreUrl, stored};
 #[doc(hidden)] // What a handle tells its store of its permutation.
-pub use crate::vocabulary::Seal;
+pub use crate::vocabulary::KeyCheck;
 #[doc(hidden)] // For the command line tool.
 pub use crate::vocabulary::holder::holder_of_process;
 pub use crate::vocabulary::{
@@ -56,5 +55,5 @@ pub use crate::vocabulary::{
     EngineError, EngineErrorKind, Explained, Explanation, Finding, Gap, Grant, History, LastWrite,
     Loss, MAX_COUNTER_STEP, MAX_SKEW, Namespace, NamespaceError, NamespaceList, NodeIds, PastLease,
     PresentedGrant, PresentedRenewal, Quarantine, QuarantineCause, Record, Renewed, RequestId,
-    StoreError, StoreErrorKind, Token, UnknownCause, Verdict,
+    StoreError, StoreErrorKind, Token, UnknownCause, Upgrade, Verdict,
 };

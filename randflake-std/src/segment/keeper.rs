@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use randflake_core::internal::{PutError, SegmentLength};
 
-use super::shared::Shared;
+use super::shared::SharedSegments;
 use crate::store::SegmentStore;
 use crate::vocabulary::CounterError;
 use crate::vocabulary::EngineError;
@@ -17,8 +17,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest: what is back is noticed within a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) struct Keeper<P> {
-    shared: Arc<Shared<P>>,
+pub(super) struct SegmentKeeper<P> {
+    shared: Arc<SharedSegments<P>>,
     store: Box<dyn SegmentStore>,
     length: SegmentLength,
     /// When the length was adapted, and how many numbers had been taken then.
@@ -26,9 +26,9 @@ pub(super) struct Keeper<P> {
     failures: u32,
 }
 
-impl<P> Keeper<P> {
+impl<P> SegmentKeeper<P> {
     pub(super) fn new(
-        shared: Arc<Shared<P>>,
+        shared: Arc<SharedSegments<P>>,
         store: Box<dyn SegmentStore>,
         length: SegmentLength,
     ) -> Self {

@@ -8,9 +8,9 @@ use super::LeaseStore;
 use crate::vocabulary::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
     History, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId,
-    StoreError,
+    StoreError, Upgrade,
 };
-use crate::vocabulary::{Loss, Seal};
+use crate::vocabulary::{KeyCheck, Loss};
 
 /// A store that is opened when it is first used, and after a failure by the next use.
 ///
@@ -54,7 +54,7 @@ struct Deferred<S, F> {
     namespace: Namespace,
     open: F,
     /// What the store is to be told.
-    seal: Option<Seal>,
+    seal: Option<KeyCheck>,
     serves_others: bool,
     within: Option<RangeInclusive<u32>>,
     store: Option<S>,
@@ -86,7 +86,7 @@ where
             store.seal(seal);
         }
         if self.serves_others {
-            store.serve_others();
+            store.act_as_proxy();
         }
         if let Some(within) = &self.within {
             store.lease_within(within.clone());
@@ -104,17 +104,17 @@ where
         &self.namespace
     }
 
-    fn seal(&mut self, seal: Seal) {
+    fn seal(&mut self, seal: KeyCheck) {
         self.seal = Some(seal);
         if let Some(store) = &mut self.store {
             store.seal(seal);
         }
     }
 
-    fn serve_others(&mut self) {
+    fn act_as_proxy(&mut self) {
         self.serves_others = true;
         if let Some(store) = &mut self.store {
-            store.serve_others();
+            store.act_as_proxy();
         }
     }
 
@@ -216,6 +216,14 @@ where
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
         self.store()?.reopen_namespace()
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        self.store()?.upgrade_namespace(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        self.store()?.version()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -3,7 +3,7 @@
 use super::fresh::fresh;
 use super::{Engine, Ledger, Reading};
 use crate::rules::device::decide;
-use crate::rules::{Before, Committed, DeviceRecord, Entry, Key, Keys, Write};
+use crate::rules::{Before, Committed, DeviceRecord, Entry, Key, Keys, NamespaceRecord, Write};
 use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreError};
 
 /// How often an operation begins anew because others were faster.
@@ -26,7 +26,12 @@ impl<E: Engine> Ledger<E> {
                 return Ok(device);
             }
             let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
-            let after = DeviceRecord { device, nonce };
+            let form = before.as_ref().map(|record| record.form.clone());
+            let after = DeviceRecord {
+                device,
+                nonce,
+                form: form.unwrap_or_default(),
+            };
             let committed = self.records.engine.write(&Write {
                 fingerprint,
                 entries: vec![
@@ -69,11 +74,20 @@ impl<E: Engine> Ledger<E> {
                 self.records.namespace.name()
             ))),
             (None, Some(namespace)) => {
+                let known = self.records.knows;
+                let name = self.records.namespace.name();
                 let record = texts.remove(&Key::Device(device_id));
-                let record = record.map(|text| DeviceRecord::from_text(&text));
-                match record.transpose() {
-                    Ok(record) => Ok((namespace, record, continuity.fingerprint)),
-                    Err(why) => Err(EngineError::unusable(format!(
+                let record = record.map(|text| DeviceRecord::from_text(&text, known));
+                // Whoever may not read the namespace's record writes nothing in it.
+                match (
+                    NamespaceRecord::from_text(&namespace, known),
+                    record.transpose(),
+                ) {
+                    (Ok(_), Ok(record)) => Ok((namespace, record, continuity.fingerprint)),
+                    (Err(why), _) => Err(EngineError::unusable(format!(
+                        "{place}: the namespace {name:?}: {why}"
+                    ))),
+                    (_, Err(why)) => Err(EngineError::unusable(format!(
                         "{place}: device {device_id:016x}: {why}"
                     ))),
                 }

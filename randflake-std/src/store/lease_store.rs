@@ -4,12 +4,13 @@ use core::fmt::Debug;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
+use super::Engine;
 use crate::vocabulary::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
     History, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed, RequestId,
-    StoreError,
+    StoreError, Upgrade,
 };
-use crate::vocabulary::{Loss, Seal};
+use crate::vocabulary::{KeyCheck, Loss};
 
 /// The leases of one namespace, as a handle asks for them.
 ///
@@ -24,12 +25,12 @@ pub trait LeaseStore: Send + Debug {
     fn namespace(&self) -> &Namespace;
 
     /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
-    fn seal(&mut self, seal: Seal);
+    fn seal(&mut self, seal: KeyCheck);
 
     /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a server does. It remembers
     /// no lease, since each may be renewed and released through another server in between; and none that the store does not
     /// know is proof that the store has forgotten it.
-    fn serve_others(&mut self);
+    fn act_as_proxy(&mut self);
 
     /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
     fn is_on_server(&self) -> bool {
@@ -251,6 +252,31 @@ pub trait LeaseStore: Send + Debug {
     /// [`StoreError::Invalid`] if it was not dropped; [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError>;
 
+    /// Lets records of this namespace be written in the highest version that this program knows, which older programs
+    /// cannot read. Needed once after an update that says so: until then both work side by side.
+    ///
+    /// Refused as [`Upgrade::OlderHolders`] while a holder lives that does not know the version, unless `force` is set. An
+    /// older program that meets an upgraded namespace writes nothing, issues until its lease ends, and says why.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when there is no such namespace, [`StoreError::Dropped`], and those of the engine.
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError>;
+
+    /// Returns the version that records of this namespace may be written in.
+    ///
+    /// # Errors
+    ///
+    /// Those of the engine.
+    fn version(&mut self) -> Result<u8, StoreError>;
+
+    /// What tests of fleets of two versions look behind: the engine, and the version that this client knows. `None` from a
+    /// store that has not been opened yet.
+    #[doc(hidden)]
+    fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        None
+    }
+
     /// The store's clock, as time since the Unix epoch.
     ///
     /// # Errors
@@ -271,12 +297,12 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
         (**self).namespace()
     }
 
-    fn seal(&mut self, seal: Seal) {
+    fn seal(&mut self, seal: KeyCheck) {
         (**self).seal(seal);
     }
 
-    fn serve_others(&mut self) {
-        (**self).serve_others();
+    fn act_as_proxy(&mut self) {
+        (**self).act_as_proxy();
     }
 
     fn is_on_server(&self) -> bool {
@@ -374,6 +400,18 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Box<S> {
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
         (**self).reopen_namespace()
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        (**self).upgrade_namespace(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        (**self).version()
+    }
+
+    fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        (**self).internals()
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

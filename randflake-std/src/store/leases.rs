@@ -15,21 +15,21 @@ use crate::rules::{
 use crate::vocabulary::{
     AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
     History, Namespace, NodeIds, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
-    RequestId, StoreError,
+    RequestId, StoreError, Upgrade,
 };
-use crate::vocabulary::{Loss, Seal};
+use crate::vocabulary::{KeyCheck, Loss};
 
 impl<E: Engine> LeaseStore for Ledger<E> {
     fn namespace(&self) -> &Namespace {
         &self.namespace
     }
 
-    fn seal(&mut self, seal: Seal) {
+    fn seal(&mut self, seal: KeyCheck) {
         self.namespace.set_seal(seal);
     }
 
-    fn serve_others(&mut self) {
-        self.seen.serve_others();
+    fn act_as_proxy(&mut self) {
+        self.seen.act_as_proxy();
     }
 
     fn is_on_server(&self) -> bool {
@@ -279,6 +279,18 @@ impl<E: Engine> LeaseStore for Ledger<E> {
 
     fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
         self.administer(reopen)
+    }
+
+    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+        self.upgrade(force)
+    }
+
+    fn version(&mut self) -> Result<u8, StoreError> {
+        Ok(self.look()?.record.versions.written)
+    }
+
+    fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        Some((&mut self.records.engine, &mut self.records.knows))
     }
 
     fn now(&mut self) -> Result<Duration, StoreError> {

@@ -26,8 +26,8 @@ mod past;
 mod records;
 mod segment_store;
 mod steps;
-#[cfg(feature = "ticket")]
 mod ticket;
+mod upgrade;
 mod url;
 mod volume;
 
@@ -46,12 +46,12 @@ pub use self::lease_store::LeaseStore;
 pub use self::occupancy::{Occupancy, occupancy};
 pub use self::records::Records;
 pub use self::segment_store::SegmentStore;
-#[cfg(feature = "ticket")]
 pub use self::ticket::{DeviceLease, DeviceLeaseError};
 pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
 use crate::clock::ExactSystemClock;
 use crate::rules::{
-    Asking, Change, Decision, Expected, NamespaceRecord, NodeRecord, Seen, Standing, View, Wanted,
+    Caller, Change, ClockWindow, Decision, NamespaceRecord, NamespaceState, NodeRecord, Observed,
+    View, Wanted,
 };
 #[cfg(doc)]
 use crate::vocabulary::MAX_SKEW;
@@ -66,7 +66,7 @@ pub struct Ledger<E> {
     namespace: Namespace,
     /// This machine's clocks, which the store's is compared with; none where the store has no clock of its own.
     pub(crate) machine: Option<Machine>,
-    seen: Seen,
+    seen: Observed,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
     /// The first and the last node id that it may be granted, if not all.
@@ -98,7 +98,7 @@ impl<E: Engine> Ledger<E> {
             records: Records::new(engine, &namespace),
             namespace,
             machine: None,
-            seen: Seen::default(),
+            seen: Observed::default(),
             pending: None,
             within: None,
             written: BTreeMap::new(),
@@ -176,17 +176,20 @@ impl<E: Engine> Ledger<E> {
     pub fn check(&mut self) -> Result<(), StoreError> {
         let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
         // A quarantine begins when it is noticed. To make a record is for who knows its terms.
-        let note_quarantine = |view: &View, asking: &Asking<'_>| match Standing::of(view, asking) {
-            Ok(standing) if is_there(view) && !standing.quarantine_left().is_zero() => Decision {
-                change: standing.into_change(),
-                answer: Ok(()),
-            },
-            Ok(_) => Decision {
-                change: Change::none(view),
-                answer: Ok(()),
-            },
-            Err(refusal) => Decision::refused(refusal),
-        };
+        let note_quarantine =
+            |view: &View, asking: &Caller<'_>| match NamespaceState::of(view, asking) {
+                Ok(standing) if is_there(view) && !standing.quarantine_left().is_zero() => {
+                    Decision {
+                        change: standing.into_change(),
+                        answer: Ok(()),
+                    }
+                }
+                Ok(_) => Decision {
+                    change: Change::none(view),
+                    answer: Ok(()),
+                },
+                Err(refusal) => Decision::refused(refusal),
+            };
         match self.run(&Wanted::default(), false, note_quarantine) {
             Err(Undone {
                 error: StoreError::ClockSkew { .. },
@@ -197,18 +200,19 @@ impl<E: Engine> Ledger<E> {
     }
 
     /// The namespace as it stands; nothing is written.
-    fn look(&mut self) -> Result<Standing, StoreError> {
+    fn look(&mut self) -> Result<NamespaceState, StoreError> {
         let view = self.records.read(&Wanted::default())?;
         self.records.engine.abandon();
-        Standing::of(&view, &self.asking(None, (0, 0)))
+        NamespaceState::of(&view, &self.asking(None, (0, 0)))
     }
 
-    fn asking(&self, clock: Option<Expected>, fresh: (u64, u64)) -> Asking<'_> {
-        Asking {
+    fn asking(&self, clock: Option<ClockWindow>, fresh: (u64, u64)) -> Caller<'_> {
+        Caller {
             terms: self.namespace.terms(),
             seen: &self.seen,
             clock,
             fresh,
+            knows: self.records.knows,
         }
     }
 }

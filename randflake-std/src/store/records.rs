@@ -4,11 +4,11 @@ use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Engine, Reading};
-use crate::rules::past;
+use crate::rules::history;
 use crate::rules::search::{LOOKS, SPANS, Search, freed};
 use crate::rules::{
-    Before, Change, Claim, Committed, CounterRecord, CounterView, Entry, Key, Keys,
-    NamespaceRecord, Node, NodeRecord, View, Wanted, Write,
+    Before, Change, Committed, CounterRecord, CounterView, Entry, Key, Keys, NamespaceRecord, Node,
+    NodeRecord, SecretClaim, VERSION, View, Wanted, Write,
 };
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
@@ -30,6 +30,8 @@ pub struct Records<E> {
     search: Option<Search>,
     /// Node ids that hints called free, where the write found otherwise.
     doubted: BTreeSet<u32>,
+    /// The highest version of records that this program knows.
+    pub(crate) knows: u8,
 }
 
 impl<E: Engine> Records<E> {
@@ -41,6 +43,7 @@ impl<E: Engine> Records<E> {
             fingerprint: String::new(),
             search: None,
             doubted: BTreeSet::new(),
+            knows: VERSION,
         }
     }
 
@@ -191,7 +194,7 @@ impl<E: Engine> Records<E> {
             before: Before::read(node.before.as_ref().map(NodeRecord::to_text)),
             after: Some(node.after.to_text()),
         }));
-        entries.extend(change.nodes.iter().filter_map(past::entry));
+        entries.extend(change.nodes.iter().filter_map(history::entry));
         let written = || change.nodes.iter().map(|node| &node.after);
         let search = self.search.take();
         if let Some(nonce) = written().next().map(|record| record.nonce) {
@@ -231,10 +234,15 @@ impl<E: Engine> Records<E> {
     /// # Errors
     ///
     /// [`EngineError`], also for a text that cannot be read.
-    pub(super) fn claim(&mut self, check: u32, claim: &Claim) -> Result<Claim, StoreError> {
+    pub(super) fn claim(
+        &mut self,
+        check: u32,
+        claim: &SecretClaim,
+    ) -> Result<SecretClaim, StoreError> {
         let text = self.engine.claim(check, &claim.to_text())?;
         let place = || self.engine.place();
-        Claim::from_text(&text).map_err(|why| Claim::refused(&place(), check, &why))
+        SecretClaim::from_text(&text, self.knows)
+            .map_err(|why| SecretClaim::refused(&place(), check, &why))
     }
 
     /// The first records of some node ids, in their order.
@@ -282,7 +290,7 @@ impl<E: Engine> Records<E> {
         } = self.engine.read(&[Keys::One(Key::Counter)])?;
         self.fingerprint.clone_from(&continuity.fingerprint);
         let record = texts.get(&Key::Counter).map(|text| {
-            CounterRecord::from_text(text).map_err(|why| {
+            CounterRecord::from_text(text, self.knows).map_err(|why| {
                 self.refused(&format!("the counter {:?}", self.namespace.name()), &why)
             })
         });
@@ -320,16 +328,16 @@ impl<E: Engine> Records<E> {
     }
 
     fn namespace_of(&self, text: &str) -> Result<NamespaceRecord, EngineError> {
-        NamespaceRecord::from_text(text).map_err(|why| {
+        NamespaceRecord::from_text(text, self.knows).map_err(|why| {
             let what = format!("the namespace {:?}", self.namespace.name());
             self.refused(&what, &why)
         })
     }
 
     pub(super) fn node_of(&self, node_id: u32, text: &str) -> Result<NodeRecord, EngineError> {
-        NodeRecord::from_text(node_id, text).ok_or_else(|| {
+        NodeRecord::from_text(node_id, text, self.knows).map_err(|why| {
             let what = format!("node id {node_id} of {:?}", self.namespace.name());
-            self.refused(&what, "it is damaged")
+            self.refused(&what, &why)
         })
     }
 

@@ -5,7 +5,9 @@ use core::ops::RangeInclusive;
 use super::Engine;
 use super::attempt::{Done, Renewals, Undone};
 use super::{Ledger, Written};
-use crate::rules::{Asking, Decision, Held, NodeRecord, StoreTime, View, Wanted, release, renew};
+use crate::rules::{
+    Caller, Decision, HeldLease, NodeRecord, StoreTime, View, Wanted, release, renew,
+};
 use crate::vocabulary::Loss;
 use crate::vocabulary::holder::DEVICE;
 use crate::vocabulary::{
@@ -14,14 +16,14 @@ use crate::vocabulary::{
 
 impl<E: Engine> Ledger<E> {
     /// What this process knows of a grant.
-    pub(super) fn held(&self, grant: &Grant) -> Held {
+    pub(super) fn held(&self, grant: &Grant) -> HeldLease {
         let written = self.written.get(&grant.node_id);
         // A device's lease may be renewed by any server, in turns.
         let is_ours = |written: &&Written| {
             written.record.is_of(grant) && !written.record.holder.starts_with(DEVICE)
         };
         let written = written.filter(is_ours);
-        Held {
+        HeldLease {
             grant: *grant,
             written: written.map(|written| (written.record.serial, written.record.nonce)),
             tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
@@ -32,7 +34,7 @@ impl<E: Engine> Ledger<E> {
     /// Notes a write that was answered.
     pub(super) fn wrote(&mut self, record: &NodeRecord) {
         self.seen.note(record);
-        if self.seen.is_for_others() {
+        if self.seen.is_proxy() {
             return;
         }
         let written = Written {
@@ -54,7 +56,7 @@ impl<E: Engine> Ledger<E> {
         undone.error
     }
 
-    fn renew_some(&mut self, leases: &[Held], ttl: u64) -> Result<Done<Renewals>, StoreError> {
+    fn renew_some(&mut self, leases: &[HeldLease], ttl: u64) -> Result<Done<Renewals>, StoreError> {
         let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
@@ -77,7 +79,7 @@ impl<E: Engine> Ledger<E> {
     /// Renews leases, as many at once as the engine can.
     pub(super) fn renew_all(
         &mut self,
-        leases: &[Held],
+        leases: &[HeldLease],
         ttl: u64,
         note: impl Fn(&mut Self, &NodeRecord),
     ) -> Result<Done<Renewals>, StoreError> {
@@ -110,7 +112,7 @@ impl<E: Engine> Ledger<E> {
     /// Decides on the namespace alone.
     pub(super) fn administer<T>(
         &mut self,
-        rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
+        rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
     ) -> Result<T, StoreError> {
         let done = self.run(&Wanted::default(), false, rule);
         done.map(|done| done.answer).map_err(|undone| undone.error)
@@ -150,7 +152,7 @@ impl<E: Engine> Ledger<E> {
         Ok(())
     }
 
-    pub(super) fn release_some(&mut self, leases: &[Held]) -> Result<Renewals, StoreError> {
+    pub(super) fn release_some(&mut self, leases: &[HeldLease]) -> Result<Renewals, StoreError> {
         let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
@@ -163,10 +165,13 @@ impl<E: Engine> Ledger<E> {
 }
 
 /// What the holder of a presented grant has to show for it.
-pub(super) fn presented(grant: &PresentedGrant, request: &RequestId) -> Result<Held, StoreError> {
+pub(super) fn presented(
+    grant: &PresentedGrant,
+    request: &RequestId,
+) -> Result<HeldLease, StoreError> {
     let LastWrite { serial, nonce } = grant.last_write;
     let next = request.nonce_after(grant)?;
-    Ok(Held {
+    Ok(HeldLease {
         grant: grant.grant,
         written: Some((serial, nonce)),
         tried: vec![next],

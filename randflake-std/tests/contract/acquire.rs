@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::thread;
 
-use randflake_std::lease::Seal;
+use randflake_std::lease::KeyCheck;
 use randflake_std::lease::{
     AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
@@ -194,7 +194,7 @@ pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
 /// What is asked for in other terms is refused, whatever it is called, and nothing is changed.
 pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    store.seal(Seal::Key(7));
+    store.seal(KeyCheck::Key(7));
     let grant = acquire_one(&mut *store, 1);
     let refused = |error: StoreError, what: &str| {
         assert!(matches!(error, StoreError::Terms { .. }), "{error:?}");
@@ -210,13 +210,13 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     refused(backend.open(&layout).unwrap_err(), "node id 3 bits at 0");
     let shorter = eight("orders").with_max_ttl(ticks(2));
     refused(backend.open(&shorter).unwrap_err(), "longest TTL 2s");
-    for seal in [Seal::Key(8), Seal::Plain] {
+    for seal in [KeyCheck::Key(8), KeyCheck::Plain] {
         let mut other = backend.open(&eight("orders")).unwrap();
         other.seal(seal);
         refused(acquire(&mut *other, 2, 1).unwrap_err(), "00000007");
     }
     let mut other = backend.open(&eight("orders")).unwrap();
-    other.seal(Seal::Key(7));
+    other.seal(KeyCheck::Key(7));
     acquire_one(&mut *other, 2);
     assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
     assert_eq!(store.list().unwrap().len(), 2);

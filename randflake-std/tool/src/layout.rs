@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::utc;
-use randflake_std::lease::{Namespace, Seal};
+use randflake_std::lease::{KeyCheck, Namespace};
 use randflake_std::randflake_core::internal::LAYOUTS;
 use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
 use randflake_std::{Layout, Randflake};
@@ -81,9 +81,9 @@ impl FromStr for Chosen {
 }
 
 /// Epoch in Unix milliseconds, and the tick's length.
-type Times = (u64, Option<u64>);
+type EpochAndTick = (u64, Option<u64>);
 
-fn read_times(text: &str) -> Result<Times, String> {
+fn read_times(text: &str) -> Result<EpochAndTick, String> {
     let (epoch, tick) = match text.split_once('/') {
         Some((epoch, tick)) => (epoch, Some(tick)),
         None => (text, None),
@@ -101,7 +101,10 @@ fn read_times(text: &str) -> Result<Times, String> {
     Ok((epoch_unix_ms, tick_ms.transpose()?))
 }
 
-fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, LayoutSpec), String> {
+fn read_preset(
+    name: &str,
+    times: Option<EpochAndTick>,
+) -> Result<(&'static str, LayoutSpec), String> {
     let preset = LAYOUTS.iter().find(|(preset, _)| *preset == name);
     let Some(&(name, spec)) = preset else {
         let names = LAYOUTS.map(|(preset, _)| preset).join(", ");
@@ -128,7 +131,7 @@ fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, Layout
     Ok((name, moved.map_err(|error| error.to_string())?))
 }
 
-fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String> {
+fn read_custom(widths: &str, times: Option<EpochAndTick>) -> Result<LayoutSpec, String> {
     let shape = |missing: &str| format!("{missing}: {CUSTOM_SHAPE}");
     let [time, node, sequence] = widths.split(',').collect::<Vec<_>>()[..] else {
         return Err(shape("three numbers of bits are needed"));
@@ -208,8 +211,8 @@ fn preset(fields: LayoutFields) -> Option<&'static str> {
 pub(crate) fn described(namespace: &Namespace) -> String {
     let fields = namespace.spec().fields();
     let encrypted = match namespace.terms().seal {
-        Some(Seal::Plain) => "plain ",
-        Some(Seal::Key(_)) => "encrypted ",
+        Some(KeyCheck::Plain) => "plain ",
+        Some(KeyCheck::Key(_)) => "encrypted ",
         None => "",
     };
     if let Some(name) = preset(fields) {
@@ -238,12 +241,12 @@ pub(crate) fn described(namespace: &Namespace) -> String {
 
 impl Chosen {
     /// How its ids become public, unless that takes a secret that is not known here.
-    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<Seal>, Failure> {
+    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<KeyCheck>, Failure> {
         if !self.encrypted {
-            return Ok(Some(Seal::Plain));
+            return Ok(Some(KeyCheck::Plain));
         }
         let secret = secret.source()?.read()?;
-        Ok(secret.map(|secret| Seal::of(&secret.cipher())))
+        Ok(secret.map(|secret| KeyCheck::of(&secret.cipher())))
     }
 
     pub(crate) fn spec(&self) -> LayoutSpec {

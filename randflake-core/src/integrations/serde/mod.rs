@@ -13,7 +13,7 @@ use serde_core::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_core::ser::{Serialize, Serializer};
 
 use super::example::Example;
-use super::{Form, for_all_ids};
+use super::{IdForm, for_all_ids};
 
 pub mod as_decimal_string;
 pub mod as_i64;
@@ -34,7 +34,7 @@ for_all_ids! {
     impl['de,] Deserialize<'de> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             if deserializer.is_human_readable() {
-                deserializer.deserialize_str(Text(PhantomData))
+                deserializer.deserialize_str(TextVisitor(PhantomData))
             } else {
                 as_i64::deserialize(deserializer)
             }
@@ -43,9 +43,9 @@ for_all_ids! {
 }
 
 /// Reads the text form of a `T`.
-struct Text<T>(PhantomData<T>);
+struct TextVisitor<T>(PhantomData<T>);
 
-impl<T: Form> Visitor<'_> for Text<T> {
+impl<T: IdForm> Visitor<'_> for TextVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {

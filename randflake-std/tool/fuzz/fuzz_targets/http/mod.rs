@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::http::request::{Builder, Parts};
 use axum::http::{Method, Request, Uri};
 
-use super::noted::Peer;
+use super::request_log::Peer;
 use client::Client;
 use core::net::{Ipv4Addr, SocketAddr};
 use world::World;

@@ -19,10 +19,10 @@ use super::finish;
 use crate::layout::Chosen;
 use crate::serve::access::{Access, Hash};
 use crate::serve::http::Http;
-use crate::serve::log::Log;
-use crate::serve::memory::{Memory, MemoryArgs};
+use crate::serve::log::RequestLog;
+use crate::serve::memory::{MemoryArgs, MemoryBudget};
 use crate::serve::service::Service;
-use crate::serve::service::space::{Configured, Leasing, Space};
+use crate::serve::service::served_namespace::{Configured, Leasing, ServedNamespace};
 
 /// Of 2^20 ids a second and node id, so that no request waits for them.
 const LAYOUT: &str = "encrypted:custom:30,14,20@2025-01-01/1000";
@@ -42,7 +42,7 @@ impl World {
         let runtime = RuntimeBuilder::new_current_thread().enable_all().build();
         let runtime = runtime.unwrap();
         let spaces = [SEEN, HIDDEN].map(space);
-        let service = Arc::new(Service::new(spaces, access(), Log::default()));
+        let service = Arc::new(Service::new(spaces, access(), RequestLog::default()));
         let leasing = Leasing {
             node_ids: 16..=16,
             ttl: randflake_std::DEFAULT_TTL,
@@ -54,7 +54,7 @@ impl World {
         let key = Secret::from_hex("f0e0d0c0b0a090807060504030201000").unwrap();
         let memory = MemoryArgs::augment_args(Command::new("serve")).get_matches_from(["serve"]);
         let memory = MemoryArgs::from_arg_matches(&memory).unwrap();
-        let memory = Arc::new(Memory::new(memory.limits()));
+        let memory = Arc::new(MemoryBudget::new(memory.limits()));
         let http = Http::new(Arc::clone(&service), memory, "memory".to_owned(), Some(key));
         Self {
             runtime,
@@ -101,13 +101,13 @@ impl World {
     }
 }
 
-fn space(name: &str) -> Space {
+fn space(name: &str) -> ServedNamespace {
     let layout: Chosen = LAYOUT.parse().unwrap();
     let namespace = Namespace::new(name, layout.spec()).unwrap();
     let key = format!("{:0<32}", if name == SEEN { 1 } else { 2 });
     let key = Secret::from_hex(&key).unwrap();
     let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
-    Space::new(Configured {
+    ServedNamespace::new(Configured {
         namespace,
         cipher: Some(key.cipher()),
         open: Box::new(move || Ok(Box::new(store.clone()) as Box<dyn LeaseStore>)),

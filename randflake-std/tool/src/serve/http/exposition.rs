@@ -11,14 +11,14 @@ use axum::response::{IntoResponse as _, Response};
 use tokio::time::timeout;
 
 use super::App;
+use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
 use super::recorder::Recorded;
-use super::who::Who;
 use crate::serve::access::Weight;
-use crate::serve::memory::Memory;
+use crate::serve::memory::MemoryBudget;
 use crate::serve::service::Service;
-use crate::serve::service::answers::Times;
+use crate::serve::service::answers::AnswerTimes;
 use crate::serve::service::counters::Connections;
 
 /// For each namespace's store.
@@ -26,23 +26,23 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn metrics(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
 ) -> Result<Response, Problem> {
     query.only(&[])?;
-    who.must_be_admin()?;
-    who.0.take_request(Weight::OVERVIEW)?;
+    principal.must_be_admin()?;
+    principal.0.take_request(Weight::OVERVIEW)?;
     for space in app
         .service
         .spaces()
-        .filter(|space| who.0.sees(space.name()))
+        .filter(|space| principal.0.sees(space.name()))
     {
         // For how many node ids are leased. Metrics are wanted most when the store does not answer.
         _ = timeout(PATIENCE, app.boards.of(space)).await;
     }
     let mut text = String::new();
-    Recorded::global().write(&mut text, |namespace| who.0.sees(namespace));
-    write(&app, &who, &mut text);
+    Recorded::global().write(&mut text, |namespace| principal.0.sees(namespace));
+    write(&app, &principal, &mut text);
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(CONTENT_TYPE, kind)], text).into_response())
 }
@@ -76,7 +76,7 @@ impl<'a> Family<'a> {
         Self { text, name }
     }
 
-    fn histogram(&mut self, protocol: &str, times: &Times) {
+    fn histogram(&mut self, protocol: &str, times: &AnswerTimes) {
         let name = self.name;
         let mut count = 0;
         for (bound, below) in times.cumulative() {
@@ -102,7 +102,7 @@ fn write(
     App {
         service, memory, ..
     }: &App,
-    who: &Who,
+    principal: &Principal,
     text: &mut String,
 ) {
     let mut info = Family::new(
@@ -119,7 +119,11 @@ fn write(
         "Since the server was started.",
     );
     up.value(&[], service.uptime().as_secs_f64());
-    let spaces = || service.spaces().filter(|space| who.0.sees(space.name()));
+    let spaces = || {
+        service
+            .spaces()
+            .filter(|space| principal.0.sees(space.name()))
+    };
     let mut ready = Family::new(
         text,
         "gauge",
@@ -146,14 +150,14 @@ fn write(
         "Whether the file of tokens cannot be used, so that revoked ones still count.",
     );
     stale.value(&[], u8::from(service.access.is_stale()));
-    if service.is_admin_of_all(&who.0) {
+    if service.is_admin_of_all(&principal.0) {
         write_totals(service, text);
         write_memory(memory, text);
     }
 }
 
 /// What clients make the server hold.
-fn write_memory(memory: &Memory, text: &mut String) {
+fn write_memory(memory: &MemoryBudget, text: &mut String) {
     let parts = memory.parts();
     let mut used = Family::new(
         text,

@@ -17,12 +17,12 @@ use core::net::IpAddr;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-pub(crate) use self::account::{Account, Cost};
+pub(crate) use self::account::{Account, ConnectionCost};
 use self::guests::Guests;
 pub(crate) use self::limits::MemoryArgs;
 use self::limits::MemoryLimits;
 pub(crate) use self::share::Share;
-use self::share::{Owner, Purse};
+use self::share::{Purse, PurseOwner};
 pub(crate) use self::usage::watch;
 use super::access::Identity;
 use super::listen::client_of;
@@ -32,7 +32,7 @@ use super::service::counters::Count;
 const GUEST_PART: usize = 8;
 
 /// The budget of the process.
-pub(crate) struct Memory {
+pub(crate) struct MemoryBudget {
     limits: MemoryLimits,
     all: Arc<Purse>,
     guests: Arc<Guests>,
@@ -42,12 +42,16 @@ pub(crate) struct Memory {
     addresses: Mutex<Purses<IpAddr>>,
 }
 
-impl Memory {
+impl MemoryBudget {
     pub(crate) fn new(limits: MemoryLimits) -> Self {
         let of_guests = limits.all / GUEST_PART;
         let refused = Arc::<Count>::default();
         Self {
-            all: Arc::new(Purse::new(&Owner::Server, limits.all - of_guests, &refused)),
+            all: Arc::new(Purse::new(
+                &PurseOwner::Server,
+                limits.all - of_guests,
+                &refused,
+            )),
             guests: Arc::new(Guests::new(of_guests)),
             refused,
             tokens: Mutex::default(),
@@ -60,13 +64,13 @@ impl Memory {
     fn purses(&self, client: IpAddr, identity: &Identity) -> Vec<Arc<Purse>> {
         let mut purses = Vec::with_capacity(3);
         if let Some(limit) = self.limits.of_address(client) {
-            let new = || Purse::new(&Owner::Address, limit, &self.refused);
+            let new = || Purse::new(&PurseOwner::Address, limit, &self.refused);
             purses.push(get(&self.addresses, client_of(client), new));
         }
         // Where nobody needs a token, all clients are this machine's.
         if identity.has_token() {
             let name = identity.name().to_owned();
-            let owner = Owner::Token(name.clone());
+            let owner = PurseOwner::Token(name.clone());
             let new = || Purse::new(&owner, self.limits.per_token(), &self.refused);
             purses.push(get(&self.tokens, name, new));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::Memory;
+use super::MemoryBudget;
 use crate::failure::say;
 
 const LOOK: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ pub(crate) struct Refused {
     pub(crate) connections: u64,
 }
 
-impl Memory {
+impl MemoryBudget {
     pub(crate) fn parts(&self) -> [Part; 2] {
         let guests = self.guests.limit;
         [
@@ -54,7 +54,7 @@ impl Memory {
 }
 
 /// Says when clients begin to be refused for memory, until the server ends.
-pub(crate) async fn watch(memory: Arc<Memory>) {
+pub(crate) async fn watch(memory: Arc<MemoryBudget>) {
     let (mut looks, mut shortage) = (interval(LOOK), Shortage::default());
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
