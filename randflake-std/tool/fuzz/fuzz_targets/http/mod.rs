@@ -8,7 +8,7 @@ mod checks;
 mod client;
 mod world;
 
-use std::cell::RefCell;
+use core::cell::RefCell;
 
 use axum::body::Body;
 use axum::http::request::{Builder, Parts};
