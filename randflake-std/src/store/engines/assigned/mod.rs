@@ -135,7 +135,7 @@ impl StaticStore {
         Self::opened(file, namespace.clone())
     }
 
-    /// The node id.
+    /// Node id that the file is for.
     #[must_use]
     pub fn node_id(&self) -> u32 {
         self.records.engine.node_id

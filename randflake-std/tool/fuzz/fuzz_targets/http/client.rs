@@ -14,7 +14,7 @@ pub(super) const TOKENS: [(&str, &str, &str); 5] = [
 ];
 const UNKNOWN: &str = "unknown";
 
-/// Who asks.
+/// Identity that a request is made with.
 #[derive(Clone, Copy)]
 pub(super) struct Client {
     pub(super) token: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! `randflake segment init`
+//! The command `randflake segment init`.
 
 use randflake_std::segment::SegmentStore;
 

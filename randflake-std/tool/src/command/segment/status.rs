@@ -1,4 +1,4 @@
-//! `randflake segment status`
+//! The command `randflake segment status`.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::store::StoreArgs;
 /// Tell where the counter stands
 #[derive(Debug, clap::Args)]
 pub(crate) struct SegmentStatusArgs {
-    /// Print an object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

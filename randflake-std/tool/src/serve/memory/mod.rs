@@ -31,7 +31,7 @@ use super::service::counters::Count;
 /// What guests may hold of the budget: a part of so many.
 const GUEST_PART: usize = 8;
 
-/// The budget of the process.
+/// Memory budget of the process.
 pub(crate) struct MemoryBudget {
     limits: MemoryLimits,
     all: Arc<Purse>,
