@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub(crate) use self::file::{TokenLine, check, name, node_ids};
+pub(crate) use self::file::{TokenLine, VERSION_LINE, check, name, node_ids};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::pattern::Pattern;
 use self::quota::{Limit, Quota};

@@ -96,6 +96,9 @@ impl TokensFile {
         more: Option<&TokenLine>,
     ) -> Result<(), Failure> {
         let mut text = String::with_capacity(self.text.len());
+        if self.text.is_empty() {
+            text.extend([access::VERSION_LINE, "\n"]);
+        }
         for line in self.text.lines() {
             let token = key_values::lines(line).next();
             let token = token.and_then(|(_, line)| line.parse().ok());
