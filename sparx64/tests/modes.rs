@@ -2,7 +2,7 @@
 
 use cipher::{
     AlgorithmName, Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt,
-    BlockModeEncrypt, CipherBlock, KeyInit, KeyIvInit, StreamCipher,
+    BlockModeEncrypt, Block, KeyInit, KeyIvInit, StreamCipher,
 };
 use cmac::{Cmac, Mac};
 use sparx64::{Sparx64, Sparx64OnTheFly};
@@ -13,7 +13,7 @@ const IV: [u8; 8] = *b"01234567";
 /// Blocks of a message: more than the modes hand over at once.
 const BLOCKS: usize = if cfg!(miri) { 66 } else { 200 };
 
-fn message() -> Vec<CipherBlock<Sparx64>> {
+fn message() -> Vec<Block<Sparx64>> {
     (0..BLOCKS as u64).map(|i| i.to_be_bytes().into()).collect()
 }
 
