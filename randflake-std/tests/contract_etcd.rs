@@ -54,7 +54,7 @@ impl Etcd {
 }
 
 impl Backend for Etcd {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let clock = Arc::clone(&self.clock);
         self.seen
             .lock()
@@ -119,7 +119,7 @@ contract!(Etcd::new());
 segment_contract!(Etcd::new());
 
 impl Counters for Etcd {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| EtcdStore::open(&self.cluster.url(), namespace)).unwrap();
         Box::new(self.counters.declared(namespace.name(), store).unwrap())
     }

@@ -33,7 +33,7 @@ impl Memory {
 }
 
 impl Backend for Memory {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         Ok(Box::new(self.store.open(namespace.clone())?))
     }
 
@@ -60,7 +60,7 @@ impl Backend for Memory {
 }
 
 impl Counters for Memory {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         Box::new(self.store.open(namespace.clone()).unwrap())
     }
 
@@ -101,7 +101,7 @@ impl Unread {
 }
 
 impl Backend for Unread {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let store = self.memory.store.open(namespace.clone())?;
         let (wall, monotonic) = (Arc::clone(&self.memory.clock), Arc::clone(&self.monotonic));
         Ok(Box::new(store.simulated_on(wall, monotonic)))

@@ -67,7 +67,7 @@ impl Mysql {
 }
 
 impl Backend for Mysql {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let store = self.store(namespace)?;
         Ok(Box::new(declared_new(&self.url(), store)?))
     }
@@ -104,7 +104,7 @@ contract!(Mysql::new());
 segment_contract!(Mysql::new());
 
 impl Counters for Mysql {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| self.store(namespace)).unwrap();
         Box::new(self.counters.declared(namespace.name(), store).unwrap())
     }

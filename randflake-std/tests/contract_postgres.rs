@@ -64,14 +64,14 @@ impl Database {
 
     fn client(&self, namespace: &Namespace) -> Result<PostgresStore, StoreError> {
         let engine = Engine::<Postgres>::new(&self.server.url(&self.name), namespace)?;
-        let mut store = Ledger::over(engine, namespace.clone());
+        let mut store = LeaseStore::over(engine, namespace.clone());
         store.check()?;
         Ok(store)
     }
 }
 
 impl Backend for Database {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let store = self.client(namespace)?;
         Ok(Box::new(declared_new(&self.url(), store)?))
     }
@@ -103,7 +103,7 @@ contract!(Database::new());
 segment_contract!(Database::new());
 
 impl Counters for Database {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| self.client(namespace)).unwrap();
         Box::new(self.counters.declared(namespace.name(), store).unwrap())
     }

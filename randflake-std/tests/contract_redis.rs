@@ -51,7 +51,7 @@ impl Redis {
 }
 
 impl Backend for Redis {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let clock = Arc::clone(&self.clock);
         let url = self.server.url();
         let store = RedisStore::open_with_clock(&url, namespace, clock)?;
@@ -79,7 +79,7 @@ contract!(Redis::new());
 segment_contract!(Redis::new());
 
 impl Counters for Redis {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| RedisStore::open(&self.server.url(), namespace)).unwrap();
         Box::new(self.counters.declared(namespace.name(), store).unwrap())
     }

@@ -52,7 +52,7 @@ impl Sqlite {
 }
 
 impl Backend for Sqlite {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let mut clocks = self.clocks.lock().unwrap();
         let clock = Arc::new(ManualClock::at_unix_ms(clocks.begin_unix_ms));
         clocks.of_clients.push(Arc::clone(&clock));
@@ -88,7 +88,7 @@ impl Backend for Sqlite {
 }
 
 impl Counters for Sqlite {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         Box::new(patiently(|| SqliteStore::open(self.path(), namespace)).unwrap())
     }
 }
@@ -116,7 +116,7 @@ impl Backend for Restored {
         self.sqlite.url()
     }
 
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         self.sqlite.open(namespace)
     }
 
@@ -143,7 +143,7 @@ impl Backend for Restored {
 }
 
 impl Counters for Restored {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         self.sqlite.open_counter(namespace)
     }
 }

@@ -79,7 +79,7 @@ impl Place {
 }
 
 impl Backend for Place {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         Ok(Box::new(self.try_store(NODE, namespace)?))
     }
 

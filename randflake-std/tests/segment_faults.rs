@@ -38,7 +38,7 @@ trait Engine {
 
     fn resume(&mut self);
 
-    fn open(&self) -> Box<dyn SegmentStore> {
+    fn open(&self) -> LeaseStore {
         open(&self.url(), &namespace()).unwrap()
     }
 }

@@ -52,7 +52,7 @@ fn namespace() -> Namespace {
     Namespace::new("test", Two).unwrap()
 }
 
-fn builder(store: impl LeaseStore + 'static) -> Builder<Two> {
+fn builder(store: impl Into<LeaseStore>) -> Builder<Two> {
     Builder::new(Two, Plain, store)
 }
 

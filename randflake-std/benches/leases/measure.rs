@@ -27,7 +27,7 @@ const FEW: usize = 5;
 struct Part<'e> {
     name: &'static str,
     space: Space<'e>,
-    store: Box<dyn LeaseStore>,
+    store: LeaseStore,
     /// Since when its leases last.
     begun: Instant,
     acquires: Vec<Duration>,
@@ -92,7 +92,7 @@ fn first_of_many(engine: &Engine) -> Duration {
 }
 
 /// Leases all node ids, for just as long as that may take.
-fn fill_all(engine: &Engine, store: &mut dyn LeaseStore, figures: &mut Figures) -> Vec<Grant> {
+fn fill_all(engine: &Engine, store: &mut LeaseStore, figures: &mut Figures) -> Vec<Grant> {
     // The namespace is there then.
     let grants = acquire(store, 1, TTL);
     release(store, &grants);

@@ -8,7 +8,7 @@ use std::time::Instant;
 use randflake_core::internal::{PutError, SegmentLength};
 
 use super::shared::Shared;
-use crate::store::SegmentStore;
+use crate::store::LeaseStore;
 use crate::vocabulary::CounterError;
 use crate::vocabulary::EngineError;
 
@@ -19,7 +19,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct Keeper<P> {
     shared: Arc<Shared<P>>,
-    store: Box<dyn SegmentStore>,
+    store: LeaseStore,
     length: SegmentLength,
     /// When the length was adapted, and how many numbers had been taken then.
     adapted: (Instant, u64),
@@ -27,11 +27,7 @@ pub(super) struct Keeper<P> {
 }
 
 impl<P> Keeper<P> {
-    pub(super) fn new(
-        shared: Arc<Shared<P>>,
-        store: Box<dyn SegmentStore>,
-        length: SegmentLength,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<Shared<P>>, store: LeaseStore, length: SegmentLength) -> Self {
         Self {
             shared,
             store,

@@ -2,8 +2,7 @@
 
 use core::time::Duration;
 
-use super::Engine;
-use super::Ledger;
+use super::LeaseStore;
 use super::carried::{Carried, Compared, LEAP, Machine};
 use super::fresh::fresh;
 use crate::rules::{
@@ -38,7 +37,7 @@ impl<F: Into<StoreError>> From<F> for Undone {
     }
 }
 
-impl<E: Engine> Ledger<E> {
+impl LeaseStore {
     /// This machine's wall clock, and its monotonic one.
     pub(super) fn machine_now(&self) -> Option<(Duration, Duration)> {
         let machine = self.machine.as_ref()?;
@@ -54,6 +53,7 @@ impl<E: Engine> Ledger<E> {
         is_renewal: bool,
         rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
     ) -> Result<Done<T>, Undone> {
+        self.ready()?;
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
             let before = self.machine_now();
@@ -127,7 +127,7 @@ impl<E: Engine> Ledger<E> {
         let Some(dropped) = &change.namespace_before else {
             return Ok(false);
         };
-        if self.records.engine.list(0, 1)?.is_empty() {
+        if !self.records.has_leases()? {
             return Ok(false);
         }
         self.records.engine.abandon();

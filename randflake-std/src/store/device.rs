@@ -1,7 +1,7 @@
 //! The operations on a device's record.
 
 use super::fresh::fresh;
-use super::{Engine, Ledger, Reading};
+use super::{Ask, LeaseStore, Reading};
 use crate::rules::device::decide;
 use crate::rules::{Before, Committed, DeviceRecord, Entry, Key, Keys, Write};
 use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreError};
@@ -9,13 +9,19 @@ use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreEr
 /// How often an operation begins anew because others were faster.
 const TRIES: usize = 100;
 
-impl<E: Engine> Ledger<E> {
-    /// Does what is asked of a device's record, until nobody else was faster.
-    pub(super) fn device_record(
+impl LeaseStore {
+    /// Reads or writes the record of a device that gets its leases by tickets: whose it is, and the counter of its last
+    /// ticket. Returns it as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`]; after [`StoreError::Unavailable`] the counter may have been taken: take the next one.
+    pub fn device(
         &mut self,
         device_id: u64,
         asked: &DeviceRequest<'_>,
     ) -> Result<Device, DeviceError> {
+        self.ready()?;
         for _ in 0..TRIES {
             let (namespace, before, fingerprint) = self.read_device(device_id)?;
             let device = before.as_ref().map(|record| &record.device);
@@ -60,8 +66,8 @@ impl<E: Engine> Ledger<E> {
             continuity,
             mut texts,
             ..
-        } = self.records.engine.read(&keys)?;
-        let place = self.records.engine.place();
+        } = self.records.engine.read(&Ask::with_state(&keys))?;
+        let place = self.records.engine.profile().place;
         let checked = match (continuity.fault, texts.remove(&Key::Namespace)) {
             (Some(fault), _) => Err(EngineError::unusable(fault)),
             (None, None) => Err(EngineError::unusable(format!(

@@ -259,7 +259,7 @@ pub(crate) fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl 
 /// Who chooses and who takes any exclude each other.
 pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let choose = |store: &mut dyn LeaseStore, chosen: &[u32]| {
+    let choose = |store: &mut LeaseStore, chosen: &[u32]| {
         store.acquire(&AcquireRequest {
             token: Token::random().unwrap(),
             holder: "chooser",
@@ -351,7 +351,7 @@ pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backe
 }
 
 /// All is leased, for a TTL at most.
-fn refuses(store: &mut dyn LeaseStore, number: u128) {
+fn refuses(store: &mut LeaseStore, number: u128) {
     let refused = acquire(store, number, 1).unwrap_err();
     let StoreError::Exhausted { retry_in } = refused else {
         panic!("{refused:?}")
@@ -365,7 +365,7 @@ pub(crate) fn many_clients_at_once(backend: &impl Backend) {
     let clients = (0..CLIENTS).map(|_| patiently(|| backend.open(&namespace)).unwrap());
     let clients: Vec<_> = clients.enumerate().collect();
     let grants = thread::scope(|scope| {
-        let work = |(client, mut store): (usize, Box<dyn LeaseStore>)| {
+        let work = |(client, mut store): (usize, LeaseStore)| {
             scope.spawn(move || {
                 let numbers = (0..8).map(|n| (client as u128) << 64 | n);
                 let grants = numbers.map(|n| acquire_one(&mut *store, n));

@@ -124,7 +124,7 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
     acquire_one(&mut *store, 4);
 }
 
-fn is_refused_as_dropped(store: &mut dyn LeaseStore, end: u64) {
+fn is_refused_as_dropped(store: &mut LeaseStore, end: u64) {
     let old_end = Duration::from_millis(Eight::SPEC.unix_ms(end));
     for refused in [
         acquire(store, 2, 1).map(drop),

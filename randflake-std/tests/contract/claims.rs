@@ -8,14 +8,14 @@ use randflake_std::rules::Seal;
 
 use super::{Backend, acquire, acquire_one, eight, patiently};
 
-fn open(backend: &impl Backend, namespace: &Namespace, seal: Seal) -> Box<dyn LeaseStore> {
+fn open(backend: &impl Backend, namespace: &Namespace, seal: Seal) -> LeaseStore {
     let mut store = patiently(|| backend.open(namespace)).unwrap();
     store.seal(seal);
     store
 }
 
 #[track_caller]
-fn is_taken(store: &mut dyn LeaseStore, by: &str) {
+fn is_taken(store: &mut LeaseStore, by: &str) {
     let own = store.namespace().name().to_owned();
     let refused = patiently(|| acquire(store, 9, 1)).unwrap_err();
     let StoreError::SecretTaken { namespace, asked } = &refused else {
@@ -76,7 +76,7 @@ pub(crate) fn of_two_that_race_one_gets_the_secret(backend: &impl Backend) {
         let barrier = Barrier::new(stores.len());
         let barrier = &barrier;
         let granted = thread::scope(|scope| {
-            let race = |mut store: Box<dyn LeaseStore>| {
+            let race = |mut store: LeaseStore| {
                 scope.spawn(move || {
                     barrier.wait();
                     match patiently(|| acquire(&mut *store, 1, 1)) {

@@ -123,7 +123,7 @@ pub(crate) fn a_released_lease_of_a_device_is_free(backend: &impl Backend) {
 }
 
 fn next(
-    store: &mut dyn LeaseStore,
+    store: &mut LeaseStore,
     device: u64,
     owner: &str,
     counter: Option<u32>,
@@ -134,7 +134,7 @@ fn next(
 }
 
 fn register(
-    store: &mut dyn LeaseStore,
+    store: &mut LeaseStore,
     device: u64,
     owner: Option<&str>,
     reported: Option<u32>,

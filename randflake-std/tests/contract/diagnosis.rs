@@ -4,7 +4,7 @@ use randflake_std::lease::{Finding, LeaseStore, Verdict};
 
 use super::{Backend, acquire_one, eight};
 
-fn quarantine(store: &mut dyn LeaseStore) -> Finding {
+fn quarantine(store: &mut LeaseStore) -> Finding {
     let findings = store.diagnose().unwrap();
     let wrong = |finding: &Finding| matches!(finding.verdict, Verdict::Wrong(_));
     assert!(!findings.iter().any(wrong), "{findings:?}");

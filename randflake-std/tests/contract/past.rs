@@ -8,7 +8,7 @@ use super::{Backend, TTL, eight, patiently, ticks, token};
 
 const NODE: u32 = 5;
 
-fn lease(store: &mut dyn LeaseStore, number: u128, holder: &str) -> Grant {
+fn lease(store: &mut LeaseStore, number: u128, holder: &str) -> Grant {
     let request = AcquireRequest {
         token: token(number),
         holder,
@@ -18,7 +18,7 @@ fn lease(store: &mut dyn LeaseStore, number: u128, holder: &str) -> Grant {
     patiently(|| store.acquire(&request)).unwrap().grants[0]
 }
 
-fn history(store: &mut dyn LeaseStore) -> History {
+fn history(store: &mut LeaseStore) -> History {
     let history = patiently(|| store.history(NODE..=NODE)).unwrap();
     assert_eq!(history.gaps(), []);
     history

@@ -10,16 +10,16 @@ fn request(name: &str) -> RequestId {
     name.parse().unwrap()
 }
 
-fn renew(store: &mut dyn LeaseStore, grant: &PresentedGrant, name: &str) -> PresentedRenewal {
+fn renew(store: &mut LeaseStore, grant: &PresentedGrant, name: &str) -> PresentedRenewal {
     patiently(|| store.renew_presented(&[*grant], TTL, &request(name))).unwrap()
 }
 
-fn release(store: &mut dyn LeaseStore, grant: &PresentedGrant, name: &str) -> Result<(), Loss> {
+fn release(store: &mut LeaseStore, grant: &PresentedGrant, name: &str) -> Result<(), Loss> {
     patiently(|| store.release_presented(&[*grant], &request(name))).unwrap()[0]
 }
 
 /// Two servers of one namespace, and a grant of the first one.
-fn granted(backend: &impl Backend) -> ([Box<dyn LeaseStore>; 2], PresentedGrant) {
+fn granted(backend: &impl Backend) -> ([LeaseStore; 2], PresentedGrant) {
     let mut servers = [(); 2].map(|()| {
         let mut store = backend.open(&eight("orders")).unwrap();
         store.serve_others();

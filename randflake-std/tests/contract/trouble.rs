@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Sets the clock of the first client.
-fn step_to(backend: &impl Backend, store: &mut dyn LeaseStore, unix_ms: u64) {
+fn step_to(backend: &impl Backend, store: &mut LeaseStore, unix_ms: u64) {
     let now_ms = u64::try_from(store.now().unwrap().as_millis()).unwrap();
     backend.step_clock(0, unix_ms.cast_signed() - now_ms.cast_signed());
 }

@@ -46,7 +46,7 @@ impl Layout for Few {
 const NODE_IDS: u32 = 8;
 const PER_TICK: usize = 2_048;
 
-type Store = Box<dyn LeaseStore>;
+type Store = LeaseStore;
 type Ids = Handle<Few, Sparx64>;
 
 fn namespace() -> Namespace {
@@ -57,7 +57,7 @@ fn memory() -> MemoryStore {
     MemoryStore::new(namespace(), Arc::new(ExactSystemClock))
 }
 
-fn builder(store: impl LeaseStore + 'static, count: RangeInclusive<u32>) -> Builder<Few, Sparx64> {
+fn builder(store: impl Into<LeaseStore>, count: RangeInclusive<u32>) -> Builder<Few, Sparx64> {
     let cipher = Sparx64::new(&[7; 16]);
     let builder = Builder::new(Few, cipher, store);
     builder.ttl(TTL).node_ids(count)

@@ -89,7 +89,7 @@ fn a_full_database_is_refused_by_name_until_it_has_space_again() {
 const ROOT: &str = r#"{"name":"root","password":"s3cret"}"#;
 
 /// A store of a cluster that knows its users.
-fn logged_in(cluster: &EtcdCluster) -> Box<dyn LeaseStore> {
+fn logged_in(cluster: &EtcdCluster) -> LeaseStore {
     let member = &cluster.members[0];
     for (path, body) in [
         ("auth/user/add", ROOT),

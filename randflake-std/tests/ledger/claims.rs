@@ -19,7 +19,7 @@ fn map() -> Map {
     map
 }
 
-fn open(map: &Map, namespace: &Namespace) -> Ledger<Map> {
+fn open(map: &Map, namespace: &Namespace) -> LeaseStore {
     let mut store = map.open(namespace);
     store.seal(Seal::Key(7));
     store
@@ -29,7 +29,7 @@ fn named(name: &str) -> Namespace {
     Namespace::new(name, Randflake).unwrap()
 }
 
-fn acquire(store: &mut Ledger<Map>) -> Result<Grant, StoreError> {
+fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
     let asked = AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

@@ -44,7 +44,7 @@ impl World {
         }
     }
 
-    fn open(&self) -> Ledger<Map> {
+    fn open(&self) -> LeaseStore {
         let store = self.map.open(&self.namespace);
         store.simulated_on(Arc::clone(&self.wall), Arc::clone(&self.monotonic))
     }
@@ -56,7 +56,7 @@ impl World {
     }
 
     /// Renews as the store's clock drifts, until that is refused or the clock is half a minute ahead; gives the refusal.
-    fn drift(&self, store: &mut Ledger<Map>, grant: &mut Grant) -> Option<StoreError> {
+    fn drift(&self, store: &mut LeaseStore, grant: &mut Grant) -> Option<StoreError> {
         for _ in 0..40 {
             self.pass(PAUSE);
             self.map.state().now += DRIFT;
@@ -69,7 +69,7 @@ impl World {
     }
 }
 
-fn acquire(store: &mut Ledger<Map>, nodes: NodeIds<'_>) -> Result<Grant, StoreError> {
+fn acquire(store: &mut LeaseStore, nodes: NodeIds<'_>) -> Result<Grant, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

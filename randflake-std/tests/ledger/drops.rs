@@ -13,7 +13,7 @@ const TTL: u64 = 60;
 /// Longer than any lease and quarantine.
 const LONG: Duration = Duration::from_secs(1_000);
 
-fn acquire(store: &mut Ledger<Map>, ttl: u64) -> Result<u64, StoreError> {
+fn acquire(store: &mut LeaseStore, ttl: u64) -> Result<u64, StoreError> {
     let asked = AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

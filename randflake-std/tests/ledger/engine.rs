@@ -40,8 +40,8 @@ impl Map {
     }
 
     /// A client of the engine's only namespace.
-    pub(crate) fn open(&self, namespace: &Namespace) -> Ledger<Self> {
-        Ledger::over(self.clone(), namespace.clone())
+    pub(crate) fn open(&self, namespace: &Namespace) -> LeaseStore {
+        LeaseStore::over(self.clone(), namespace.clone())
     }
 }
 

@@ -89,11 +89,11 @@ impl Database {
     }
 }
 
-fn acquire(store: &mut dyn LeaseStore, count: u32) -> Result<Vec<Grant>, StoreError> {
+fn acquire(store: &mut LeaseStore, count: u32) -> Result<Vec<Grant>, StoreError> {
     acquire_for(store, count, TTL)
 }
 
-fn acquire_for(store: &mut dyn LeaseStore, count: u32, ttl: u64) -> Result<Vec<Grant>, StoreError> {
+fn acquire_for(store: &mut LeaseStore, count: u32, ttl: u64) -> Result<Vec<Grant>, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
@@ -103,7 +103,7 @@ fn acquire_for(store: &mut dyn LeaseStore, count: u32, ttl: u64) -> Result<Vec<G
     acquired.map(|acquired| acquired.grants)
 }
 
-fn assert_quarantined(store: &mut dyn LeaseStore) {
+fn assert_quarantined(store: &mut LeaseStore) {
     let refused = acquire(store, 1).unwrap_err();
     let StoreError::Quarantined { retry_in, .. } = refused else {
         panic!("{refused:?}")

@@ -68,7 +68,7 @@ fn members_are_cut_off() {
 }
 
 /// What a store grants, unless it is unavailable: nothing else may be wrong.
-fn granted(store: &mut dyn LeaseStore) -> Option<Acquired> {
+fn granted(store: &mut LeaseStore) -> Option<Acquired> {
     match acquire(store, Token::random().unwrap(), "holder", SHORT) {
         Ok(acquired) => Some(acquired),
         Err(StoreError::Unavailable(_)) => None,

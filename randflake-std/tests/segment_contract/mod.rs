@@ -22,7 +22,7 @@ pub(crate) use reserve::*;
 /// A store that starts empty, and its clients.
 pub(crate) trait Counters: Backend + Sync {
     /// Another client, for the counter of any namespace.
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore>;
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore;
 
     /// Lets the store lose all its records, in a way that it should notice.
     fn lose_counters(&self) {

@@ -40,7 +40,7 @@ impl Clock for Issuing {
 
 /// A keeper that is not at work, of two node ids.
 fn keeper<L: Layout>(store: MemoryStore, codec: Codec<L>, most: u32) -> Keeper<L, L::Permutation> {
-    let mut client = StoreClient::new(Box::new(store), "test".to_owned(), TTL);
+    let mut client = StoreClient::new(store.into(), "test".to_owned(), TTL);
     let (acquired, sent) = client.acquire(NodeIds::Any(2)).unwrap();
     let generation = Generation::constant();
     let number = generation.now();
@@ -123,7 +123,7 @@ impl Layout for Few {
 fn as_many_are_taken_as_there_are_and_no_more_is_asked_for_at_once() {
     let namespace = Namespace::new("test", Few).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let mut others = StoreClient::new(Box::new(store.clone()), "others".to_owned(), TTL);
+    let mut others = StoreClient::new(store.clone().into(), "others".to_owned(), TTL);
     others.acquire(NodeIds::Any(3)).unwrap();
     let mut keeper = keeper::<Few>(store, Codec::new(Few, Plain), 8);
     let mut scale = keeper.scale.take().unwrap();

@@ -131,8 +131,8 @@ engine!(etcd, server: &Server, namespace, "etcd", "etcd", Made, {
     Box::new(crate::store::engines::Etcd::over(server, namespace, None)?)
 });
 engine!(postgres, server: &Server, namespace, "postgres", "PostgreSQL", Made, {
-    Box::new(crate::store::engines::PostgresStore::engine_at(server, namespace)?)
+    Box::new(crate::store::engines::Database::<crate::store::engines::Postgres>::at(server, namespace)?)
 });
 engine!(mysql, server: &Server, namespace, "mysql", "MySQL", Made, {
-    Box::new(crate::store::engines::MysqlStore::engine_at(server, namespace)?)
+    Box::new(crate::store::engines::Database::<crate::store::engines::Mysql>::at(server, namespace)?)
 });

@@ -3,7 +3,6 @@
 use super::rules::Engine;
 use super::{Form, Server, StoreUrl};
 use crate::store::LeaseStore;
-use crate::store::SegmentStore;
 use crate::store::engines::StaticStore;
 use crate::vocabulary::{Namespace, StoreError};
 
@@ -100,13 +99,13 @@ use crate::vocabulary::{Namespace, StoreError};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
     let url: StoreUrl = url.parse()?;
     let namespace = &url.terms_of(namespace)?;
-    Ok(match &url.form {
-        Form::Static { path, node } => Box::new(StaticStore::open(path, *node, namespace)?),
-        form => opened(form, namespace)?,
-    })
+    match &url.form {
+        Form::Static { path, node } => StaticStore::open(path, *node, namespace),
+        form => opened(form, namespace),
+    }
 }
 
 /// Opens the store that a URL names, for the counter of a namespace; otherwise like
@@ -116,17 +115,12 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
 ///
 /// As for [`lease::open`](crate::lease::open), and [`StoreError::Invalid`] for `static:PATH`, which keeps no
 /// counters.
-pub fn open_counter(url: &str, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, StoreError> {
+pub fn open_counter(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
     let StoreUrl { form, .. } = url.parse()?;
-    Ok(opened(&form, namespace)?)
+    opened(&form, namespace)
 }
 
-/// A store of both leases and counters.
-trait Store: LeaseStore + SegmentStore {}
-
-impl<S: LeaseStore + SegmentStore> Store for S {}
-
-fn opened(form: &Form, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
+fn opened(form: &Form, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
     match form {
         Form::Static { .. } => Err(StoreError::Invalid(
             "no counters are kept where this URL leads: take sqlite:PATH, redis://HOST, etcd://HOST, \
@@ -163,12 +157,12 @@ pub(super) fn left_out(engine: &str, feature: &str) -> StoreError {
 macro_rules! opener {
     ($name:ident, $at:ident: $place:ty, $namespace:ident, $feature:tt, $engine:tt, $open:expr) => {
         #[cfg(feature = $feature)]
-        fn $name($at: $place, $namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-            Ok(Box::new($open?))
+        fn $name($at: $place, $namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+            $open
         }
 
         #[cfg(not(feature = $feature))]
-        fn $name(_: $place, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
+        fn $name(_: $place, _: &Namespace) -> Result<LeaseStore, StoreError> {
             Err(left_out($engine, $feature))
         }
     };

@@ -163,7 +163,7 @@ fn space(name: &str) -> Space {
     Space::new(Configured {
         namespace,
         cipher: Some(key.cipher()),
-        open: Box::new(move || Ok(Box::new(store.clone()) as Box<dyn LeaseStore>)),
+        open: Box::new(move || Ok(Box::new(store.clone()) as LeaseStore)),
     })
 }
 

@@ -143,7 +143,7 @@ impl Args {
     }
 }
 
-fn tell(store: &mut dyn LeaseStore, nodes: &[u32]) -> Result<(), Failure> {
+fn tell(store: &mut LeaseStore, nodes: &[u32]) -> Result<(), Failure> {
     let snapshot = Snapshot::take(store)?;
     let mut out = stdout();
     for node in nodes {

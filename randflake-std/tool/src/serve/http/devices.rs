@@ -84,7 +84,7 @@ async fn work(
     who: &Who,
     namespace: &str,
     device: u64,
-    work: impl FnOnce(&mut dyn LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
+    work: impl FnOnce(&mut LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
 ) -> Result<Json<Answer>, Problem> {
     let space = app.service.space(&who.0, Scope::Admin, namespace)?;
     who.0.take_request(Weight::ONE)?;

@@ -139,7 +139,7 @@ impl Service {
         &self,
         who: &Identity,
         document: Document,
-        work: impl FnOnce(Document, &mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(Document, &mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let space = Arc::clone(self.space(who, Scope::Leases, &document.namespace)?);
         who.take_request(Weight::ONE)?;
