@@ -29,7 +29,6 @@ use base64::engine::general_purpose::STANDARD;
 use harness::etcd::EtcdCluster;
 use randflake_core::ManualClock;
 use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
-use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use namespaces::{NewCounters, declared_new};
@@ -62,7 +61,7 @@ impl Backend for Etcd {
             .insert(namespace.name().to_owned());
         let url = self.cluster.url();
         let store = EtcdStore::open_with_clock(&url, namespace, clock)?;
-        Ok(Box::new(declared_new(&url, store)?))
+        declared_new(&url, store)
     }
 
     fn url(&self) -> String {
@@ -121,7 +120,7 @@ segment_contract!(Etcd::new());
 impl Counters for Etcd {
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| EtcdStore::open(&self.cluster.url(), namespace)).unwrap();
-        Box::new(self.counters.declared(namespace.name(), store).unwrap())
+        self.counters.declared(namespace.name(), store).unwrap()
     }
 
     /// As a snapshot from before the first reservation that is restored into another cluster.

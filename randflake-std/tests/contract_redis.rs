@@ -28,7 +28,6 @@ use std::sync::Arc;
 use harness::redis::RedisServer;
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
-use randflake_std::segment::SegmentStore;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use namespaces::{NewCounters, declared_new};
@@ -55,7 +54,7 @@ impl Backend for Redis {
         let clock = Arc::clone(&self.clock);
         let url = self.server.url();
         let store = RedisStore::open_with_clock(&url, namespace, clock)?;
-        Ok(Box::new(declared_new(&url, store)?))
+        declared_new(&url, store)
     }
 
     fn url(&self) -> String {
@@ -81,7 +80,7 @@ segment_contract!(Redis::new());
 impl Counters for Redis {
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| RedisStore::open(&self.server.url(), namespace)).unwrap();
-        Box::new(self.counters.declared(namespace.name(), store).unwrap())
+        self.counters.declared(namespace.name(), store).unwrap()
     }
 
     fn lose_counters(&self) {

@@ -18,7 +18,6 @@ use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
-use randflake_std::segment::SegmentStore;
 use tempfile::TempDir;
 
 use contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
@@ -57,7 +56,7 @@ impl Backend for Sqlite {
         let clock = Arc::new(ManualClock::at_unix_ms(clocks.begin_unix_ms));
         clocks.of_clients.push(Arc::clone(&clock));
         let store = SqliteStore::open_with_clock(self.path(), namespace, clock)?;
-        Ok(Box::new(store))
+        Ok(store)
     }
 
     fn url(&self) -> String {
@@ -89,7 +88,7 @@ impl Backend for Sqlite {
 
 impl Counters for Sqlite {
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
-        Box::new(patiently(|| SqliteStore::open(self.path(), namespace)).unwrap())
+        patiently(|| SqliteStore::open(self.path(), namespace)).unwrap()
     }
 }
 

@@ -199,7 +199,7 @@ fn etcd() {
     let url = |host: &str, files: &str| format!("etcds://{host}:{port}?{files}");
 
     let right = url(HOST, &files(&authority, Some(&authority)));
-    works(&mut *open(&right, &namespace()).unwrap());
+    works(&mut open(&right, &namespace()).unwrap());
 
     nothing_else_is_taken(&authority, url);
     // It may end the connection before this side has read why.
@@ -231,7 +231,7 @@ fn postgres() {
 
     let right = url(HOST, &files(&authority, Some(&authority)));
     let mut store = open(&right, &namespace()).unwrap();
-    works(&mut *store);
+    works(&mut store);
     assert!(!format!("{store:?}").contains("hunter2"), "{store:?}");
     let encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
         WHERE usename = 'me'";
@@ -260,7 +260,7 @@ fn mariadb() {
 
     let right = url(HOST, &files(&authority, Some(&authority)));
     let mut store = open(&right, &namespace()).unwrap();
-    works(&mut *store);
+    works(&mut store);
     assert!(!format!("{store:?}").contains("hunter2"), "{store:?}");
 
     nothing_else_is_taken(&authority, url);

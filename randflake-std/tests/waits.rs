@@ -43,7 +43,7 @@ impl Files {
         }
     }
 
-    fn store(&self) -> SqliteStore {
+    fn store(&self) -> LeaseStore {
         SqliteStore::open(&self.path, &namespace()).unwrap()
     }
 }

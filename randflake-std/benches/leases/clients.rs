@@ -19,13 +19,13 @@ const SPAN: Duration = Duration::from_secs(1);
 pub(crate) fn renewals(space: &Space<'_>) -> f64 {
     at_once(|| {
         let mut store = space.open();
-        let grants = acquire(&mut *store, CLIENTS, TTL);
+        let grants = acquire(&mut store, CLIENTS, TTL);
         let mut turns = grants.chunks(1).cycle();
         let rate = rate(|| {
             let renewed = store.renew(turns.next().unwrap(), TTL).unwrap();
             assert!(renewed.ends[0].is_ok());
         });
-        release(&mut *store, &grants);
+        release(&mut store, &grants);
         rate
     })
 }
@@ -35,8 +35,8 @@ pub(crate) fn acquires(space: &Space<'_>) -> f64 {
     at_once(|| {
         let mut store = space.open();
         let mut grants: Vec<Grant> = Vec::new();
-        let rate = rate(|| grants.extend(acquire(&mut *store, 1, TTL)));
-        release(&mut *store, &grants);
+        let rate = rate(|| grants.extend(acquire(&mut store, 1, TTL)));
+        release(&mut store, &grants);
         rate
     })
 }

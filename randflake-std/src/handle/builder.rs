@@ -200,7 +200,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// When the time is up, the error is [`BuildError::Waited`], with the last reason.
     ///
     /// ```
-    /// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
+    /// use randflake_std::lease::{MemoryStore, Namespace, StoreError};
     /// use randflake_std::{BuildError, Handle, Randflake, Secret};
     /// use std::time::Duration;
     ///

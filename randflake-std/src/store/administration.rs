@@ -47,7 +47,7 @@ impl LeaseStore {
     pub fn end_quarantine(&mut self) -> Result<(), StoreError> {
         self.ready()?;
         let has_leases = self.records.has_leases();
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         // Whoever leases one after this look has ended the quarantine itself.
         let has_leases = has_leases?;
         self.administer(|view, asking| end_quarantine(view, asking, has_leases))
@@ -84,7 +84,7 @@ impl LeaseStore {
     pub fn drop_namespace(&mut self) -> Result<(), StoreError> {
         self.ready()?;
         // A right that is missing is told before anything is written: this is no namespace's text.
-        self.records.engine.clear("-")?;
+        self.records.engine().clear("-")?;
         let ends = self
             .records
             .list(0..=u32::MAX, usize::MAX)?
@@ -96,7 +96,7 @@ impl LeaseStore {
         });
         let dropped = done.map_err(|undone| undone.error)?.answer;
         if let Some(record) = dropped {
-            self.records.engine.clear(&record.to_text())?;
+            self.records.engine().clear(&record.to_text())?;
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`]. A wrong setting is a finding, not an error.
     pub fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
         self.ready()?;
-        let mut findings = self.records.engine.diagnose()?;
+        let mut findings = self.records.engine().diagnose()?;
         let standing = self.look()?;
         let left = standing.quarantine_left();
         findings.push(Finding::quarantine(standing.quarantined(), left));

@@ -78,7 +78,7 @@ impl LeaseStore {
             if let Err(error @ StoreError::ClockSkew { .. }) = answer {
                 // A leap counts as a failure once; then this machine's clock has to agree.
                 self.last = None;
-                self.records.engine.abandon();
+                self.records.engine().abandon();
                 return Err(error.into());
             }
             if change.opens_anew() && self.clears_dropped(&change)? {
@@ -88,7 +88,7 @@ impl LeaseStore {
                 self.claim(check)?;
             }
             let now = if change.is_empty() {
-                self.records.engine.abandon();
+                self.records.engine().abandon();
                 view.now
             } else {
                 match self.records.commit(&change) {
@@ -118,7 +118,7 @@ impl LeaseStore {
     fn claim(&mut self, check: u32) -> Result<(), StoreError> {
         let claimed = self.records.claim(check, &Claim::of(&self.namespace));
         let allowed = claimed.and_then(|claim| claim.check(&self.namespace));
-        allowed.inspect_err(|_| self.records.engine.abandon())
+        allowed.inspect_err(|_| self.records.engine().abandon())
     }
 
     /// Removes what a drop has left that was interrupted: leases in ticks of a layout that may be another. Says whether
@@ -130,8 +130,8 @@ impl LeaseStore {
         if !self.records.has_leases()? {
             return Ok(false);
         }
-        self.records.engine.abandon();
-        self.records.engine.clear(&dropped.to_text())?;
+        self.records.engine().abandon();
+        self.records.engine().clear(&dropped.to_text())?;
         Ok(true)
     }
 

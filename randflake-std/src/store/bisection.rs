@@ -65,7 +65,7 @@ impl Records {
                 .iter()
                 .map(|count| Keys::One(key(node_id, *count)))
                 .collect();
-            let texts = self.engine.read(&Ask::texts(&keys))?.texts;
+            let texts = self.engine().read(&Ask::texts(&keys))?.texts;
             // The highest ones come first, so that one which is missing hides those before it.
             for count in counts.into_iter().rev() {
                 let there = match texts.get(&key(node_id, count)) {

@@ -35,7 +35,7 @@ impl LeaseStore {
     pub fn counter(&mut self) -> Result<CounterStatus, CounterError> {
         self.ready()?;
         let view = self.records.read_counter()?;
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         Ok(status(&view))
     }
 
@@ -77,7 +77,7 @@ impl LeaseStore {
                 Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
                 None => rule(&view),
             };
-            let (next, answer) = checked.inspect_err(|_| self.records.engine.abandon())?;
+            let (next, answer) = checked.inspect_err(|_| self.records.engine().abandon())?;
             let vouched = view.continuity.fingerprint;
             let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
             let after = CounterRecord {

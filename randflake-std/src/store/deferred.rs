@@ -30,22 +30,25 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// # Ok(())
 /// # }
 /// ```
-pub fn deferred<F>(namespace: &Namespace, open: F) -> LeaseStore
+pub fn deferred<S, F>(namespace: &Namespace, mut open: F) -> LeaseStore
 where
-    F: FnMut(&Namespace) -> Result<LeaseStore, StoreError> + Send + 'static,
+    S: Into<LeaseStore>,
+    F: FnMut(&Namespace) -> Result<S, StoreError> + Send + 'static,
 {
     let engine = Deferred {
         namespace: namespace.clone(),
-        open: Box::new(open),
+        open: Box::new(move |namespace| open(namespace).map(Into::into)),
     };
     LeaseStore::over(engine, namespace.clone())
 }
+
+type Open = dyn FnMut(&Namespace) -> Result<LeaseStore, StoreError> + Send;
 
 /// In the place of an engine until the first use. No operation reaches it: each begins with
 /// [`ready`](LeaseStore::ready).
 struct Deferred {
     namespace: Namespace,
-    open: Box<dyn FnMut(&Namespace) -> Result<LeaseStore, StoreError> + Send>,
+    open: Box<Open>,
 }
 
 impl Engine for Deferred {

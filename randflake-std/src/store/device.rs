@@ -26,14 +26,14 @@ impl LeaseStore {
             let (namespace, before, fingerprint) = self.read_device(device_id)?;
             let device = before.as_ref().map(|record| &record.device);
             let decided = decide(device_id, device, asked);
-            let device = decided.inspect_err(|_| self.records.engine.abandon())?;
+            let device = decided.inspect_err(|_| self.records.engine().abandon())?;
             if *asked == DeviceRequest::Look {
-                self.records.engine.abandon();
+                self.records.engine().abandon();
                 return Ok(device);
             }
             let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
             let after = DeviceRecord { device, nonce };
-            let committed = self.records.engine.write(&Write {
+            let committed = self.records.engine().write(&Write {
                 fingerprint,
                 entries: vec![
                     Entry {
@@ -66,8 +66,8 @@ impl LeaseStore {
             continuity,
             mut texts,
             ..
-        } = self.records.engine.read(&Ask::with_state(&keys))?;
-        let place = self.records.engine.profile().place;
+        } = self.records.engine().read(&Ask::with_state(&keys))?;
+        let place = self.records.profile.place.clone();
         let checked = match (continuity.fault, texts.remove(&Key::Namespace)) {
             (Some(fault), _) => Err(EngineError::unusable(fault)),
             (None, None) => Err(EngineError::unusable(format!(
@@ -85,6 +85,6 @@ impl LeaseStore {
                 }
             }
         };
-        Ok(checked.inspect_err(|_| self.records.engine.abandon())?)
+        Ok(checked.inspect_err(|_| self.records.engine().abandon())?)
     }
 }

@@ -33,13 +33,13 @@ impl LeaseStore {
     /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
     #[must_use]
     pub fn is_on_server(&self) -> bool {
-        self.records.engine.profile().has_own_clock
+        self.records.profile.has_own_clock
     }
 
     /// Whether the connection to the server has broken since it was last used or asked, as far as is known without a round
     /// trip. The clients of MySQL and etcd do not tell.
     pub fn has_disconnected(&mut self) -> bool {
-        self.records.engine.has_disconnected()
+        self.records.engine().has_disconnected()
     }
 
     /// Whether the store still has these leases: by one read, where the store can. Nothing is written.
@@ -55,7 +55,7 @@ impl LeaseStore {
             ..Wanted::default()
         };
         let view = self.records.read(&wanted)?;
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         let is_there = |grant: &Grant| {
             let record = view.record(grant.node_id);
             record.is_some_and(|record| record.is_of(grant))
@@ -79,8 +79,8 @@ impl LeaseStore {
             nodes,
             ttl,
         } = *request;
-        self.records.engine.limit_for(self.namespace.span(ttl));
-        let at_once = self.records.engine.profile().max_batch;
+        self.records.engine().limit_for(self.namespace.span(ttl));
+        let at_once = self.records.profile.max_batch;
         if nodes.count() as usize > at_once {
             return Err(StoreError::Invalid(format!(
                 "{} node ids asked for at once: this store grants at most {at_once}",
@@ -153,7 +153,7 @@ impl LeaseStore {
     /// made again.
     pub fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.ready()?;
-        self.records.engine.limit_for(self.namespace.span(ttl));
+        self.records.engine().limit_for(self.namespace.span(ttl));
         let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
         let renewed = self.renew_all(&leases, ttl, Self::wrote)?;
         let ends = renewed.answer.into_iter();
@@ -173,7 +173,7 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`]; the same release may be made again.
     pub fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         self.ready()?;
-        let mut chunks = grants.chunks(self.records.engine.profile().max_batch);
+        let mut chunks = grants.chunks(self.records.profile.max_batch);
         let mut release_chunk = |grants: &[Grant]| {
             let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
             for record in self.release_some(&leases)?.iter().flatten() {
@@ -201,7 +201,7 @@ impl LeaseStore {
         request: &RequestId,
     ) -> Result<PresentedRenewal, StoreError> {
         self.ready()?;
-        self.records.engine.limit_for(self.namespace.span(ttl));
+        self.records.engine().limit_for(self.namespace.span(ttl));
         // All of them before anything is written.
         let leases = grants.iter().map(|grant| presented(grant, request));
         let leases = leases.collect::<Result<Vec<_>, _>>()?;
@@ -230,7 +230,7 @@ impl LeaseStore {
         let leases = grants.iter().map(|grant| presented(grant, request));
         let leases = leases.collect::<Result<Vec<_>, _>>()?;
         let mut outcomes = Vec::with_capacity(leases.len());
-        for leases in leases.chunks(self.records.engine.profile().max_batch) {
+        for leases in leases.chunks(self.records.profile.max_batch) {
             let released = self.release_some(leases)?.into_iter();
             outcomes.extend(released.map(|outcome| outcome.map(drop)));
         }

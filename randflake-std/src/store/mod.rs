@@ -113,10 +113,10 @@ impl LeaseStore {
     /// [compared](LeaseStore::compared_with) with the operating system's.
     pub(crate) fn opened(
         engine: impl Engine + 'static,
-        namespace: &Namespace,
+        namespace: Namespace,
     ) -> Result<Self, StoreError> {
         let has_own_clock = engine.profile().has_own_clock;
-        let mut store = Self::over(engine, namespace.clone());
+        let mut store = Self::over(engine, namespace);
         store.machine = has_own_clock.then(|| Machine::new(Arc::new(ExactSystemClock)));
         store.check()?;
         Ok(store)
@@ -144,9 +144,17 @@ impl LeaseStore {
         }
     }
 
-    /// Opens what is [deferred](deferred), with what this store was told before.
+    /// The same store with its engine inside of another, which watches or disturbs it.
+    #[doc(hidden)] // For tests and simulations.
+    #[must_use]
+    pub fn wrapped<E: Engine + 'static>(self, wrap: impl FnOnce(Box<dyn Engine>) -> E) -> Self {
+        let records = self.records.wrapped(wrap);
+        Self { records, ..self }
+    }
+
+    /// Opens what is [deferred], with what this store was told before.
     fn ready(&mut self) -> Result<(), StoreError> {
-        if let Some(mut opened) = self.records.engine.opened()? {
+        if let Some(mut opened) = self.records.engine().opened()? {
             if let Some(seal) = self.namespace.terms().seal {
                 opened.seal(seal);
             }
@@ -220,7 +228,7 @@ impl LeaseStore {
     fn look(&mut self) -> Result<Standing, StoreError> {
         self.ready()?;
         let view = self.records.read(&Wanted::default())?;
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         Standing::of(&view, &self.asking(None, (0, 0)))
     }
 
@@ -237,7 +245,7 @@ impl LeaseStore {
 impl Debug for LeaseStore {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("LeaseStore")
-            .field("engine", &self.records.engine)
+            .field("engine", &self.records)
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }

@@ -23,7 +23,7 @@ pub struct Occupancy {
 /// [`StoreError::Unavailable`].
 ///
 /// ```
-/// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, Token, occupancy};
+/// use randflake_std::lease::{AcquireRequest, MemoryStore, Namespace, NodeIds, Token, occupancy};
 /// use randflake_std::randflake_core::ManualClock;
 /// use randflake_std::Randflake;
 /// use std::sync::Arc;

@@ -17,7 +17,7 @@ const PRUNED_AT_ONCE: u64 = 1_024;
 impl Records {
     /// Whether there is one node id, whose file has room for one lease.
     pub(super) fn is_assigned(&self) -> bool {
-        self.engine.profile().assigned.is_some()
+        self.profile.assigned.is_some()
     }
 
     /// The leases of a node id that are kept, from the oldest one to this one; and where one of them should be there
@@ -50,7 +50,7 @@ impl Records {
                 // Those of one read have places that follow on each other.
                 let first = (count - count % READ_AT_ONCE).max(oldest);
                 let keys = Keys::Past(node_id, place(first)..=place(count));
-                texts = self.engine.read(&Ask::texts(&[keys]))?.texts;
+                texts = self.engine().read(&Ask::texts(&[keys]))?.texts;
             }
             let record = match texts.get(&key) {
                 Some(text) if hash(node_id, text) == next.past.hash => {
@@ -111,7 +111,7 @@ impl Records {
         let Past { count, .. } = granted.past;
         if count > 0 && count.is_multiple_of(PRUNED_EVERY) && !self.is_assigned() {
             _ = self.try_prune(granted);
-            self.engine.abandon();
+            self.engine().abandon();
         }
     }
 
@@ -138,14 +138,14 @@ impl Records {
             }
             gone = (last - last % PRUNED_AT_ONCE).max(oldest);
             let keys = Keys::Past(node_id, place(gone)..=place(last));
-            self.engine.forget(&keys)?;
+            self.engine().forget(&keys)?;
         }
         Ok(())
     }
 
     fn text_of(&mut self, node_id: u32, count: u64) -> Result<Option<String>, EngineError> {
         let key = key(node_id, count);
-        let mut texts = self.engine.read(&Ask::texts(&[Keys::One(key)]))?.texts;
+        let mut texts = self.engine().read(&Ask::texts(&[Keys::One(key)]))?.texts;
         Ok(texts.remove(&key))
     }
 }

@@ -1,9 +1,11 @@
 //! An engine's texts as records.
 
+use core::fmt::{self, Debug, Formatter};
 use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
-use super::{Engine, Reading};
+use super::{Ask, Engine, Profile, Reading};
 use crate::rules::past;
 use crate::rules::search::{LOOKS, SPANS, Search, freed};
 use crate::rules::{
@@ -20,9 +22,10 @@ const NOTES: usize = 16;
 const NOTES_AT_ONCE: usize = 4_096;
 
 /// The records of one namespace in an engine.
-#[derive(Debug)]
 pub(super) struct Records {
-    pub(super) engine: Box<dyn Engine>,
+    /// Only ever reached by who has all of this: it makes a store one that threads may share, whatever its engine is.
+    engine: Mutex<Box<dyn Engine>>,
+    pub(super) profile: Profile,
     pub(super) namespace: Namespace,
     /// What the engine was known by when it was read last.
     fingerprint: String,
@@ -36,7 +39,8 @@ impl Records {
     /// The records of a namespace, of which nothing was read yet.
     pub(super) fn new(engine: Box<dyn Engine>, namespace: &Namespace) -> Self {
         Self {
-            engine,
+            profile: engine.profile(),
+            engine: Mutex::new(engine),
             namespace: namespace.clone(),
             fingerprint: String::new(),
             search: None,
@@ -44,10 +48,31 @@ impl Records {
         }
     }
 
+    pub(super) fn engine(&mut self) -> &mut dyn Engine {
+        let engine = self.engine.get_mut();
+        &mut **engine.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same with its engine inside of another.
+    pub(super) fn wrapped<E: Engine + 'static>(
+        self,
+        wrap: impl FnOnce(Box<dyn Engine>) -> E,
+    ) -> Self {
+        let engine = self.engine.into_inner();
+        let engine: Box<dyn Engine> =
+            Box::new(wrap(engine.unwrap_or_else(PoisonError::into_inner)));
+        Self {
+            profile: engine.profile(),
+            engine: Mutex::new(engine),
+            ..self
+        }
+    }
+
     /// All that it remembers, over the same engine.
     pub(super) fn copied(&self, engine: Box<dyn Engine>) -> Self {
         Self {
-            engine,
+            profile: self.profile.clone(),
+            engine: Mutex::new(engine),
             namespace: self.namespace.clone(),
             fingerprint: self.fingerprint.clone(),
             search: self.search.clone(),
@@ -58,13 +83,12 @@ impl Records {
     /// Reads what is wanted.
     pub(super) fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
         let view = self.view(wanted);
-        view.inspect_err(|_| self.engine.abandon())
+        view.inspect_err(|_| self.engine().abandon())
     }
 
     fn view(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
         self.search = None;
-        let profile = self.engine.profile();
-        let assigned = profile.assigned;
+        let assigned = self.profile.assigned;
         let mut asked = wanted.nodes.to_vec();
         asked.extend(assigned.filter(|_| wanted.free > 0));
         // No other node id is there.
@@ -74,7 +98,7 @@ impl Records {
         let mut keys = vec![Keys::One(Key::Namespace)];
         keys.extend(asked.iter().map(|node_id| Keys::One(Key::Node(*node_id))));
         let search = if wanted.free > 0 && assigned.is_none() {
-            let random = if profile.is_shared {
+            let random = if self.profile.is_shared {
                 [random()?, random()?]
             } else {
                 [0, 0]
@@ -92,7 +116,7 @@ impl Records {
             now,
             mut continuity,
             texts,
-        } = self.engine.read(&Ask::with_state(&keys))?;
+        } = self.engine().read(&Ask::with_state(&keys))?;
         self.fingerprint.clone_from(&continuity.fingerprint);
         let namespace = texts.get(&Key::Namespace);
         let namespace = namespace.map(|text| self.namespace_of(text)).transpose()?;
@@ -138,7 +162,7 @@ impl Records {
         let mut keys = search.page_keys(&[first]);
         loop {
             keys.extend(search.note_keys(from..to));
-            let texts = self.engine.read(&Ask::texts(&keys))?.texts;
+            let texts = self.engine().read(&Ask::texts(&keys))?.texts;
             search.take_notes(&texts);
             if from == 0 {
                 search.take_page(first, &texts);
@@ -147,7 +171,7 @@ impl Records {
             while search.missing() > 0 && !ready.is_empty() {
                 let pages: Vec<_> = ready.drain(..looks.min(ready.len())).collect();
                 let texts = self
-                    .engine
+                    .engine()
                     .read(&Ask::texts(&search.page_keys(&pages)))?
                     .texts;
                 for page in pages {
@@ -171,14 +195,15 @@ impl Records {
         let nonce = getrandom::u64().map_err(EngineError::unavailable)?;
         let notes = search.notes(&BTreeMap::new(), nonce);
         let full = search.full_hint(&self.doubted, nonce);
-        let notes = notes.chunks(self.engine.profile().max_batch.min(NOTES_AT_ONCE));
+        let notes = notes.chunks(self.profile.max_batch.min(NOTES_AT_ONCE));
         for entries in notes.chain(full.chunks(full.len().max(1))) {
             // If one of them has changed meanwhile, the next search is slower.
-            self.engine.write(&Write {
+            let write = Write {
                 fingerprint: self.fingerprint.clone(),
                 entries: entries.to_vec(),
                 ..Write::default()
-            })?;
+            };
+            self.engine().write(&write)?;
         }
         self.doubted.clear();
         Ok(())
@@ -219,12 +244,13 @@ impl Records {
             Some(before) => &before.fingerprint,
             None => &self.fingerprint,
         };
-        let committed = self.engine.write(&Write {
+        let write = Write {
             fingerprint: fingerprint.clone(),
             window: change.window,
             entries,
             latest_end_unix_ms: latest_end.map_or(0, |end| self.namespace.spec().unix_ms(end)),
-        })?;
+        };
+        let committed = self.engine().write(&write)?;
         match (committed, &search) {
             (Committed::Stale, Some(search)) => self.doubted.extend(search.hinted()),
             (Committed::Done { .. }, Some(_)) => self.doubted.clear(),
@@ -235,9 +261,9 @@ impl Records {
 
     /// Puts a claim unless there is one; returns the one that is there then.
     pub(super) fn claim(&mut self, check: u32, claim: &Claim) -> Result<Claim, StoreError> {
-        let text = self.engine.claim(check, &claim.to_text())?;
-        let place = || self.engine.profile().place;
-        Claim::from_text(&text).map_err(|why| Claim::refused(&place(), check, &why))
+        let text = self.engine().claim(check, &claim.to_text())?;
+        let place = &self.profile.place;
+        Claim::from_text(&text).map_err(|why| Claim::refused(place, check, &why))
     }
 
     /// Whether any node id was ever leased.
@@ -249,7 +275,7 @@ impl Records {
     fn texts_from(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
         let keys = [Keys::Nodes(first..=u32::MAX)];
         let texts = self
-            .engine
+            .engine()
             .read(&Ask::first(&keys, most))?
             .texts
             .into_iter();
@@ -288,14 +314,14 @@ impl Records {
     /// Reads the counter.
     pub(super) fn read_counter(&mut self) -> Result<CounterView, EngineError> {
         let view = self.counter();
-        view.inspect_err(|_| self.engine.abandon())
+        view.inspect_err(|_| self.engine().abandon())
     }
 
     fn counter(&mut self) -> Result<CounterView, EngineError> {
         let Reading {
             continuity, texts, ..
         } = self
-            .engine
+            .engine()
             .read(&Ask::with_state(&[Keys::One(Key::Counter)]))?;
         self.fingerprint.clone_from(&continuity.fingerprint);
         let record = texts.get(&Key::Counter).map(|text| {
@@ -320,11 +346,12 @@ impl Records {
             before: Before::read(before.map(CounterRecord::to_text)),
             after: Some(after.to_text()),
         };
-        self.engine.write(&Write {
+        let write = Write {
             fingerprint: self.fingerprint.clone(),
             entries: vec![entry],
             ..Write::default()
-        })
+        };
+        self.engine().write(&write)
     }
 
     fn node(&self, node_id: u32, text: Option<&str>) -> Result<Node, EngineError> {
@@ -347,8 +374,18 @@ impl Records {
     }
 
     fn refused(&self, what: &str, why: &str) -> EngineError {
-        let place = self.engine.profile().place;
+        let place = &self.profile.place;
         EngineError::unusable(format!("{place}: {what}: {why}"))
+    }
+}
+
+/// Shows the engine.
+impl Debug for Records {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.engine.try_lock() {
+            Ok(engine) => Debug::fmt(&**engine, f),
+            Err(_) => f.write_str(&self.profile.place),
+        }
     }
 }
 

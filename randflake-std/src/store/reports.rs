@@ -42,7 +42,7 @@ impl LeaseStore {
         let standing = self.look()?;
         let mut history = standing.history();
         let read = self.read_history(&mut history, node_ids, standing.now);
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         read?;
         Ok(history)
     }
@@ -60,7 +60,7 @@ impl LeaseStore {
     pub fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
         let standing = self.look()?;
         let leases = self.records.history_at(node_id, tick, standing.now);
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         Ok(standing.history().explained(&leases?, tick))
     }
 
@@ -78,7 +78,7 @@ impl LeaseStore {
             return Ok(None);
         };
         let read = self.read_history_at(&mut history, tick, standing.now);
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         read?;
         Ok(history.live_at(unix))
     }
@@ -91,7 +91,7 @@ impl LeaseStore {
     pub fn now(&mut self) -> Result<Duration, StoreError> {
         self.ready()?;
         let view = self.records.read(&Wanted::default())?;
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         Ok(view.now)
     }
 

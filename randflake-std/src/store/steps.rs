@@ -56,7 +56,7 @@ impl LeaseStore {
             ..Wanted::default()
         };
         let mut outcome = Ok(None);
-        if self.records.engine.profile().blind_renewal {
+        if self.records.profile.blind_renewal {
             outcome = self.renew_unread(leases, ttl);
         }
         let outcome = match outcome {
@@ -77,7 +77,7 @@ impl LeaseStore {
         note: impl Fn(&mut Self, &NodeRecord),
     ) -> Result<Done<Renewals>, StoreError> {
         let origin = self.seen.origin();
-        let mut chunks = leases.chunks(self.records.engine.profile().max_batch);
+        let mut chunks = leases.chunks(self.records.profile.max_batch);
         let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
         renewed
             .answer

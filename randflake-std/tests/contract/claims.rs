@@ -35,38 +35,35 @@ fn is_taken(store: &mut LeaseStore, by: &str) {
 
 pub(crate) fn a_secret_is_of_one_namespace(backend: &impl Backend) {
     let mut orders = open(backend, &eight("orders"), Seal::Key(1));
-    acquire_one(&mut *orders, 1);
+    acquire_one(&mut orders, 1);
 
     let mut users = open(backend, &eight("users"), Seal::Key(1));
-    is_taken(&mut *users, "orders");
+    is_taken(&mut users, "orders");
     assert_eq!(users.list().unwrap(), []);
-    acquire_one(&mut *orders, 2);
+    acquire_one(&mut orders, 2);
     // Another secret, and none.
     let mut users = open(backend, &eight("users"), Seal::Key(2));
-    acquire_one(&mut *users, 1);
+    acquire_one(&mut users, 1);
     for name in ["plain", "bits"] {
-        acquire_one(&mut *open(backend, &eight(name), Seal::Plain), 1);
+        acquire_one(&mut open(backend, &eight(name), Seal::Plain), 1);
     }
 
     // Whoever has no key makes the namespace, and who brings one is refused all the same.
     let mut keyless = backend.open(&eight("devices")).unwrap();
-    acquire_one(&mut *keyless, 1);
-    is_taken(
-        &mut *open(backend, &eight("devices"), Seal::Key(2)),
-        "users",
-    );
-    acquire_one(&mut *open(backend, &eight("devices"), Seal::Key(3)), 2);
-    is_taken(&mut *open(backend, &eight("more"), Seal::Key(3)), "devices");
+    acquire_one(&mut keyless, 1);
+    is_taken(&mut open(backend, &eight("devices"), Seal::Key(2)), "users");
+    acquire_one(&mut open(backend, &eight("devices"), Seal::Key(3)), 2);
+    is_taken(&mut open(backend, &eight("more"), Seal::Key(3)), "devices");
 
     // A drop keeps it.
     orders.drop_namespace().unwrap();
-    is_taken(&mut *open(backend, &eight("more"), Seal::Key(1)), "orders");
+    is_taken(&mut open(backend, &eight("more"), Seal::Key(1)), "orders");
 
     // It is meant.
     let more = eight("more").with_shared_secret();
-    acquire_one(&mut *open(backend, &more, Seal::Key(1)), 1);
+    acquire_one(&mut open(backend, &more, Seal::Key(1)), 1);
     // Its record has the secret now.
-    acquire_one(&mut *open(backend, &eight("more"), Seal::Key(1)), 2);
+    acquire_one(&mut open(backend, &eight("more"), Seal::Key(1)), 2);
 }
 
 pub(crate) fn of_two_that_race_one_gets_the_secret(backend: &impl Backend) {
@@ -79,7 +76,7 @@ pub(crate) fn of_two_that_race_one_gets_the_secret(backend: &impl Backend) {
             let race = |mut store: LeaseStore| {
                 scope.spawn(move || {
                     barrier.wait();
-                    match patiently(|| acquire(&mut *store, 1, 1)) {
+                    match patiently(|| acquire(&mut store, 1, 1)) {
                         Ok(_) => true,
                         Err(StoreError::SecretTaken { .. }) => false,
                         Err(error) => panic!("{error:?}"),

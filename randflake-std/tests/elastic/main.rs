@@ -10,6 +10,8 @@ mod losses;
 mod regrant;
 mod shares;
 mod watched;
+#[path = "../watched/mod.rs"]
+mod watching;
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -130,7 +132,7 @@ macro_rules! on_each_store {
         mod on_memory {
             $(#[test] fn $name() {
                 let store = crate::memory();
-                $scenario(&move || Box::new(store.clone()));
+                $scenario(&move || store.clone().into());
             })*
         }
         #[cfg(feature = "sqlite")]
@@ -139,7 +141,7 @@ macro_rules! on_each_store {
                 let folder = tempfile::tempdir().unwrap();
                 let path = folder.path().join("leases.db");
                 let open = move || randflake_std::lease::SqliteStore::open(&path, &crate::namespace());
-                $scenario(&move || Box::new(open().unwrap()));
+                $scenario(&move || open().unwrap());
             })*
         }
     };

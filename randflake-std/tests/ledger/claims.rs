@@ -7,7 +7,6 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::Seal;
-use randflake_std::store::Ledger;
 
 use super::engine::Map;
 

@@ -9,7 +9,6 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::store::Ledger;
 
 use super::engine::Map;
 

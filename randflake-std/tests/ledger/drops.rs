@@ -4,7 +4,6 @@ use core::time::Duration;
 
 use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, StoreError, Token};
 use randflake_std::rules::Key;
-use randflake_std::store::Ledger;
 use randflake_std::{Layout, Randflake, Snowflake};
 
 use super::engine::Map;

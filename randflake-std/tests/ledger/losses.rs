@@ -6,7 +6,6 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, QuarantineCause, StoreError, Token,
 };
 use randflake_std::rules::{Key, Loss};
-use randflake_std::store::Ledger;
 use randflake_std::{Layout, Randflake, Snowflake};
 
 use super::engine::Map;

@@ -9,7 +9,6 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::{Key, Loss};
-use randflake_std::store::Ledger;
 
 use super::engine::Map;
 

@@ -6,7 +6,6 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::{Key, NodeRecord, Past};
-use randflake_std::store::Ledger;
 
 use super::engine::Map;
 

@@ -161,7 +161,7 @@ impl Client {
 
     fn acquire(&mut self, ledger: &SharedLedger) -> Result<(), StoreError> {
         let token = *self.asked.get_or_insert_with(|| Token::random().unwrap());
-        let acquired = acquire(&mut *self.store, token, &self.holder, self.ttl)?;
+        let acquired = acquire(&mut self.store, token, &self.holder, self.ttl)?;
         ledger.answer(|ledger| {
             ledger.granted(&acquired.grants);
             (self.asked, self.held) = (None, Some(acquired.grants[0]));

@@ -9,9 +9,10 @@ mod reserve;
 
 use core::fmt::Debug;
 
+use randflake_std::lease::LeaseStore;
 use randflake_std::lease::Namespace;
 use randflake_std::segment::CounterError;
-use randflake_std::segment::{Segment, SegmentStore};
+use randflake_std::segment::Segment;
 
 use crate::contract::Backend;
 pub(crate) use crate::contract::eight as namespace;

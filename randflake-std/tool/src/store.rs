@@ -9,7 +9,7 @@ use randflake_std::lease::{
     self, LeaseStore, Namespace, NamespaceList, SqliteStore, StoreError, StoreUrl,
 };
 use randflake_std::randflake_core::LayoutSpec;
-use randflake_std::segment::{self, SegmentStore};
+use randflake_std::segment;
 use randflake_std::{Randflake, private_file};
 
 use crate::date;
@@ -109,7 +109,7 @@ impl LeaseArgs {
         let namespace = self.store.namespace_of(self.layout())?;
         let place = self.store.place()?;
         let open = move |namespace: &Namespace| place.open(namespace);
-        Ok(Box::new(lease::deferred(&namespace, open)))
+        Ok(lease::deferred(&namespace, open))
     }
 
     /// The store of a namespace that is there.
@@ -347,14 +347,14 @@ impl Place {
     fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         match self {
             Self::Url(url) => lease::open(url, namespace),
-            Self::Default(path) => Ok(Box::new(SqliteStore::open(path, namespace)?)),
+            Self::Default(path) => SqliteStore::open(path, namespace),
         }
     }
 
     fn open_counter(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         match self {
             Self::Url(url) => segment::open(url, namespace),
-            Self::Default(path) => Ok(Box::new(SqliteStore::open(path, namespace)?)),
+            Self::Default(path) => SqliteStore::open(path, namespace),
         }
     }
 }

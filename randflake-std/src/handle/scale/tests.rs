@@ -13,7 +13,6 @@ use crate::clock::ExactSystemClock;
 use crate::generation::Generation;
 use crate::handle::shared::Shared;
 use crate::handle::store_client::StoreClient;
-use crate::store::LeaseStore;
 use crate::store::engines::MemoryStore;
 use crate::vocabulary::Namespace;
 

@@ -18,7 +18,7 @@ use axum::http::{HeaderMap, Method, Request, Uri};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use libfuzzer_sys::{Corpus, fuzz_target};
-use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
+use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Id, Secret, SystemClock};
 use serde_json::Value;
 use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
@@ -163,7 +163,7 @@ fn space(name: &str) -> Space {
     Space::new(Configured {
         namespace,
         cipher: Some(key.cipher()),
-        open: Box::new(move || Ok(Box::new(store.clone()) as LeaseStore)),
+        open: Box::new(move || Ok(store.clone().into())),
     })
 }
 

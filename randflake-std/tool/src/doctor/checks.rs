@@ -110,8 +110,8 @@ fn opened_store(
     );
     let mut findings = vec![
         Finding::new("namespace", Ok(described)),
-        skew(&mut *opened).unwrap_or_else(|error| Finding::new("store clock", Err(error))),
-        Finding::new("latency", latency(&mut *opened)),
+        skew(&mut opened).unwrap_or_else(|error| Finding::new("store clock", Err(error))),
+        Finding::new("latency", latency(&mut opened)),
     ];
     match opened.diagnose() {
         Ok(told) => findings.extend(told.into_iter().map(Finding::of_store)),
@@ -121,7 +121,7 @@ fn opened_store(
     if is_there {
         findings.push(Finding::new("lease", try_lease(secret, store)));
     }
-    let occupancy = occupancy(&mut *opened).map_err(problem);
+    let occupancy = occupancy(&mut opened).map_err(problem);
     findings.push(match occupancy {
         Ok(finding) => Finding::of_store(finding),
         Err(error) => Finding::new("occupancy", Err(error)),

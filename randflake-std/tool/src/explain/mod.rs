@@ -100,7 +100,7 @@ impl Source {
 
     fn read(&mut self, parts: &[Parts]) -> Result<(), StoreError> {
         match &mut self.histories {
-            Some(histories) => histories.read(&mut *self.store, parts),
+            Some(histories) => histories.read(&mut self.store, parts),
             None => Ok(()),
         }
     }

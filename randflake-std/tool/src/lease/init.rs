@@ -62,12 +62,12 @@ impl Args {
             let is_new = cause == Some(QuarantineCause::New);
             Ok::<_, Failure>(is_new && store.list_from(0, 1)?.is_empty())
         };
-        if is_new(&mut *store)? {
-            self.confirm(&*store)?;
+        if is_new(&mut store)? {
+            self.confirm(&store)?;
             store.create_namespace()?;
             // Whoever had the node id of a file that is not there cannot show itself in a new one.
             if !self.no_wait && !self.store.store().is_assigned()? {
-                wait_for_holders(&mut *store)?;
+                wait_for_holders(&mut store)?;
             }
         } else {
             store.create_namespace()?;

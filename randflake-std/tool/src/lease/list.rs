@@ -45,7 +45,7 @@ pub(crate) struct Row<'a> {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
-        let snapshot = Snapshot::take(&mut *store)?;
+        let snapshot = Snapshot::take(&mut store)?;
         let records = snapshot.records().iter();
         let mut rows = records
             .filter(|record| self.all || snapshot.is_live(record))

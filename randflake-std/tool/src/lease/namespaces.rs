@@ -99,7 +99,7 @@ impl Args {
         };
         let equal = namespaces_with_equal_ids(&namespace, namespace.terms().seal, all);
         let mut store = self.store.open(&namespace)?;
-        let snapshot = Snapshot::take(&mut *store)?;
+        let snapshot = Snapshot::take(&mut store)?;
         let quarantine = store.quarantined()?;
         Ok(Some(Row {
             namespace: namespace.name().to_owned(),

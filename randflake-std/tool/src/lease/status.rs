@@ -39,7 +39,7 @@ struct Status {
 impl Args {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
-        let snapshot = Snapshot::take(&mut *store)?;
+        let snapshot = Snapshot::take(&mut store)?;
         let quarantine = store.quarantined()?;
         let soonest = snapshot.live().map(|record| snapshot.end(record)).min();
         let status = Status {

@@ -135,7 +135,7 @@ impl StaticStore {
         clock: Arc<impl Clock + Send + Sync + 'static>,
     ) -> Result<LeaseStore, StoreError> {
         let file = StaticFile::at(path.as_ref(), source, namespace, clock)?;
-        LeaseStore::opened(file, namespace)
+        LeaseStore::opened(file, namespace.clone())
     }
 }
 

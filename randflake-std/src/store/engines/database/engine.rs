@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::catalog::forget;
 use super::values::{count, time};
 use super::{Database, Driver, Failure, Only, Session, Value, emptied, pooled};
-use crate::rules::{Committed, Continuity, Key, Keys, Write};
+use crate::rules::{Committed, Continuity, Keys, Write};
 use crate::store::url::Server;
 use crate::store::{Ask, Engine, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};

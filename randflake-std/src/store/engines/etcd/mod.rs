@@ -117,6 +117,6 @@ impl EtcdStore {
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<LeaseStore, StoreError> {
-        LeaseStore::opened(Etcd::over(server, namespace, clock)?, namespace)
+        LeaseStore::opened(Etcd::over(server, namespace, clock)?, namespace.clone())
     }
 }

@@ -118,7 +118,7 @@ impl MemoryStore {
             namespace: namespace.name().to_owned(),
             ..self.memory.clone()
         };
-        let store = LeaseStore::opened(memory.clone(), &namespace)?;
+        let store = LeaseStore::opened(memory.clone(), namespace)?;
         Ok(Self { store, memory })
     }
 
@@ -129,6 +129,25 @@ impl MemoryStore {
         let memory = self.memory.clone();
         let store = self.store.copied(memory.clone());
         Self { store, memory }
+    }
+
+    /// [`LeaseStore::compared_with`] for this client.
+    #[doc(hidden)] // For tests and simulations.
+    #[must_use]
+    pub fn compared_with(self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
+        let store = self.store.compared_with(machine);
+        Self { store, ..self }
+    }
+
+    /// [`LeaseStore::simulated_on`] for this client.
+    #[doc(hidden)] // For tests and simulations.
+    #[must_use]
+    pub fn simulated_on<C>(self, machine: Arc<C>, monotonic: Arc<C>) -> Self
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        let store = self.store.simulated_on(machine, monotonic);
+        Self { store, ..self }
     }
 
     /// Makes the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.

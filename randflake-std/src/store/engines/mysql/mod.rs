@@ -120,7 +120,7 @@ impl MysqlStore {
         server: &Server,
         namespace: &Namespace,
     ) -> Result<LeaseStore, StoreError> {
-        LeaseStore::opened(Database::<Mysql>::at(server, namespace)?, namespace)
+        LeaseStore::opened(Database::<Mysql>::at(server, namespace)?, namespace.clone())
     }
 
     /// [`open`](MysqlStore::open) with another clock than the server's, for tests and simulations.
@@ -137,14 +137,13 @@ impl MysqlStore {
         let mut mysql = Mysql::of(&server)?;
         mysql.clock = Some(clock);
         let database = Database::over(mysql, &server, namespace)?;
-        LeaseStore::opened(database, namespace)
+        LeaseStore::opened(database, namespace.clone())
     }
 }
 
 impl Driver for Mysql {
     type Session = Session;
 
-    const SCHEME: Scheme = Scheme::Mysql;
     const PLACE: &'static str = "MySQL";
 
     fn of(server: &Server) -> Result<Self, StoreError> {

@@ -116,7 +116,10 @@ impl PostgresStore {
         server: &Server,
         namespace: &Namespace,
     ) -> Result<LeaseStore, StoreError> {
-        LeaseStore::opened(Database::<Postgres>::at(server, namespace)?, namespace)
+        LeaseStore::opened(
+            Database::<Postgres>::at(server, namespace)?,
+            namespace.clone(),
+        )
     }
 
     /// [`open`](PostgresStore::open) for a simulation, which compares the server's clock with none.
@@ -160,7 +163,6 @@ fn connect_timeout(server: &Server) -> Result<Option<Duration>, StoreError> {
 impl Driver for Postgres {
     type Session = Session;
 
-    const SCHEME: Scheme = Scheme::Postgres;
     const PLACE: &'static str = "the PostgreSQL server";
 
     fn of(server: &Server) -> Result<Self, StoreError> {

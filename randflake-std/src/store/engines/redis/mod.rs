@@ -155,6 +155,6 @@ impl RedisStore {
             ..
         } = &mut redis;
         connection.run(|open| rights::check(&mut open.redis, script, hash))?;
-        LeaseStore::opened(redis, namespace)
+        LeaseStore::opened(redis, namespace.clone())
     }
 }

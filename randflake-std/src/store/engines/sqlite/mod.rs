@@ -165,7 +165,7 @@ impl SqliteStore {
             session: None,
             patience: PATIENCE,
         };
-        LeaseStore::opened(database, namespace)
+        LeaseStore::opened(database, namespace.clone())
     }
 }
 

@@ -284,7 +284,7 @@ impl Space {
             let _permit = permit;
             let idle = lane(&space).idle().pop();
             let mut store = idle.map_or_else(|| space.session(), Ok)?;
-            let done = work(&mut *store);
+            let done = work(&mut store);
             lane(&space).idle().push(store);
             if let Err(Refusal {
                 detail: Some(detail),
@@ -385,7 +385,7 @@ mod tests {
         let space = Arc::new(Space::new(Configured {
             namespace,
             cipher: None,
-            open: Box::new(move || Ok(Box::new(store.clone()) as LeaseStore)),
+            open: Box::new(move || Ok(store.clone().into())),
         }));
         // More often than there are sessions.
         for _ in 0..2 * SESSIONS {
