@@ -65,7 +65,7 @@ impl Patience {
     ///
     /// A store knows when leases expire, but not when a holder releases one, so it is asked before that.
     pub fn pause(&mut self, retry: Retry) -> Option<Duration> {
-        let backoff = FIRST_PAUSE * 2_u32.saturating_pow(self.tries.min(16));
+        let backoff = doubled(FIRST_PAUSE, self.tries);
         self.tries = self.tries.saturating_add(1);
         let left = self.left();
         let (latest, most) = match retry {
@@ -87,6 +87,11 @@ impl Patience {
 pub fn renewed_within(longest_ttl: Duration) -> Duration {
     let pauses = longest_ttl / RENEWALS_PER_TTL + longest_ttl / LONGEST_PAUSE_PER_TTL;
     pauses.mul_f64(LEAST_JITTER + JITTER)
+}
+
+/// The pause after one more failure, if the first was this long: twice the one before.
+pub(crate) fn doubled(first: Duration, former_failures: u32) -> Duration {
+    first * 2_u32.saturating_pow(former_failures.min(16))
 }
 
 /// Up to a tenth more or less, so that the holders of a fleet do not ask in step.

@@ -8,6 +8,7 @@ use std::time::Instant;
 use randflake_core::internal::{PutError, SegmentLength};
 
 use super::shared::Shared;
+use crate::backoff::{doubled, with_jitter};
 use crate::store::LeaseStore;
 use crate::vocabulary::CounterError;
 use crate::vocabulary::EngineError;
@@ -49,9 +50,9 @@ impl<P> Keeper<P> {
                 Ok(()) => self.failures = 0,
                 Err(error) => {
                     self.shared.note(error);
-                    let pause = FIRST_PAUSE * 2_u32.saturating_pow(self.failures.min(16));
+                    let pause = doubled(FIRST_PAUSE, self.failures).min(LONGEST_PAUSE);
                     self.failures = self.failures.saturating_add(1);
-                    self.pause(pause.min(LONGEST_PAUSE));
+                    self.pause(with_jitter(pause));
                 }
             }
         }

@@ -7,6 +7,7 @@ mod cfg_places;
 mod dependencies;
 mod documented;
 mod features;
+mod floors;
 mod manifest;
 mod separate_tests;
 mod source;
@@ -20,6 +21,10 @@ type Rule = fn(&Workspace) -> Vec<String>;
 
 const RULES: &[(&str, Rule)] = &[
     ("arrows between crates point left", arrows::check),
+    (
+        "the floors of randflake-std: no arrow up, no circle",
+        floors::check,
+    ),
     ("every dependency is used", dependencies::check),
     ("every feature is explained", features::check),
     ("docs.rs shows every feature", documented::check),

@@ -12,6 +12,7 @@ mod mysql;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+pub(super) mod registry;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
