@@ -35,6 +35,8 @@ const GRACE: Duration = Duration::from_millis(200);
 /// A lease store for one assigned node id: from configuration, from a variable, or the ordinal of a pod in a Kubernetes
 /// `StatefulSet`. See [`NodeIdSource`].
 ///
+/// Its constructors return a [`LeaseStore`].
+///
 /// A small file protects against restarts. It stores the end of the last lease, is on disk before a lease is answered, and
 /// is locked while a process holds a lease. A lease begins now or at the stored end, whichever is later: so no id of an
 /// earlier process is issued again, whether it was killed or not, and whatever the clock shows.

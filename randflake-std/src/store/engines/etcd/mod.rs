@@ -23,6 +23,8 @@ use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
 ///
+/// Its constructors return a [`LeaseStore`].
+///
 /// It uses the members' JSON gateways, and tries the next member if one does not answer. Each of these has one key: the
 /// namespace's record, its counter, each node id from its first lease on, each page of 64 node ids that was found full, and
 /// nine hints to free node ids; each earlier lease of the [history](LeaseStore::history); and, for each secret, the name of

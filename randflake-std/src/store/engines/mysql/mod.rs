@@ -22,6 +22,8 @@ use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
 ///
+/// Its constructors return a [`LeaseStore`].
+///
 /// It needs `MySQL` 8.0.21 or `MariaDB` 10.6. It creates two tables, `randflake_record` and `randflake_store`, in the
 /// database that the URL names. The repository's `docs/databases.md` lists the rights that a user needs. Views in place of
 /// the tables, triggers, and tables of another engine than `InnoDB` are refused before any of them is used.

@@ -21,6 +21,8 @@ use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
 ///
+/// Its constructors return a [`LeaseStore`].
+///
 /// It needs PostgreSQL 12 or later. It creates the schema `randflake` in the database that the URL names: tables, no
 /// functions. If the role may not create a schema, a superuser or the role named in the URL (`owner=ROLE`) creates it
 /// first. A schema that any other role created or changed is refused. The repository's `docs/databases.md` lists the

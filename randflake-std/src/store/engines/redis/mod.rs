@@ -26,6 +26,8 @@ use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
 ///
+/// Its constructors return a [`LeaseStore`].
+///
 /// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
 /// its counter, each node id from its first lease on, each page of 64 node ids that was found full, and nine hints to free
 /// node ids. Beside them, `randflake:key:CHECK` names the namespace that took the secret of a check value first: one more round

@@ -31,6 +31,8 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 
 /// A store of leases and counters in an SQLite database, shared by the processes of one machine.
 ///
+/// Its constructors return a [`LeaseStore`].
+///
 /// The store is a file, and two more with `.lock` and `-journal` at the end of its name. They are created for their owner
 /// only, with the directory if it is missing. The database has one row of text for each namespace, each counter, each node
 /// id from its first lease on, each page of 64 node ids that was found full, nine hints to free node ids, and each earlier
